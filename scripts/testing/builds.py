@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from testing.runner import ROOT, Log, StepError
+from testing.runner import ROOT, Built, Log, StepError
 
 BUILDS = ROOT / "build-test"
 # What scripts fetch, roots and pip's own cache: kept for the next step and the next run.
@@ -50,12 +50,16 @@ def build(
             log.run(*setup, env=choices[0])
             record.write_text(texts[0])
         log.run("ninja", "--quiet", "-C", folder, *targets)
-    log.builds.append(folder)
+    log.builds.append(Built(folder, tuple(targets)))
     return folder
 
 
+# Of a build, what its C tests run.
+C_TESTS = "meson-test-prereq"
+
+
 def gcc_build(log: Log, *targets: str) -> Path:
-    """Returns the build that most steps test."""
+    """Returns the build that most steps test, or some targets of it."""
     return build(log, "gcc", "-Dtool=enabled", targets=targets)
 
 
@@ -124,6 +128,9 @@ def python_tests(
     files (`only`), or those that an expression of pytest's markers chooses (`marked`)."""
     results = folder / f"{tests}.xml"
     results.unlink(missing_ok=True)
+    reads = folder / "reads"
+    shutil.rmtree(reads, ignore_errors=True)
+    reads.mkdir()
     settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
     settings |= dict(env or {})
 
@@ -140,10 +147,11 @@ def python_tests(
             *("-n", str(at_once), f"--junitxml={results}", *options),
             *(f"tests/{tests}/{name}" for name in only or [""]),
             *(["-m", marked] if marked else []),
-            env=settings,
+            env=settings | {"CARRY_READS": str(reads)},
         )
     except StepError as caught:  # not at an interrupt, which leaves no results
         error = caught
+    log.read.update(*(file.read_text().splitlines() for file in reads.iterdir()))
     if results.is_file() or not error:
         log.count_junit(results, repeat)
     if error:

@@ -10,17 +10,19 @@ from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from testing.runner import ROOT, Step, StepError
+from testing.runner import ROOT, Built, Log, Step, StepError
 
 # In these lists, a name that ends in a slash is a folder with all in it, and "*" stands for any
 # characters, also for slashes. Each step depends on the first list: a change there runs everything.
 COMMON = (
     *(".ci/", "Makefile", "cross/", "meson_options.txt", "*meson.build", "pyproject.toml"),
     *("scripts/packages", "scripts/packages.txt", "scripts/run_tests.py", "scripts/testing/"),
-    ".gitattributes",
+    *(".gitattributes", "tests/conftest.py"),
 )
 # What decides nothing that a step finds.
 NEVER = ("tests/record.txt",)
+# What steps make in the checkout.
+MADE = ("build/", "build-test/")
 # Programs that code generators and builds run.
 GENERATORS = ("scripts/version", "scripts/commit", "scripts/make_manual.py", "scripts/manual/")
 
@@ -111,24 +113,39 @@ def captures(corpus: str) -> list[str]:
     ]
 
 
-def compiled(folder: Path) -> set[str]:
-    """Returns the project's files that a build has compiled: what its compilers read, as ninja
-    knows it, and the sources of the targets that it has made."""
-    run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
+def ninja(folder: Path, *words: str) -> list[str]:
+    """Returns the lines that ninja prints of a build."""
+    run = subprocess.run(["ninja", "-C", folder, *words], capture_output=True, text=True)
     if run.returncode:
         raise StepError(f"ninja does not know what {folder} was built from: {run.stderr.strip()}")
-    read = {line.strip() for line in run.stdout.splitlines() if line.startswith("    ")}
+    return run.stdout.splitlines()
+
+
+def compiled(built: Built) -> set[str]:
+    """Returns the project's files that a build has compiled: what its compilers read, as ninja
+    knows it, and the sources of what was made."""
+    made = built.files or ninja_made(built.folder)
+    read = set(ninja(built.folder, "-t", "inputs", *made)) if made else set()
+    wanted = False
+    for line in ninja(built.folder, "-t", "deps"):
+        if not line.startswith(" "):
+            wanted = line.partition(":")[0] in read
+        elif wanted:
+            read.add(line.strip())
+    paths = (Path(os.path.normpath(built.folder / path)) for path in read)
+    return {str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)}
+
+
+def ninja_made(folder: Path) -> list[str]:
+    """Returns the targets of a build that were made, as ninja names them."""
     targets = json.loads((folder / "meson-info/intro-targets.json").read_text())
-    for target in targets:
-        if any(Path(file).exists() for file in target["filename"]):
-            read |= {s for sources in target["target_sources"] for s in sources.get("sources", [])}
-    paths = (Path(os.path.normpath(folder / path)) for path in read)
-    own = {str(path.relative_to(ROOT)) for path in paths if path.is_relative_to(ROOT)}
-    return {path for path in own if not path.startswith(("build/", "build-test/"))}
+    files = (Path(file) for target in targets for file in target["filename"])
+    return [str(file.relative_to(folder)) for file in files if file.exists()]
 
 
-def undeclared(step: Step, folders: Iterable[Path]) -> list[str]:
-    """Returns the files that the builds of a step compile and its row does not name."""
+def undeclared(step: Step, log: Log) -> list[str]:
+    """Returns the files of the project that the builds of a step compile, or its tests read, and
+    its row does not name."""
     names = own_names(step)
-    read = set().union(*map(compiled, folders))
-    return sorted(path for path in read if not is_named(path, names))
+    read = log.read.union(*map(compiled, log.builds))
+    return sorted(path for path in read if not is_named(path, (*names, *MADE, *NEVER)))

@@ -18,6 +18,7 @@ from check_instructions import obstacle
 
 from testing.builds import (
     BUILDS,
+    C_TESTS,
     EMULATOR,
     build,
     gcc_build,
@@ -56,7 +57,7 @@ NO_NATIVE = ["--no-suite", "native"]
 
 
 def gcc(log: Log) -> None:
-    meson_tests(log, gcc_build(log), "medium")
+    meson_tests(log, gcc_build(log, C_TESTS), "medium")
 
 
 def tool(log: Log) -> None:
@@ -88,8 +89,9 @@ def optimize(log: Log) -> None:
 SANITIZED = "not one_build and not not_sanitized"
 
 
-def sanitize(log: Log) -> None:
-    folder = build(
+def sanitized_build(log: Log, *targets: str) -> Path:
+    """Returns the build with sanitizers, or some targets of it."""
+    return build(
         log,
         "sanitize",
         "-Dtool=enabled",
@@ -98,13 +100,20 @@ def sanitize(log: Log) -> None:
         "-Dc_args=-fno-sanitize-recover=all",
         "-Dcpp_args=-fno-sanitize-recover=all",
         compiler="clang",
+        targets=targets,
     )
-    meson_tests(log, folder, "medium", slower=4)
-    python_tests(log, folder, {"CARRY_SANITIZED": "1"}, marked=SANITIZED)
+
+
+def sanitize(log: Log) -> None:
+    meson_tests(log, sanitized_build(log, C_TESTS), "medium", slower=4)
+
+
+def sanitize_tool(log: Log) -> None:
+    python_tests(log, sanitized_build(log), {"CARRY_SANITIZED": "1"}, marked=SANITIZED)
 
 
 def valgrind(log: Log) -> None:
-    folder = gcc_build(log)
+    folder = gcc_build(log, C_TESTS)
     checker = "valgrind --quiet --error-exitcode=99 --leak-check=full"
     meson_tests(log, folder, "short", f"--wrapper={checker}", *NO_NATIVE, slower=20)
 
@@ -117,7 +126,7 @@ def old_cpus_here() -> list[str]:
 
 
 def old_cpus(log: Log) -> None:
-    folder = gcc_build(log)
+    folder = gcc_build(log, C_TESTS)
     for cpu in old_cpus_here():
         emulator = shlex.join([*EMULATOR, "qemu-x86_64", *WITHOUT_REP, "-cpu", cpu])
         meson_tests(log, folder, "short", f"--wrapper={emulator}", "--suite=cpus", slower=20)

@@ -98,6 +98,14 @@ def junit_counts(path: Path, failures: list[str], left_out: list[str], repeat: R
     return counts
 
 
+@dataclass(frozen=True)
+class Built:
+    """What a step takes of a build: some files in its folder, or everything."""
+
+    folder: Path
+    files: tuple[str, ...] = ()
+
+
 class Log:
     """Where a step runs its commands: their output goes to a file, their counts are summed up."""
 
@@ -109,7 +117,8 @@ class Log:
         self.failures: list[str] = []
         self.left_out: list[str] = []
         self.running: list[subprocess.Popen[bytes]] = []
-        self.builds: list[Path] = []
+        self.builds: list[Built] = []
+        self.read: set[str] = set()  # files of the project that tests in Python read
         path.unlink(missing_ok=True)
         self.file = path.open("a", encoding="utf-8")
 
@@ -248,8 +257,8 @@ class Step:
         return self.place is not Place.REST
 
 
-# The files that builds in these folders read, and the row of the step does not name.
-Undeclared = Callable[[Step, Sequence[Path]], list[str]]
+# The files that builds and tests of a step read, and its row does not name.
+Undeclared = Callable[[Step, Log], list[str]]
 
 
 @dataclass(frozen=True)
@@ -261,8 +270,10 @@ class Result:
 
 
 def check_inputs(step: Step, log: Log, undeclared: Undeclared) -> None:
-    """Fails a step whose builds read files that its row does not name."""
-    if lacking := undeclared(step, log.builds):
+    """Fails a step whose builds or tests read files that its row does not name."""
+    if log.read:
+        log.write(f"read by tests: {' '.join(sorted(log.read))}")
+    if lacking := undeclared(step, log):
         more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
         raise StepError(f"not among the inputs of the step: {' '.join(lacking[:NAMED])}{more}")
 
@@ -355,12 +366,12 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
             print(f"    {step}: {len(tests) - NAMED} more")
 
 
-def no_builds(step: Step, folders: Sequence[Path]) -> list[str]:
+def no_inputs(step: Step, log: Log) -> list[str]:
     return []
 
 
 def run_steps(
-    steps: Sequence[Step], undeclared: Undeclared = no_builds
+    steps: Sequence[Step], undeclared: Undeclared = no_inputs
 ) -> tuple[dict[str, Result], float]:
     """Runs all steps, whatever fails; returns what each came to, and the seconds of all."""
     start = time.monotonic()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The table of steps: what each runs, and the files that decide its result.
 
-The compilers' own dependencies check the inputs of steps that build something: a step fails if a
-build of it reads a file that its row does not name.
+Compilers and tests in Python say what they read: a step fails if that is a file that its row does
+not name.
 """
 
 from testing import bindings, crates, installed, programs, sources
@@ -17,12 +17,14 @@ BINDING = ("tests/bindings/", "tests/python/", "docs/", "README.md", "scripts/ch
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
 STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
 C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
-C_TESTS += ("tools/carry/bench/", "tools/carry/common/")
+C_TESTS += ("tools/carry/bench/patch_*", "tools/carry/common/")
+# A fuzz target reads sites as the tool does, if the tool is built.
+WITH_TOOL = (*C_TESTS, "tools/carry/sites/", "tools/carry/commands.def")
 EVERYTHING = ("*",)
 
 # Those of `make test` stand first: at level short, with one compiler, and what few packages bring.
 STEPS = [
-    Step("gcc", "gcc -O2: C tests", programs.gcc, BUILD, place=Place.MORE),
+    Step("gcc", "gcc -O2: C tests", programs.gcc, WITH_TOOL, place=Place.MORE),
     Step(
         "tool",
         "the tool, on captures",
@@ -64,16 +66,22 @@ STEPS = [
     ),
     Step(
         "sanitize",
-        "address and undefined behaviour sanitizers: C tests, tool",
+        "address and undefined behaviour sanitizers: C tests",
         programs.sanitize,
+        WITH_TOOL,
+    ),
+    Step(
+        "tool-san",
+        "address and undefined behaviour sanitizers: the tool",
+        programs.sanitize_tool,
         (*BUILD, *TESTS),
     ),
-    Step("valgrind", "valgrind: C tests", programs.valgrind, BUILD, captures=False),
+    Step("valgrind", "valgrind: C tests", programs.valgrind, WITH_TOOL, captures=False),
     Step(
         "old-cpus",
         f"CPUs {' '.join(programs.OLD_CPUS)}: C tests of what depends on them",
         programs.old_cpus,
-        BUILD,
+        WITH_TOOL,
         captures=False,
     ),
     Step(
@@ -108,7 +116,7 @@ STEPS = [
         "linkers",
         "patched sites through compilers, options, linkers and objects",
         programs.linkers,
-        (*BUILD, "tests/linkers/", "cross/"),
+        (*BUILD, "tests/linkers/", "tests/audit/conftest.py", "tests/python/captures.py"),
         captures=False,
     ),
     Step(
@@ -151,7 +159,7 @@ STEPS = [
         "fuzz",
         f"fuzz targets, {programs.FUZZ_SECONDS} s each",
         programs.fuzz,
-        BUILD,
+        WITH_TOOL,
     ),
     Step(
         "no-jit",

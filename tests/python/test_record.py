@@ -15,9 +15,10 @@ from conftest import SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 import run_tests
 from testing import inputs, record
+from testing.builds import python_tests
 from testing.inputs import Tree
 from testing.record import Row
-from testing.runner import Counts, Log, Place, Result, Step, StepError
+from testing.runner import Built, Counts, Log, Place, Result, Step, StepError
 from testing.table import STEPS
 
 pytestmark = pytest.mark.one_build
@@ -243,7 +244,17 @@ def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
     (own / "own.c").write_text("#include <carry/sum.h>\nint main(void) { return 0; }\n")
     subprocess.run(["meson", "setup", folder, own], check=True, capture_output=True)
     subprocess.run(["ninja", "-C", folder], check=True, capture_output=True)
-    assert "include/carry/sum.h" in inputs.compiled(folder)
-    assert "include/carry/sum.h" in inputs.undeclared(DOCS, [folder])
+    log = Log(tmp_path / "log")
+    log.builds.append(Built(folder))
+    assert "include/carry/sum.h" in inputs.undeclared(DOCS, log)
     declared = replace(DOCS, inputs=("include/",))
-    assert inputs.undeclared(declared, [folder]) == []
+    assert inputs.undeclared(declared, log) == []
+
+
+def test_files_that_a_test_read_must_be_declared(tmp_path: Path) -> None:
+    """Those that it opens, imports or names to a command, in whatever folder."""
+    log = Log(tmp_path / "log")
+    python_tests(log, tmp_path, tests="python", only=["test_layers.py"], at_once=0)
+    found = inputs.undeclared(replace(DOCS, inputs=()), log)
+    assert {"tests/python/test_layers.py", "scripts/check_layers.py"} <= set(found)
+    assert not any(name.startswith("build") for name in found)

@@ -17,7 +17,7 @@ from conftest import SOURCE
 sys.path.insert(0, str(SOURCE / "scripts"))
 from testing import runner
 from testing.builds import node
-from testing.runner import Counts, Log, Step, StepError, junit_counts, run_steps, total
+from testing.runner import Built, Counts, Log, Step, StepError, junit_counts, run_steps, total
 
 pytestmark = pytest.mark.one_build
 
@@ -194,8 +194,8 @@ def test_a_step_whose_build_reads_what_its_row_lacks_fails(
     logs: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Else a change of that file would leave the step out."""
-    step = Step("narrow", "", lambda log: log.builds.append(SOURCE))
-    results, _ = run_steps([step], lambda step, folders: ["src/sum/sum.c"] if folders else [])
+    step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)))
+    results, _ = run_steps([step], lambda step, log: ["src/sum/sum.c"] if log.builds else [])
     assert results["narrow"].failures is not None
     shown = capfd.readouterr().out
     assert "not among the inputs of the step: src/sum/sum.c" in shown
