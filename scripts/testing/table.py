@@ -12,8 +12,8 @@ from testing.runner import Place, Step
 # Some tests of the tool read pages of the manual. They find the same in each build, so a changed
 # page is an input of the step `tool` alone.
 TESTS = ("tests/python/", "tests/hook/", "docs/schema/", "docs/man/", "docs/sandbox.md")
-TESTS += ("bindings/luajit/", "tests/luajit/", "scripts/check_*.py")
-BINDING = ("tests/bindings/", "tests/python/", "docs/", "README.md", "scripts/check_site.py")
+TESTS += ("bindings/luajit/", "tests/luajit/", "tests/audit/conftest.py", "scripts/check_*.py")
+BINDING = ("tests/bindings/", "tests/python/", "docs/schema/", "scripts/check_site.py")
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
 STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
 C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
@@ -29,7 +29,7 @@ STEPS = [
         "tool",
         "the tool, on captures",
         programs.tool,
-        (*BUILD, *TESTS, "docs/", "README.md", "ports/baremetal/"),
+        (*BUILD, *TESTS, "docs/capture.md", "docs/reference/", "ports/baremetal/"),
         place=Place.MORE,
     ),
     Step(
@@ -130,14 +130,14 @@ STEPS = [
         "audit",
         "archives of captures, on engines and stores",
         bindings.audit,
-        (*BUILD, "tests/audit/", "tests/python/", "docs/", "bench/archive.py"),
+        (*BUILD, "tests/audit/", "tests/python/", "docs/schema/", "bench/archive.py"),
         aside=True,
     ),
     Step(
         "ring0",
         "the core in a kernel, on emulated CPUs",
         programs.ring0,
-        (*CORE, "ports/", "tests/", "tools/carry/common/"),
+        (*CORE, *PROGRAMS, "ports/", "tests/ring0/", "tests/harness/", "tools/carry/common/"),
         aside=True,
         captures=False,
     ),
