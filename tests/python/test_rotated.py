@@ -7,6 +7,7 @@ import getpass
 import gzip
 import os
 import shutil
+import signal
 import stat
 import subprocess
 import time
@@ -83,16 +84,74 @@ def test_what_is_compressed_is_left(environment: dict[str, str], tmp_path: Path,
     assert (tmp_path / name).read_bytes() == before
 
 
-def test_what_an_earlier_process_left_is_no_copy(
-    environment: dict[str, str], tmp_path: Path
+# A tool that does something first; $5 is the copy to write.
+FIRST = """#!/bin/sh
+{first}
+exec {tool} "$@"
+"""
+
+
+def do_first(environment: dict[str, str], tool: str, first: str) -> None:
+    """Has the tool run a command before it starts: at the moment that a race is about."""
+    path = Path(environment["PATH"].partition(":")[0]) / "carry"
+    path.unlink()
+    path.write_text(FIRST.format(first=first, tool=tool))
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize("planted", ["link", "file"])
+def test_a_guessed_name_leads_nowhere(
+    environment: dict[str, str], tool: str, tmp_path: Path, planted: str
 ) -> None:
-    """It had the same number, and was killed."""
-    (tmp_path / "a").write_bytes(b"no capture, but precious")
-    script = "echo stale >.carry-$$-0; exec carry-rotated a"
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env=environment, capture_output=True)
-    assert done.returncode == DAMAGED
-    assert (tmp_path / "a").read_bytes() == b"no capture, but precious"
+    """Another user guesses the number of the process, and places a link just in time."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (tmp_path / "a").write_bytes(pcap([PARTIAL]))
+    how = "ln -s victim" if planted == "link" else "cp victim"
+    do_first(environment, tool, f"{how} .carry-$PPID-0")
+    assert rotated(tmp_path, environment, "a") == (CLEAN, "")
+    assert victim.read_text() == "precious"
+    assert not (tmp_path / "a").is_symlink()
+    assert (tmp_path / "a").read_bytes() == pcap([GOOD])
+
+
+def test_nobody_else_may_write_where_the_copy_is(
+    environment: dict[str, str], tool: str, tmp_path: Path
+) -> None:
+    (tmp_path / "captures").mkdir(mode=0o777)
+    (tmp_path / "captures").chmod(0o777)
+    (tmp_path / "captures/a").write_bytes(pcap([PARTIAL]))
+    do_first(environment, tool, f'stat -c "%a %n" "${{5%/*}}" >>{tmp_path}/places')
+    for _ in range(2):
+        assert rotated(tmp_path / "captures", environment, "a") == (CLEAN, "")
+    first, second = (tmp_path / "places").read_text().splitlines()
+    assert first != second
+    assert first.startswith(f"700 {tmp_path}/captures/.carry-")
+    assert os.listdir(tmp_path / "captures") == ["a"]
+
+
+def test_a_signal_leaves_the_capture_alone(
+    environment: dict[str, str], tool: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(pcap([PARTIAL]))
+    do_first(environment, tool, "kill $PPID; echo part >$5")
+    assert rotated(tmp_path, environment, "a")[0] == ERROR
+    assert (tmp_path / "a").read_bytes() == pcap([PARTIAL])
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_check_of_the_folder_skips_a_copy_that_was_left(
+    environment: dict[str, str], tool: str, tmp_path: Path
+) -> None:
+    """Nothing can remove it after SIGKILL."""
+    (tmp_path / "a").write_bytes(pcap([GOOD]))
+    do_first(environment, tool, 'kill -9 $PPID; cp a "$5"; exit')
+    assert rotated(tmp_path, environment, "a")[0] == -signal.SIGKILL
+    assert len(os.listdir(tmp_path)) == 2
+    done = subprocess.run([tool, "check", "-q", "."], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    done = subprocess.run([tool, "check", "."], cwd=tmp_path, capture_output=True, text=True)
+    assert ".carry-" not in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o600])
