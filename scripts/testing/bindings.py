@@ -6,15 +6,6 @@ import subprocess
 from testing.builds import build, gcc_build, python_tests, python_with
 from testing.runner import Log
 
-# What reads the tables of libcarry for Python, and what looks at its types and its notebook.
-BINDING_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"]
-BINDING_TOOLS += ["nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"]
-BINDING_TOOLS += ["tqdm==4.64.1", "typing_extensions==4.16.0"]
-# Engines that audit archives, what reads their tables, and a store for them to read.
-AUDIT_TOOLS = ["duckdb==2.0.1", "fsspec==2026.9.0", "moto[server]==5.2.5", "pandas==3.1.1"]
-AUDIT_TOOLS += ["polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[client,data]==2.60.0"]
-AUDIT_TOOLS += ["s3fs==2026.9.0"]
-
 
 def gcc_library(name: str) -> str:
     """Where GCC has a library of its own."""
@@ -32,8 +23,7 @@ def package(log: Log) -> None:
 
 def binding(log: Log) -> None:
     """libcarry for Python: with each consumer of its tables, then with sanitizers."""
-    consumers = "Arrow's consumers, types and notebooks"
-    python = python_with(log, "binding-python", BINDING_TOOLS, consumers)
+    python = python_with(log, "binding", "Arrow's consumers, types and notebooks")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
     python_tests(log, folder, env, tests="bindings", python=python)
@@ -52,8 +42,7 @@ def binding(log: Log) -> None:
 
 def audit(log: Log) -> None:
     """A file of tests runs in one process, so that each engine starts once."""
-    engines = "audits of archives, and what reads their tables"
-    python = python_with(log, "audit-python", AUDIT_TOOLS, engines)
+    python = python_with(log, "audit", "audits of archives, and what reads their tables")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
     python_tests(log, folder, env, tests="audit", python=python, options=["--dist=loadfile"])

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from lock_tools import LOCKS
+
 from testing.runner import ROOT, Built, Log, StepError
 
 BUILDS = ROOT / "build-test"
@@ -168,20 +170,27 @@ def node(module: str, name: str) -> str:
     return f"{module}::{name}"
 
 
-def python_with(log: Log, name: str, packages: Sequence[str], what: str) -> Path:
-    """A Python in build-test/`name` that has packages of pip beside Debian's. Tests skip `what` pip
-    cannot bring."""
-    folder = BUILDS / name
+def pip_install(log: Log, folder: Path, name: str) -> None:
+    """Installs what the lock `name` lists, by its digests, in a virtual environment."""
+    lock = LOCKS / f"{name}.txt"
+    options = ["--quiet", "--retries=1", "--use-pep517", "--no-build-isolation"]
+    log.run(folder / "bin/pip", "install", "--require-hashes", *options, "-r", lock)
+
+
+def python_with(log: Log, name: str, what: str) -> Path:
+    """Returns a Python that has what the lock `name` lists beside Debian's packages. Tests skip
+    `what` pip cannot bring."""
+    folder = BUILDS / f"{name}-python"
     record = folder / "packages"
-    if not record.is_file() or record.read_text() != shlex.join(packages):
+    text = (LOCKS / f"{name}.txt").read_text()
+    if not record.is_file() or record.read_text() != text:
         venv = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder]
         log.run(*venv)
-        # Wheels of those that are sources are built in a place apart, which brings what they need.
-        options = ["--quiet", "--retries=1", "--use-pep517"]
         try:
-            log.run(folder / "bin/pip", "install", *options, *packages)
+            pip_install(log, folder, "build")
+            pip_install(log, folder, name)
         except StepError as error:
             log.skip_without(what, error)
             return folder / "bin/python"
-        record.write_text(shlex.join(packages))
+        record.write_text(text)
     return folder / "bin/python"

@@ -15,8 +15,6 @@ import make_site
 from testing.builds import BUILDS, SOURCE, compilers, gcc_build, python_tests, python_with
 from testing.runner import ROOT, Log, StepError
 
-# What reads the lists of what a release consists of.
-RELEASE_TOOLS = ["spdx-tools==0.8.5"]
 # The builds of other steps have the tests. In a folder beside theirs, and by the same options,
 # ccache has the objects of the step gcc.
 INSTALLED = BUILDS / "installed"
@@ -151,7 +149,7 @@ def release(log: Log) -> None:
         log.counts.passed += 1
     else:
         log.skip(1, "building library and tool twice: reprotest is not installed")
-    python = python_with(log, "release-python", RELEASE_TOOLS, "a second opinion on SPDX")
+    python = python_with(log, "release", "a second opinion on SPDX")
     python_tests(log, folder, {"CARRY_RELEASE": str(folder)}, tests="release", python=python)
 
 

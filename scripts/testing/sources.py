@@ -8,10 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from testing.builds import BUILDS, COMPILERS, EMULATOR, build, gcc_build
+from testing.builds import BUILDS, COMPILERS, EMULATOR, build, gcc_build, python_with
 from testing.runner import ROOT, Log, StepError
 
-RUFF = "ruff==0.17.6"
 PROGRAMS_IN = ["README.md", "docs/copy.md", "docs/hook.md", "docs/patch.md", "docs/xstate.md"]
 FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md"]
 
@@ -151,21 +150,11 @@ def headers(log: Log) -> None:
 
 
 def ruff(log: Log) -> list[list[str | Path]]:
-    """The commands that check Python. Debian lacks ruff: pip brings it, where it can."""
-    folder = BUILDS / RUFF
-    program = folder / "bin/ruff"
-    commands: list[list[str | Path]] = [
-        [program, "check", "--no-cache"],
-        [program, "format", "--no-cache", "--check"],
-    ]
+    """Returns the commands that check Python. Debian lacks ruff: pip brings it, where it can."""
+    program = python_with(log, "style", "Python's style").with_name("ruff")
     if not program.is_file():
-        log.run(sys.executable, "-m", "venv", "--clear", folder)
-        try:
-            log.run(folder / "bin/pip", "--quiet", "install", "--retries=1", "--no-deps", RUFF)
-        except StepError as error:
-            log.skip(len(commands), f"Python's style: {error}")
-            return []
-    return commands
+        return []
+    return [[program, "check", "--no-cache"], [program, "format", "--no-cache", "--check"]]
 
 
 def style(log: Log) -> None:

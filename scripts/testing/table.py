@@ -14,6 +14,7 @@ from testing.runner import Place, Step
 TESTS = ("tests/python/", "tests/hook/", "docs/schema/", "docs/man/", "docs/sandbox.md")
 TESTS += ("bindings/luajit/", "tests/luajit/", "tests/audit/conftest.py", "scripts/check_*.py")
 BINDING = ("tests/bindings/", "tests/python/", "docs/schema/", "scripts/check_site.py")
+LOCKS = ("scripts/pip/", "scripts/lock_tools.py")
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
 STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
 C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
@@ -123,14 +124,14 @@ STEPS = [
         "binding",
         "libcarry for Python, with sanitizers too",
         bindings.binding,
-        (*BUILD, *BINDING),
+        (*BUILD, *BINDING, *LOCKS),
         aside=True,
     ),
     Step(
         "audit",
         "archives of captures, on engines and stores",
         bindings.audit,
-        (*BUILD, "tests/audit/", "tests/python/", "docs/schema/", "bench/archive.py"),
+        (*BUILD, *LOCKS, "tests/audit/", "tests/python/", "docs/schema/", "bench/archive.py"),
         aside=True,
     ),
     Step(
