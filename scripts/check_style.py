@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks what formatters do not: licence lines, lengths, words of prose, conditions of tests."""
+"""Checks what formatters do not: licence lines, lengths, words of prose, conditions of tests, and
+that what others make, and releases are made with, is pinned by its digest."""
 
 import re
 import subprocess
@@ -40,6 +41,13 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 # Code of C, piece by piece; the group is what a string literal says.
 CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|'(?:\\.|[^'\\])'|"((?:\\.|[^"\\])*)"|[^\n]""", re.DOTALL)
+
+# Where workflows name actions and containers, and what is made with tools that pip brings.
+WORKFLOWS = ROOT / ".github/workflows"
+TOOLING = [ROOT / name for name in (".ci", ".github", "Makefile", "bench", "packaging", "scripts")]
+FROM_OTHERS = re.compile(r"^[\s-]*(?:uses|image|container):[ \t]*([^\s#]+)", re.MULTILINE)
+DIGEST = re.compile(r"@(?:[0-9a-f]{40}|sha256:[0-9a-f]{64})$")
+BY_PIP = re.compile(r"^.*\bpip3?\b.*\binstall\b.*$", re.MULTILINE)
 
 
 def sources() -> Iterator[Path]:
@@ -129,6 +137,19 @@ def silent_points(text: str) -> Iterator[tuple[int, str]]:
             yield number, "conditions of tap_ok() without TAP_EQ() and the like, see tap.h"
 
 
+def unpinned(path: Path, text: str) -> Iterator[tuple[int, str]]:
+    """Yields line numbers and complaints: what would be another thing tomorrow."""
+    found = []
+    if path.is_relative_to(WORKFLOWS):
+        named = FROM_OTHERS.finditer(text)
+        found += [(m, f"{m[1]} has no digest") for m in named if not DIGEST.search(m[1])]
+    if any(map(path.is_relative_to, TOOLING)):
+        lines = BY_PIP.finditer(text)
+        found += [(m, "pip without --require-hashes") for m in lines if "--require-h" not in m[0]]
+    for match, complaint in found:
+        yield text.count("\n", 0, match.end()) + 1, complaint
+
+
 def main() -> int:
     errors = 0
     count = 0
@@ -138,7 +159,7 @@ def main() -> int:
         except UnicodeDecodeError:
             continue  # captures and other data
         count += 1
-        found = list(complaints(path, text))
+        found = [*complaints(path, text), *unpinned(path, text)]
         if is_prose(path):
             found += house_words(text)
         elif has_messages(path):
