@@ -114,6 +114,14 @@ def test_manual_pages_are_there(document: Path) -> None:
         assert not section or f"\n.SH {section}\n" in manual
 
 
+def test_the_limits_of_a_server_are_those_of_its_code() -> None:
+    """SECURITY.md promises them to users who open a port."""
+    code = "".join((SOURCE / f"tools/carry/live/server.{end}").read_text() for end in "hc")
+    limits = re.findall(r"#define (?:SERVER_CONNECTIONS|REQUEST_SIZE) +(\d+)", code)
+    promised = "{} connections and {} bytes of a request at most".format(*limits)
+    assert promised in (SOURCE / "SECURITY.md").read_text()
+
+
 # --- Words ---
 
 
