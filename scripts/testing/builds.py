@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lock_tools import LOCKS
 
-from testing.runner import ROOT, Built, Log, StepError
+from testing.runner import ROOT, Built, Log, StepError, shown
 
 BUILDS = ROOT / "build-test"
 # What scripts fetch, roots and pip's own cache: kept for the next step and the next run.
@@ -74,6 +74,29 @@ def compilers(compiler: str) -> list[dict[str, str]]:
     return [{name: f"ccache {program}" for name, program in both.items()}, both]
 
 
+def counted(
+    log: Log,
+    results: Path,
+    command: Sequence[str | Path],
+    repeat: Sequence[str | Path],
+    env: Mapping[str, str],
+) -> None:
+    """Runs a command that writes files as `results`, a pattern, and counts the tests in them, also
+    if it fails. `repeat` is the command that runs one of them, without its name."""
+    for old in results.parent.glob(results.name):
+        old.unlink()
+    before = log.counts.total
+    error = None
+    try:
+        log.run(*command, env=env)
+    except StepError as caught:  # not at an interrupt, which may leave half of the results
+        error = caught
+    for path in results.parent.glob(results.name):
+        log.count_junit(path, shown(repeat, env))
+    if error or log.counts.total == before:
+        raise error or StepError("no test ran")
+
+
 def meson_tests(
     log: Log,
     folder: Path,
@@ -86,33 +109,14 @@ def meson_tests(
     """Runs the C tests of a build, all or those that `options` choose. Time limits are for what
     hangs, however busy a machine is; `slower` multiplies them. `rebuild` builds what the chosen
     tests need."""
-    results = folder / "meson-logs"
     level = os.environ.get("CARRY_TEST_LEVEL", level)
-    settings = {"CARRY_TEST_LEVEL": level} | dict(env or {})
     command = ["meson", "test", "-C", str(folder.relative_to(ROOT))]
-
-    def repeat(suite: str, name: str) -> str:
-        test = suite.rpartition(" / ")[2]
-        wrapper = [option for option in options if option.startswith("--wrapper")]
-        words = [f"{key}={shlex.quote(value)}" for key, value in settings.items()]
-        return " ".join([*words, shlex.join([*command, *wrapper, test])])
-
-    for old in results.glob("testlog*.junit.xml"):
-        old.unlink()
-    error = None
-    try:
-        log.run(
-            *(*command, "--print-errorlogs"),
-            *([] if rebuild else ["--no-rebuild"]),
-            *("-t", str(PATIENCE * slower), "--num-processes", str(JOBS), *options),
-            env=settings,
-        )
-    except StepError as caught:  # not at an interrupt, which may leave half of the results
-        error = caught
-    for path in results.glob("testlog*.junit.xml"):
-        log.count_junit(path, repeat)
-    if error or not log.counts.total:
-        raise error or StepError("no test ran")
+    wrapper = [option for option in options if option.startswith("--wrapper")]
+    chosen = [*(() if rebuild else ("--no-rebuild",)), "-t", str(PATIENCE * slower)]
+    chosen += ["--print-errorlogs", "--num-processes", str(JOBS), *options]
+    settings = {"CARRY_TEST_LEVEL": level, **(env or {})}
+    results = folder / "meson-logs/testlog*.junit.xml"
+    counted(log, results, [*command, *chosen], [*command, *wrapper], settings)
 
 
 def python_tests(
@@ -128,46 +132,25 @@ def python_tests(
 ) -> None:
     """Runs the tests of the tool, as built in `folder`, or others in Python: all of them, some
     files (`only`), or those that an expression of pytest's markers chooses (`marked`)."""
+    settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
+    settings |= env or {}
+    settings |= {name: os.environ[name] for name in ("CARRY_TEST_LEVEL",) if name in os.environ}
+    command = [python, "-m", "pytest"]
     results = folder / f"{tests}.xml"
-    results.unlink(missing_ok=True)
+    # Of the two families of JUnit files, the first names the file of a test.
+    chosen = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", *options]
+    chosen += [f"--junitxml={results}", "-n", str(at_once)]
+    chosen += [f"tests/{tests}/{name}" for name in only or [""]] + (
+        ["-m", marked] if marked else []
+    )
     reads = folder / "reads"
     shutil.rmtree(reads, ignore_errors=True)
     reads.mkdir()
-    settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
-    settings |= dict(env or {})
-
-    def repeat(module: str, name: str) -> str:
-        level = os.environ.get("CARRY_TEST_LEVEL")
-        own = settings | ({"CARRY_TEST_LEVEL": level} if level else {})
-        words = [f"{key}={shlex.quote(value)}" for key, value in own.items()]
-        return " ".join([*words, shlex.join([str(python), "-m", "pytest", node(module, name)])])
-
-    error = None
+    noted = ["env", f"CARRY_READS={reads}", *command, *chosen]
     try:
-        log.run(
-            *(python, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider"),
-            *("-n", str(at_once), f"--junitxml={results}", *options),
-            *(f"tests/{tests}/{name}" for name in only or [""]),
-            *(["-m", marked] if marked else []),
-            env=settings | {"CARRY_READS": str(reads)},
-        )
-    except StepError as caught:  # not at an interrupt, which leaves no results
-        error = caught
-    log.read.update(*(file.read_text().splitlines() for file in reads.iterdir()))
-    if results.is_file() or not error:
-        log.count_junit(results, repeat)
-    if error:
-        raise error
-
-
-def node(module: str, name: str) -> str:
-    """Returns pytest's name of a test case that JUnit calls `name` of `module`."""
-    words = module.split(".")
-    for count in range(len(words), 0, -1):
-        path = "/".join(words[:count]) + ".py"
-        if (ROOT / path).is_file():
-            return "::".join([path, *words[count:], name])
-    return f"{module}::{name}"
+        counted(log, results, noted, command, settings)
+    finally:
+        log.read.update(*(file.read_text().splitlines() for file in reads.iterdir()))
 
 
 def pip_install(log: Log, folder: Path, name: str) -> None:

@@ -61,41 +61,24 @@ class Counts:
         return self.passed + self.failed + self.skipped
 
 
-# The command that repeats a test case, by the names of its class and of itself in a JUnit file.
-Repeat = Callable[[str, str], str]
+def shown(words: Iterable[str | Path], env: Mapping[str, str] | None = None) -> str:
+    """Returns a command as a shell takes it."""
+    settings = [f"{name}={shlex.quote(value)}" for name, value in (env or {}).items()]
+    return " ".join([*settings, shlex.join(map(str, words))])
 
 
-def failed_test(case: ElementTree.Element, repeat: Repeat) -> str:
+def name_alone(case: ElementTree.Element) -> str:
+    """Returns the name by which pytest, or else meson, runs a test case alone."""
+    if file := case.get("file"):
+        return f"{file}::{case.get('name')}"
+    return (case.get("classname") or "").rpartition(" / ")[2]
+
+
+def failed_test(case: ElementTree.Element, messages: Iterable[str], repeat: str) -> str:
     """Returns two lines: the name of a test case and why it failed, and how to repeat it."""
-    names = case.get("classname") or "", case.get("name") or ""
-    messages = [child.get("message") or "" for child in case if child.tag in ("failure", "error")]
-    why = f"{' '.join(filter(None, names))}: {' '.join(messages).strip()}"
-    return f"{why[:REASON]}".replace("\n", " ") + f"\n        repeat: {repeat(*names)}"
-
-
-def skip_reasons(case: ElementTree.Element) -> list[str]:
-    """Returns why pytest skipped a test case. Tests in C skip what a CPU or a system cannot do."""
-    return [child.get("message") or "" for child in case if child.get("type") == "pytest.skip"]
-
-
-def junit_counts(path: Path, failures: list[str], left_out: list[str], repeat: Repeat) -> Counts:
-    """Returns what a JUnit file, as meson and pytest write it, says of its test cases."""
-    counts = Counts()
-    try:
-        cases = list(ElementTree.parse(path).iter("testcase"))
-    except ElementTree.ParseError as error:
-        raise StepError(f"{path} is damaged: {error}") from None
-    for case in cases:
-        left_out += skip_reasons(case)
-        outcomes = {child.tag for child in case}
-        if outcomes & {"failure", "error"}:
-            counts.failed += 1
-            failures.append(failed_test(case, repeat))
-        elif "skipped" in outcomes:
-            counts.skipped += 1
-        else:
-            counts.passed += 1
-    return counts
+    names = filter(None, (case.get("classname"), case.get("name")))
+    why = f"{' '.join(names)}: {' '.join(messages)}".replace("\n", " ").strip()[:REASON]
+    return f"{why}\n        repeat: {repeat} {shlex.quote(name_alone(case))}"
 
 
 @dataclass(frozen=True)
@@ -134,8 +117,7 @@ class Log:
     ) -> subprocess.Popen[bytes]:
         """Starts a command in a process group of its own, so that close() reaches all of it."""
         words = [str(word) for word in command]
-        settings = [f"{name}={value}" for name, value in (env or {}).items()]
-        self.write("$ " + " ".join(settings + [shlex.quote(word) for word in words]))
+        self.write(f"$ {shown(words, env)}")
         # An interrupt waits until close() knows of the command, which does not wait itself.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
         try:
@@ -223,10 +205,25 @@ class Log:
                     process.wait(timeout=5)
         self.file.close()
 
-    def count_junit(self, path: Path, repeat: Repeat) -> None:
-        if not path.is_file():
-            raise StepError(f"no test results in {path.relative_to(ROOT)}")
-        self.counts.add(junit_counts(path, self.failures, self.left_out, repeat))
+    def count_junit(self, path: Path, repeat: str) -> None:
+        """Counts the test cases of a JUnit file, as meson and pytest write it. `repeat` is the
+        command that runs one of them, without its name."""
+        try:
+            cases = list(ElementTree.parse(path).iter("testcase"))
+        except ElementTree.ParseError as error:
+            raise StepError(f"{path} is damaged: {error}") from None
+        for case in cases:
+            said = {child.tag: child.get("message") or "" for child in case}
+            # Tests in C skip what a CPU or a system cannot do.
+            skips = [child for child in case if child.get("type") == "pytest.skip"]
+            self.left_out += [child.get("message") or "" for child in skips]
+            if why := [said[tag] for tag in ("failure", "error") if tag in said]:
+                self.counts.failed += 1
+                self.failures.append(failed_test(case, why, repeat))
+            elif "skipped" in said:
+                self.counts.skipped += 1
+            else:
+                self.counts.passed += 1
 
     def tail(self) -> str:
         lines = self.path.read_text(errors="replace").splitlines()

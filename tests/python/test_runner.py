@@ -15,9 +15,9 @@ import pytest
 from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
-from testing import runner
-from testing.builds import node
-from testing.runner import Built, Counts, Log, Step, StepError, junit_counts, run_steps, total
+from testing import builds, runner
+from testing.builds import python_tests
+from testing.runner import Built, Counts, Log, Step, StepError, run_steps, total
 
 pytestmark = pytest.mark.one_build
 
@@ -112,7 +112,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path[:0] = {paths}
 import run_tests
-from testing import runner
+from testing import builds, runner
 from test_runner import await_file
 folder = Path({folder!r})
 runner.LOGS = folder
@@ -156,7 +156,8 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
 
 
 JUNIT = """<testsuites><testsuite name="s">
-<testcase classname="tests.python.test_runner" name="test_x[a b]">
+<testcase classname="tests.python.test_runner" name="test_x[a b]"
+file="tests/python/test_runner.py">
 <failure message="assert 1 == 2" /></testcase>
 <testcase classname="libcarry.libcarry / sum copy" name="7 - edges"><failure /></testcase>
 <testcase classname="c" name="left out"><skipped type="pytest.skip" message="no tshark" />
@@ -166,28 +167,48 @@ JUNIT = """<testsuites><testsuite name="s">
 
 def test_a_failed_test_comes_with_the_command_that_repeats_it(tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(JUNIT)
-    failures: list[str] = []
-    left_out: list[str] = []
-
-    def repeat(*names: str) -> str:
-        return f"try {names}"
-
-    counts = junit_counts(tmp_path / "junit.xml", failures, left_out, repeat)
-    assert counts == Counts(passed=1, failed=2, skipped=1)
-    assert left_out == ["no tshark"]
-    first, second = failures
+    log = Log(tmp_path / "log")
+    log.count_junit(tmp_path / "junit.xml", "X=1 try")
+    assert log.counts == Counts(passed=1, failed=2, skipped=1)
+    assert log.left_out == ["no tshark"]
+    first, second = log.failures
     assert first.splitlines() == [
         "tests.python.test_runner test_x[a b]: assert 1 == 2",
-        "        repeat: try ('tests.python.test_runner', 'test_x[a b]')",
+        "        repeat: X=1 try 'tests/python/test_runner.py::test_x[a b]'",
     ]
-    assert second.startswith("libcarry.libcarry / sum copy 7 - edges: ")
+    assert second.splitlines() == [
+        "libcarry.libcarry / sum copy 7 - edges:",
+        "        repeat: X=1 try 'sum copy'",
+    ]
 
 
-def test_pytest_finds_a_test_by_the_name_that_is_repeated() -> None:
-    assert node("tests.python.test_runner", "test_x[a]") == "tests/python/test_runner.py::test_x[a]"
-    assert (
-        node("tests.python.test_runner.Of", "test_y") == "tests/python/test_runner.py::Of::test_y"
-    )
+FAILING = """import os
+def test_x() -> None:
+    assert os.environ["CARRY_MOOD"] == "good"
+"""
+
+
+def test_the_command_that_repeats_a_test_runs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the settings of the step, and names the test as pytest does."""
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    (tmp_path / "tests/python").mkdir(parents=True)
+    (tmp_path / "tests/python/test_own.py").write_text(FAILING)
+    log = Log(tmp_path / "log")
+    with pytest.raises(StepError, match="exit status 1"):
+        python_tests(log, tmp_path, {"CARRY_MOOD": "bad as can be"}, at_once=0)
+    (failure,) = log.failures
+    repeat = failure.partition("repeat: ")[2]
+    again = subprocess.run(["sh", "-c", repeat], cwd=tmp_path, capture_output=True, text=True)
+    assert again.returncode == 1 and "1 failed" in again.stdout
+
+
+def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.counts.passed = 1  # of another run
+    with pytest.raises(StepError, match="no test ran"):
+        builds.counted(log, tmp_path / "none*.xml", ["true"], [], {})
 
 
 def test_a_step_whose_build_reads_what_its_row_lacks_fails(
