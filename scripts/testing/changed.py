@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from check_layers import LAYERS, PUBLIC, RANK
+from check_layers import LAYERS, RANK, public_module
 
 from testing.builds import gcc_build, meson_tests, python_tests
 from testing.inputs import COMMON, git, is_named
@@ -22,21 +22,22 @@ from testing.sources import style_of
 # Modules without tests of their own, and folders that are not named as their suite.
 SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
 
-# Files, and what of tests/ looks at what they decide: a marker of pytest, or files.
-PYTHON_TESTS: list[tuple[tuple[str, ...], str]] = [
-    (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture"),
-    (("tools/carry/capture/", "tools/carry/common/"), "covers_capture"),
-    (("tools/carry/live/",), "python/test_live.py python/test_interrupt.py"),
-    (("tools/carry/bench/",), "python/test_bench.py python/test_bench_chosen.py"),
-    (("tools/carry/sites/",), "python/test_sites.py python/test_sites_aarch64.py"),
-    (("tools/carry/xstate/",), "python/test_xstate.py python/test_xstate_leavers.py"),
-    (("tools/carry/selftest*",), "python/test_selftest.py"),
-    (("bench/",), "python/test_bench_report.py python/test_bench_languages.py"),
-    (("bindings/python/",), "bindings"),
-    (("docs/", "*.md"), "python/test_documents.py python/test_manual.py"),
-    (("scripts/",), "python/test_runner.py python/test_record.py python/test_changed.py"),
+# Files; the marker of pytest, and the files of tests/, that look at what they decide.
+PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
+    (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture", ""),
+    (("tools/carry/capture/", "tools/carry/common/"), "covers_capture", ""),
+    (("tools/carry/live/",), "", "python/test_live.py python/test_interrupt.py"),
+    (("tools/carry/bench/",), "", "python/test_bench.py python/test_bench_chosen.py"),
+    (("tools/carry/sites/",), "", "python/test_sites.py python/test_sites_aarch64.py"),
+    (("tools/carry/xstate/",), "", "python/test_xstate.py python/test_xstate_leavers.py"),
+    (("tools/carry/selftest*",), "", "python/test_selftest.py"),
+    (("tools/carry/carry-rotated",), "", "python/test_rotated.py"),
+    (("bench/",), "", "python/test_bench_report.py python/test_bench_languages.py"),
+    (("bindings/python/",), "", "bindings"),
+    (("docs/", "*.md"), "", "python/test_documents.py python/test_manual.py"),
+    (("scripts/",), "", "python/test_runner.py python/test_record.py python/test_changed.py"),
+    (("scripts/lock_tools.py", "scripts/pip/", ".github/"), "", "python/test_pins.py"),
 ]
-
 
 # Parts of tests in C: if one of these differs, all of them run.
 HARNESS = ("tests/harness/", "tests/oracle.*", "tests/broken/")
@@ -54,11 +55,11 @@ def differing(base: str) -> list[str]:
 def module_of(path: str) -> str | None:
     """Returns the module that a file of the libraries or of the tool belongs to."""
     top, _, rest = path.partition("/")
-    name = Path(path).name
+    if top == "include":
+        module = public_module(rest.removeprefix("carry/"))
+        return module if module in RANK else "base"
     if top == "src":
         return rest.partition("/")[0] if "/" in rest else None
-    if top == "include":
-        return PUBLIC.get(name, Path(name).stem if Path(name).stem in RANK else "base")
     return top if top in ("capture", "jit", "tools") else None
 
 
@@ -102,20 +103,15 @@ def run_c_tests(files: Sequence[str], log: Log) -> None:
 
 def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
     """Returns markers, and files of tests/, that look at what these files decide."""
-    words = {
-        word
-        for file in files
-        for names, tests in PYTHON_TESTS
-        if is_named(file, names)
-        for word in tests.split()
-    }
-    words |= {
-        file.removeprefix("tests/")
-        for file in files
-        if file.startswith(OF_TOOL) and (ROOT / file).exists()
-    }
-    markers = {word for word in words if "_" in word and "/" not in word}
-    return sorted(markers), sorted(words - markers)
+    markers: set[str] = set()
+    chosen: set[str] = set()
+    for file in files:
+        rows = [row for row in PYTHON_TESTS if is_named(file, row[0])]
+        markers |= {word for _, marker, _ in rows for word in marker.split()}
+        chosen |= {word for _, _, tests in rows for word in tests.split()}
+        if file.startswith(OF_TOOL) and (ROOT / file).exists():
+            chosen.add(file.removeprefix("tests/"))
+    return sorted(markers), sorted(chosen)
 
 
 def run_python_tests(files: Sequence[str], log: Log) -> None:
