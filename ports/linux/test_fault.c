@@ -15,7 +15,7 @@
 
 #define UNTOUCHED 0xcc
 #define MARGIN    8
-#define SIZE_LAST 4700 /* so that copies are of more than one section, and of rep movsb */
+#define SIZE_LAST 4700 /* so that copies are of more than one section, and of pages */
 #define SEED      0x1234u
 
 /*

@@ -5,7 +5,7 @@
  *
  *     CARRY_LOAD 0, vmovdqu (%rsi), %ymm0
  *     CARRY_STORE 0, vmovdqu %ymm0, (%rdi)
- *     CARRY_BYTES 0, rep movsb
+ *     CARRY_BYTES 0, movb %r8b, (%rdi)
  *
  * When one of them faults, whoever handles faults looks for the instruction in the rows
  * (carry_fault_find()) and goes on at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted
@@ -18,6 +18,12 @@
  *       the page tell that. CARRY_DONE() says so many bytes; CARRY_DONE_END() as many, or all but
  *       the last few units (the second operand of CARRY_RECOVER), whichever is more; either with
  *       CARRY_DONE_R8: or all before the address in r8, whichever is more
+ *
+ * What is assumed of the CPU: if a load or a store faults, no register and no byte of memory has
+ * changed. Where an access lies on two pages, Intel promises that up to 8 bytes (SDM vol. 3, 9.1.1),
+ * not of vectors. Tests let every store fault at each of its bytes. Nothing is assumed of
+ * `rep movsb`, and no copy that survives may use it: if pages vanish meanwhile, it may have stored
+ * up to 63 bytes more than rcx says at a fault (Emerald Rapids).
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_H
@@ -32,6 +38,8 @@
 #define CARRY_DONE_LAST             3
 #define CARRY_DONE_R8_BIT           11
 #define CARRY_DONE_R8               (1 << CARRY_DONE_R8_BIT)
+
+#define CARRY_SINGLE_BYTES          4096
 
 .macro CARRY_FAULT_ROW recovery, done, instruction:vararg
 #if RECOVERS
@@ -54,7 +62,10 @@
  * fault, [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), what stood before it is copied, and nothing
  * behind the bytes that are `done` is written. So what can still be copied are the bytes from there
  * up to the page that faults. They are copied one by one: if they fault, it is on the other side,
- * or the page has come or gone meanwhile. Returns rax = the bytes left, rdx = -1.
+ * or the page has come or gone meanwhile, or nobody knows the page, and the copy ends there. No
+ * access faults more than a page behind what is done. So if a page's bytes do not fault, it has
+ * come back, and words follow, of which one that faults is tried by bytes again.
+ * Returns rax = the bytes left, rdx = -1.
  *
  * `unit` is what CARRY_DONE_END() counts by; `clean` leaves the upper halves of vectors clean.
  * Clobbers: rcx, rsi, rdi, r8 to r10, flags
@@ -96,25 +107,33 @@
     cmpq    %rdx, %rcx
     cmovaq  %rdx, %rcx
     subq    %rcx, %rdx
-    CARRY_BYTES 0, rep movsb
-    xorl    %eax, %eax
-    CARRY_RECOVER_BYTES
-#endif
-.endm
-
-/* The end of that, and of copies that do nothing else: what is left are rcx bytes and rdx more. */
-.macro CARRY_RECOVER_BYTES
-#if RECOVERS
+.Lsingle:
+    movl    $CARRY_SINGLE_BYTES, %r9d
+    cmpq    %r9, %rcx
+    cmovbq  %rcx, %r9
+    testl   %r9d, %r9d
+    jz      .Lbytes_faulted
+.Lbyte:
+    CARRY_BYTES 0, movzbl (%rsi), %r8d
+    CARRY_BYTES 0, movb %r8b, (%rdi)
+    incq    %rsi
+    incq    %rdi
+    decq    %rcx
+    decl    %r9d
+    jnz     .Lbyte
+.Lword:
+    subq    $8, %rcx
+    jb      .Lfew
+    CARRY_FAULT_ROW .Lfew, 0, movq (%rsi), %r8
+    CARRY_FAULT_ROW .Lfew, 0, movq %r8, (%rdi)
+    addq    $8, %rsi
+    addq    $8, %rdi
+    jmp     .Lword
+.Lfew:
+    addq    $8, %rcx
+    jmp     .Lsingle
 .Lbytes_faulted:
-    addq    %rcx, %rdx
-    btl     $CARRY_DONE_R8_BIT, %eax
-    jnc     .Lleft_known
-    xorl    %ecx, %ecx
-    subq    %rdi, %r8
-    CARRY_AT_LEAST %rcx, %r8
-    subq    %rcx, %rdx
-.Lleft_known:
-    movq    %rdx, %rax
+    leaq    (%rcx, %rdx), %rax
     orq     $-1, %rdx
     ret
 #endif

@@ -2,7 +2,8 @@
 /*
  * What the x86-64 kernels of `copy` share. Each stands in one file, <name>.S, which defines NAME
  * and is assembled three times: as it is, with RECOVERS set to 1 by the file try_<name>.S that
- * includes it, and with MOVES set to 1 by move_<name>.S. All do
+ * includes it, and with MOVES set to 1 by move_<name>.S. No form that recovers may use rep movsb
+ * (base/fault.h): try_words.h is the text of those whose kernel is that instruction. All do
  *
  *     dst[i] = src[i]    for i from 0 to size - 1
  *
@@ -54,13 +55,41 @@
     ret
 .endm
 
-/* Copies what is left by rep movsb. Spoils rcx. */
-.macro COPY_BYTES done
-    movq %rdx, %rcx
-#if RECOVERS
-    xorl %edx, %edx                     /* left beyond those of rcx */
-#endif
-    CARRY_BYTES \done, rep movsb
+/* At least 1 and at most 2 words of so many bytes. */
+.macro COPY_WORDS move, bytes, first, last
+    CARRY_LOAD 0, \move (%rsi), \first
+    CARRY_LOAD 0, \move -\bytes(%rsi, %rdx), \last
+    CARRY_STORE 0, \move \first, (%rdi)
+    CARRY_STORE CARRY_DONE(\bytes), \move \last, -\bytes(%rdi, %rdx)
+.endm
+
+/* Up to 15 bytes, by the general registers; returns. Clobbers: rax, rcx, r8, r9, flags */
+.macro COPY_BELOW_16
+    cmpl $8, %edx
+    jb .Lbelow_8
+    COPY_WORDS movq, 8, %rax, %rcx
+    COPY_RETURN
+
+.Lbelow_8:
+    cmpl $4, %edx
+    jb .Lbelow_4
+    COPY_WORDS movl, 4, %eax, %ecx
+    COPY_RETURN
+
+    /* 1 to 3: the first, the middle one, the last. */
+.Lbelow_4:
+    testl %edx, %edx
+    jz .Lnone
+    movl %edx, %ecx
+    shrl $1, %ecx
+    CARRY_LOAD 0, movzbl (%rsi), %eax
+    CARRY_LOAD 0, movzbl (%rsi, %rcx), %r8d
+    CARRY_LOAD 0, movzbl -1(%rsi, %rdx), %r9d
+    CARRY_STORE 0, movb %al, (%rdi)
+    CARRY_STORE CARRY_DONE(1), movb %r8b, (%rdi, %rcx)
+    CARRY_STORE CARRY_DONE(2), movb %r9b, -1(%rdi, %rdx)
+.Lnone:
+    COPY_RETURN
 .endm
 
 #endif

@@ -2,12 +2,11 @@
 /*
  * carry_copy_rep: the CPU's own copy. Equation, prototypes, registers: kernel.h. It takes bytes one
  * by one where ranges overlap by nearly all, and downwards: moves leave ranges that overlap to C.
+ * The form that recovers is try_words.h.
  *
- * Clobbers: rcx, rdx, rsi, rdi, flags; when it recovers, rax too; moves, as C does.
+ * Clobbers: rcx, rdx, rsi, rdi, flags; moves, as C does.
  */
-#ifndef NAME
 #define NAME rep
-#endif
 #include "copy/x86_64/kernel.h"
 
 CARRY_FUNCTION KERNEL
@@ -20,9 +19,9 @@ CARRY_FUNCTION KERNEL
     cmpq %rdx, %rcx
     jb carry_copy_move_generic
 #endif
-    COPY_BYTES 0
-    COPY_RETURN
-    CARRY_RECOVER_BYTES
+    movq %rdx, %rcx
+    rep movsb
+    ret
 CARRY_END KERNEL
 
 CARRY_NOTES

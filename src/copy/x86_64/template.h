@@ -7,7 +7,7 @@
  *     VECTOR_BYTES    32 or 64
  *     V(n), Y(n)      the register of that width, and of 32 bytes, n from 0 to 7
  *     MOVE            the instruction that loads and stores either
- *     USES_REP        1 if rep movsb is fast (ERMS), 0 if not
+ *     USES_REP        1 if rep movsb is fast (ERMS), 0 if not; forms that recover never use it
  *     REP_MIN         from which size on, if another than below
  *     CLEAN           the instruction that leaves the upper halves of vectors clean, or nothing
  *
@@ -42,6 +42,9 @@
 #define REP_MIN (4 << 10)
 #endif
 #endif
+
+/* Stores of rep movsb are not exact where pages vanish: base/fault.h. */
+#define BY_REP (USES_REP && !RECOVERS)
 
 #define LOAD(done, place, register)  CARRY_LOAD done, MOVE place, register
 #define STORE(done, register, place) CARRY_STORE done, MOVE register, place
@@ -87,7 +90,7 @@
 #define PAGE_BYTES  4096
 
 /* More than this goes from the start to the end, page by page. */
-#if USES_REP && REP_MIN < PAGE_BYTES
+#if BY_REP && REP_MIN < PAGE_BYTES
 #define ENDS_MAX    REP_MIN
 #else
 #define ENDS_MAX    PAGE_BYTES
@@ -132,14 +135,6 @@
     subq $BLOCK_BYTES, %rdx
     cmpq $BLOCK_BYTES, %rdx
     ja .Lblock_\@
-.endm
-
-/* At least 1 and at most 2 words of so many bytes. */
-.macro COPY_WORDS move, bytes, first, last
-    CARRY_LOAD 0, \move (%rsi), \first
-    CARRY_LOAD 0, \move -\bytes(%rsi, %rdx), \last
-    CARRY_STORE 0, \move \first, (%rdi)
-    CARRY_STORE CARRY_DONE(\bytes), \move \last, -\bytes(%rdi, %rdx)
 .endm
 
 CARRY_FUNCTION KERNEL
@@ -189,31 +184,7 @@ CARRY_FUNCTION KERNEL
     COPY_RETURN
 
 .Lbelow_16:
-    cmpl $8, %edx
-    jb .Lbelow_8
-    COPY_WORDS movq, 8, %rax, %rcx
-    COPY_RETURN
-
-.Lbelow_8:
-    cmpl $4, %edx
-    jb .Lbelow_4
-    COPY_WORDS movl, 4, %eax, %ecx
-    COPY_RETURN
-
-    /* 1 to 3: the first, the middle one, the last. */
-.Lbelow_4:
-    testl %edx, %edx
-    jz .Lnone
-    movl %edx, %ecx
-    shrl $1, %ecx
-    CARRY_LOAD 0, movzbl (%rsi), %eax
-    CARRY_LOAD 0, movzbl (%rsi, %rcx), %r8d
-    CARRY_LOAD 0, movzbl -1(%rsi, %rdx), %r9d
-    CARRY_STORE 0, movb %al, (%rdi)
-    CARRY_STORE CARRY_DONE(1), movb %r8b, (%rdi, %rcx)
-    CARRY_STORE CARRY_DONE(2), movb %r9b, -1(%rdi, %rdx)
-.Lnone:
-    COPY_RETURN
+    COPY_BELOW_16
 #endif
 .Labove_64:
     cmpq $128, %rdx
@@ -290,7 +261,7 @@ CARRY_FUNCTION KERNEL
     /* The end must not be loaded first here: pages between may fault before it. */
 .Lpages:
     COPY_ALIGN
-#if USES_REP
+#if BY_REP
     cmpq $REP_MIN, %rdx
     jae .Lrep
 #endif
@@ -300,11 +271,12 @@ CARRY_FUNCTION KERNEL
     CLEAN
     COPY_RETURN
 
-#if USES_REP
+#if BY_REP
 .Lrep:
     CLEAN
-    COPY_BYTES CARRY_DONE_R8
-    COPY_RETURN
+    movq %rdx, %rcx
+    rep movsb
+    ret
 #endif
 #endif
     CARRY_RECOVER VECTOR_BYTES, CLEAN

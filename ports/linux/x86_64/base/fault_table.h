@@ -3,7 +3,7 @@
  * An entry of Linux's own table (asm/extable_fixup_types.h), in place of src/base/fault_table.h.
  * Its handler does not tell which page could not be reached, but it can load a constant: -4096,
  * which base/fault.h has for "nobody knows", and what is done. The recovery then goes on byte by
- * byte from where the copy was, and a second fault, of rep movsb, ends that at the exact byte.
+ * byte from where the copy was, and a second fault ends that at the exact byte.
  *
  * ROWS_OFF_BY is 1 where the tests are to find that no entry is right.
  */
