@@ -43,6 +43,7 @@ LONG = 60  # seconds, for what takes milliseconds
 
 # Linux's numbers, for which Python has no names.
 ETH_P_ALL, SOL_PACKET = 3, 263
+PACKET_RX_RING = 5
 PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
 VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
@@ -80,6 +81,19 @@ def lay(there: Namespace, *ends: str) -> None:
     for end in (one, two):
         there.run("ip", "link", "set", end, "addrgenmode", "none")
         there.run("ip", "link", "set", end, "multicast", "off", "up")
+    await_carrier(there, one, two)
+
+
+def await_carrier(there: Namespace, *ends: str) -> None:
+    """Waits until what is sent leaves.
+
+    An end that was up before its peer drops what it is to send until a worker of the kernel has
+    noticed that the peer is up, too. The worker waits for a lock that all namespaces share.
+    """
+    limit = time.monotonic() + LONG
+    for end in ends:
+        while not re.search(r" qdisc noqueue .*\bstate UP ", there.run("ip", "link", "show", end)):
+            assert time.monotonic() < limit, f"{end} has no carrier"
 
 
 def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cut: int = 0) -> None:
@@ -124,6 +138,7 @@ REFUSES = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -132,6 +147,10 @@ int setsockopt(int socket, int level, int option, const void *value, socklen_t s
         (int (*)(int, int, int, const void *, socklen_t))dlsym(RTLD_NEXT, "setsockopt");
     if (level != SOL_PACKET || option != atoi(getenv("REFUSED")))
         return next(socket, level, option, value, size);
+    if (getenv("RAISED")) {
+        raise(atoi(getenv("RAISED")));
+        return next(socket, level, option, value, size);
+    }
     errno = ENOPROTOOPT;
     return -1;
 }
@@ -140,7 +159,8 @@ int setsockopt(int socket, int level, int option, const void *value, socklen_t s
 
 @functools.cache
 def refusing() -> tempfile.TemporaryDirectory[str]:
-    """A folder with a library that lets a kernel seem to lack an option of packet sockets."""
+    """A folder with a library that lets a kernel seem to lack an option of packet sockets, or sends
+    a signal when it is set."""
     folder = tempfile.TemporaryDirectory()
     source, library = Path(folder.name, "refuses.c"), Path(folder.name, "refuses.so")
     source.write_text(REFUSES)
@@ -150,13 +170,18 @@ def refusing() -> tempfile.TemporaryDirectory[str]:
     return folder
 
 
-def without(option: int) -> list[str]:
-    """What precedes a command for which the kernel lacks this option; 0: it lacks none."""
+def without(option: int, raised: int = 0) -> list[str]:
+    """What precedes a command for which the kernel lacks this option; 0: it lacks none.
+
+    With `raised`, the kernel has the option, but the command gets this signal when it sets it.
+    """
     if not option:
         return []
     if os.environ.get("CARRY_SANITIZED"):
         pytest.skip("the sanitizers' library has to be the first that is loaded")
-    return ["env", f"LD_PRELOAD={refusing().name}/refuses.so", f"REFUSED={option}"]
+    return ["env", f"LD_PRELOAD={refusing().name}/refuses.so", f"REFUSED={option}"] + (
+        [f"RAISED={raised}"] if raised else []
+    )
 
 
 @contextlib.contextmanager
@@ -278,12 +303,12 @@ def test_text(wire: Namespace, tool: str) -> None:
 def test_lines_of_intervals(wire: Namespace, tool: str) -> None:
     """--interval prints a line of rates and verdicts."""
     with live(wire, tool, "--interval=1", "v1") as process:
-        send(wire, BAD_TCP, GOOD_TCP)
+        send(wire, BAD_TCP)
         assert process.process.stdout
         line = process.process.stdout.readline()
         process.end()
     assert re.fullmatch(
-        r"\S+T\S+Z v1 in: \S+ packets/s, \S+ bytes/s, 0 dropped; ip 2 good; tcp 1 good, 1 bad\n",
+        r"\S+T\S+Z v1 in: \S+ packets/s, \S+ bytes/s, 0 dropped; ip 1 good; tcp 1 bad\n",
         line,
     )
 
@@ -303,6 +328,31 @@ def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None
             process.end(sent)
         assert process.status == CLEAN
         assert {side["packets"] for side in last_report(process.output)["sides"]} == {300}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=str)
+def test_a_signal_while_it_opens_ends_it_in_order(
+    wire: Namespace, tool: str, sent: signal.Signals
+) -> None:
+    """A signal that arrives before the command waits for signals still leads to the summary."""
+    done = wire.attempt(*without(PACKET_RX_RING, sent), tool, "live", "-J", "v1")
+    assert (done.returncode, done.stderr) == (CLEAN, "watching v1; Ctrl-C ends\n")
+    assert last_report(done.stdout)["sides"] == []
+
+
+def test_a_signal_ends_the_wait_for_the_reader_of_a_fifo(
+    wire: Namespace, tool: str, tmp_path: Path
+) -> None:
+    """A FIFO is opened once it has a reader; a signal ends the wait for one."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    with subprocess.Popen(
+        wire.command(*without(PACKET_RX_RING, signal.SIGINT), tool, "live", "-w", path, "v1"),
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.communicate(timeout=LONG)[1] == f"carry: {path}: Interrupted system call\n"
+        assert process.returncode == ERROR
 
 
 def test_it_fails_where_it_is_asked_to(wire: Namespace, tool: str) -> None:
@@ -612,7 +662,7 @@ def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
     wire: Namespace, tool: str, sent: signal.Signals | None
 ) -> None:
     """The report comes, then how many packets were not written; the others are whole."""
-    with stalled(wire, tool, "v1", *([] if sent else ["--duration=1"])) as process:
+    with stalled(wire, tool, "v1", *([] if sent else ["--duration=4"])) as process:
         assert process.stderr and process.stdout
         send(wire, *[ethernet(packet(UDP, bytes(1000)))] * 3000)
         if sent:
@@ -739,6 +789,7 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
         process.expect("carry: w1: is down")
         wire.run("ip", "link", "set", "w1", "up")
         process.expect("carry: w1: is back")
+        await_carrier(wire, "w0", "w1")
         send(wire, GOOD_TCP, end="w0")
         wire.run("ip", "link", "delete", "w1")
         process.expect("carry: w1: is ")
@@ -1122,7 +1173,6 @@ def test_examples_run(wire: Namespace, tool: str, tmp_path: Path, command: str) 
             ):
                 continue
             assert process.poll() is None
-            threading.Event().wait(0.2)  # until it waits for signals
             process.send_signal(signal.SIGINT)
             assert process.wait(LONG) == CLEAN
     finally:

@@ -161,9 +161,9 @@ static void report_when_due(struct run *run) {
 }
 
 /* Until a signal, the end of the time, or that of a thread. */
-static void wait_for_end(struct run *run, int stop) {
+static void wait_for_end(struct run *run) {
     const int64_t end = end_of(run);
-    struct pollfd waits[2 + SERVER_POLLS] = {{.fd = stop, .events = POLLIN},
+    struct pollfd waits[2 + SERVER_POLLS] = {{.fd = run->live.signal_event, .events = POLLIN},
                                              {.fd = run->live.end_event, .events = POLLIN}};
     while (clock_ns() < end && !run->no_memory && !command_output_failed()) {
         const unsigned count = 2 + server_polls(run->server, waits + 2);
@@ -189,19 +189,17 @@ static bool start_threads(struct run *run) {
 }
 
 static void watch(struct run *run) {
-    const int stop = signals_stop_begin();
     if (!run->live.options.quiet)
         report_live_start(&run->live);
     run->start = clock_ns();
     run->next_report = run->start + (int64_t)run->live.options.interval * CLOCK_SECOND;
     if (start_threads(run))
-        wait_for_end(run, stop);
+        wait_for_end(run);
     else
         run->status = command_error("cannot start a thread: %s", strerror(errno));
     live_stop(&run->live);
     for (unsigned i = 0; i < run->watches_count; i++)
         watch_end(&run->watches[i]);
-    signals_stop_end();
 }
 
 /* --- The command --- */
@@ -335,11 +333,13 @@ int command_live(int argc, char **argv) {
         free(run.live.options.filter);
         return run.status;
     }
+    run.live.signal_event = signals_stop_begin();
     run.status = open_run(&run);
     if (run.status == STATUS_CLEAN) {
         watch(&run);
         conclude(&run);
     }
     close_run(&run);
+    signals_stop_end();
     return run.status;
 }

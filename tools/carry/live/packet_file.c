@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@
 
 /* How long a reader may take nothing when all is to end. */
 #define PATIENCE_MS 1000
+
+/* How often the reader of a FIFO is looked for. */
+#define OPENER_MS 50
 
 struct packet_file {
     int descriptor;
@@ -109,11 +113,29 @@ static bool open_writer(struct packet_file *file) {
     return carry_capture_writer_create(&options, &sink, &file->writer) == CARRY_OK;
 }
 
+/* Waits a moment for the reader of a FIFO; false once a signal asks the command to end. */
+static bool await_opener(const struct live *live) {
+    struct pollfd stop = {.fd = live->signal_event, .events = POLLIN};
+    const bool ends = poll(&stop, 1, OPENER_MS) > 0;
+    errno = EINTR;
+    return !ends;
+}
+
+/* Returns -1 with errno set. Signals restart open(), so that it must not wait for a reader. */
+static int open_path(const char *path, const struct live *live) {
+    int made;
+    do
+        made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    while (made < 0 && errno == ENXIO && await_opener(live));
+    if (made >= 0)
+        fcntl(made, F_SETFL, fcntl(made, F_GETFL) & ~O_NONBLOCK);
+    return made;
+}
+
 static bool open_file(struct packet_file *file, const char *path) {
     struct stat status;
-    file->descriptor = strcmp(path, "-") == 0
-                           ? take_standard_output()
-                           : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    file->descriptor =
+        strcmp(path, "-") == 0 ? take_standard_output() : open_path(path, file->live);
     if (file->descriptor < 0 || fstat(file->descriptor, &status))
         return false;
     file->piece_size = S_ISREG(status.st_mode) ? FILE_PIECE_SIZE : PIECE_SIZE;

@@ -48,6 +48,7 @@ struct live {
     atomic_uint_least64_t packets;
     atomic_bool stops; /* the threads are to end */
     atomic_int error;  /* CARRY_ERROR_ of the thread that failed first */
+    int signal_event;  /* readable once a signal asks the command to end; -1: cannot wait */
     int stop_event;    /* readable once they are */
     int end_event;     /* readable once a thread has ended by itself */
 };
