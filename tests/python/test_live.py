@@ -9,6 +9,7 @@ told to end once they are there.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import functools
 import os
 import pty
@@ -1117,16 +1118,86 @@ def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> Non
     assert process.status == CLEAN
 
 
+def page_of(there: Namespace) -> dict[str, int]:
+    _, page = fetch(there, b"GET /metrics HTTP/1.1\r\n\r\n").decode().split("\r\n\r\n", 1)
+    return samples(page)
+
+
+NOT_WRITTEN = re.compile(
+    r"^carry: standard output: its reader takes no more: ([\d,]+) lines? (?:is|are) not written$",
+    re.M,
+)
+
+
+def lost_lines(errors: str) -> int:
+    found = NOT_WRITTEN.findall(errors)
+    assert len(found) == 1, errors
+    return int(found[0].replace(",", ""))
+
+
 def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str) -> None:
-    """Its pipe is full: metrics are served all the same, and a signal ends the watch."""
+    """Its pipe is full: metrics are served all the same, and a signal ends the watch.
+
+    Each line is in the pipe, or is counted as not written.
+    """
+    frames = [BAD_TCP] * 30000
     with live(wire, tool, "--bad-only", "--metrics=9099", "v1") as process:
-        send(wire, *[BAD_TCP] * 3000)
-        while True:
-            _, page = fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n").decode().split("\r\n\r\n", 1)
-            if samples(page).get('carry_packets_total{interface="v1",direction="in"}', 0) > 500:
-                break
+        send(wire, *frames)
+        name = 'carry_packets_total{interface="v1",direction="in"}'
+        while page_of(wire).get(name, 0) < len(frames):
+            continue
         process.process.send_signal(signal.SIGINT)
-        assert process.process.wait(LONG) == CLEAN
+        assert process.process.wait(LONG) == ERROR
+        process.wait()
+    assert process.output.count("\n") + lost_lines(process.said[-1]) == len(frames)
+
+
+def test_a_report_that_does_not_fit_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+    """The pipe has room for some of a report: metrics are served, and a signal ends the watch."""
+    pairs = [(f"s{number}", f"t{number}") for number in range(6)]
+    for pair in pairs:
+        lay(wire, *pair)
+    try:
+        options = ("-J", "--interval=1", "--metrics=9099", "any")
+        with live(wire, tool, *options) as process:
+            assert process.process.stdout
+            fcntl.fcntl(process.process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+            for one, _ in pairs:
+                send(wire, GOOD_TCP, BAD_UDP, end=one)
+            assert select.select([process.process.stdout], [], [], LONG)[0]
+            while sum(v for k, v in page_of(wire).items() if "packets" in k) < 4 * len(pairs):
+                continue
+            process.process.send_signal(signal.SIGTERM)
+            assert process.process.wait(LONG) == ERROR
+            process.wait()
+    finally:
+        for one, _ in pairs:
+            wire.run("ip", "link", "delete", one)
+    assert lost_lines(process.said[-1]) > 0
+
+
+def test_a_reader_of_messages_that_stops_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+    """Reports and messages go to one pipe, which is full: a signal ends the watch."""
+    reading, writing = os.pipe()
+    try:
+        with subprocess.Popen(
+            wire.command(tool, "live", "--interval=1", "v1"), stdout=writing, stderr=writing
+        ) as process:
+            patience = threading.Timer(LONG, process.kill)
+            patience.start()
+            while not os.read(reading, 4096).endswith(b"ends\n"):
+                continue
+            other = os.open(f"/proc/self/fd/{writing}", os.O_WRONLY | os.O_NONBLOCK)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(other, bytes(4096))
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(LONG) == ERROR
+            patience.cancel()
+            os.close(other)
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:

@@ -46,7 +46,7 @@ void check_print_finding(const struct check_print *print, const char *path,
                          const struct carry_capture_finding *finding) {
     switch (print->options->format) {
     case CHECK_TEXT:
-        report_finding_text(print->many ? path : NULL, finding);
+        report_finding_text(stdout, print->many ? path : NULL, finding);
         break;
     case CHECK_JSON:
         report_finding_json(path, finding);
@@ -107,7 +107,7 @@ static void print_text(const struct check_print *print, const struct report *rep
     if (print->options->list_bad) {
         print_bare_name(report->path, print->options->null ? '\0' : '\n');
     } else if (print->many && !print->options->each) {
-        report_line(report);
+        report_line(stdout, report);
     } else {
         if (print->captures > 1)
             putchar('\n');

@@ -120,10 +120,10 @@ void report_text(FILE *out, const struct report *report) {
     text_block_end(&verdict, 0);
 }
 
-void report_line(const struct report *report) {
-    print_head(stdout, report);
-    fputs(": ", stdout);
-    print_verdict(stdout, report, "; ");
+void report_line(FILE *out, const struct report *report) {
+    print_head(out, report);
+    fputs(": ", out);
+    print_verdict(out, report, "; ");
 }
 
 /* --- All captures --- */

@@ -39,7 +39,7 @@ enum columns { COLUMNS_TSV, COLUMNS_CSV };
 void report_columns(const struct report *report, enum columns columns);
 
 /* One line on one capture, where there are several. */
-void report_line(const struct report *report);
+void report_line(FILE *out, const struct report *report);
 
 /* What all captures hold together; in the last line, which of them are not clean. */
 void report_total(const struct report_total *total);
@@ -49,7 +49,7 @@ void report_columns_header(enum columns columns);
 void report_finding_columns_header(enum columns columns);
 
 /* One line on one sum; as text, `path` stands in front of it unless it is NULL. */
-void report_finding_text(const char *path, const struct carry_capture_finding *finding);
+void report_finding_text(FILE *out, const char *path, const struct carry_capture_finding *finding);
 void report_finding_json(const char *path, const struct carry_capture_finding *finding);
 void report_finding_columns(const char *path, const struct carry_capture_finding *finding,
                             enum columns columns);

@@ -65,25 +65,25 @@ static void print_finding(FILE *out, const struct carry_capture_finding *finding
 }
 
 /* The same for lines that others read too: without commas, and with the time. */
-static void print_plain(const struct carry_capture_finding *finding, int width) {
+static void print_plain(FILE *out, const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
-    printf("%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->number,
-           carry_packet_protocol_name(finding->sum.protocol), width, report_stored(stored, finding),
-           width + 2, report_expected(expected, finding),
-           finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : offset,
-           report_time(time, finding->time_ns) ? time : "-");
+    fprintf(out, "%7llu  %-7s  %-*s  %-*s  %11s  %-30s", (unsigned long long)finding->number,
+            carry_packet_protocol_name(finding->sum.protocol), width,
+            report_stored(stored, finding), width + 2, report_expected(expected, finding),
+            finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : offset,
+            report_time(time, finding->time_ns) ? time : "-");
 }
 
-void report_finding_text(const char *path, const struct carry_capture_finding *finding) {
+void report_finding_text(FILE *out, const char *path, const struct carry_capture_finding *finding) {
     char route[REPORT_ROUTE_SIZE];
     if (path) {
-        text_print_name(stdout, path);
-        fputs(": ", stdout);
+        text_print_name(out, path);
+        fputs(": ", out);
     }
-    print_plain(finding, value_width(finding));
-    printf("  %s%s  %s\n", report_route(route, finding), remark(finding),
-           finding->cause ? carry_capture_cause_name(finding->cause) : "-");
+    print_plain(out, finding, value_width(finding));
+    fprintf(out, "  %s%s  %s\n", report_route(route, finding), remark(finding),
+            finding->cause ? carry_capture_cause_name(finding->cause) : "-");
 }
 
 /* --- The first of a summary --- */

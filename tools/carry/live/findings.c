@@ -3,12 +3,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "capture/report.h"
-#include "common/command.h"
+#include "live/outlet.h"
 #include "live/packet_file.h"
-#include "live/reader.h"
 #include "live/report.h"
 #include "live/watch.h"
 
@@ -27,25 +25,24 @@ static void write_packet(struct side *side, const struct carry_capture_packet *p
     packet_file_unlock(file);
 }
 
-/* Threads print whole lines. */
-static void print(const struct side *side, const struct carry_capture_finding *finding) {
-    const struct live *live = side->watch->live;
-    const char *interface = live->interfaces.names[side->interface];
-    flockfile(stdout);
+static void print(FILE *out, const struct found *found) {
+    const struct live *live = found->side->watch->live;
+    const char *interface = live->interfaces.names[found->side->interface];
     if (live->options.json)
-        report_live_finding_json(interface, side->sent, finding);
+        report_live_finding_json(out, interface, found->side->sent, &found->finding);
     else
-        report_finding_text(interface, finding);
-    fflush(stdout);
-    funlockfile(stdout);
+        report_finding_text(out, interface, &found->finding);
 }
 
-static void show(struct side *side, const struct carry_capture_finding *finding) {
-    const struct live *live = side->watch->live;
-    write_packet(side, finding->packet);
-    if (!live->options.quiet && !command_output_failed() &&
-        reader_await(STDOUT_FILENO, live->stop_event, 0))
-        print(side, finding);
+/* The lines of all findings are added in one go. */
+static void show(struct watch *watch, const struct found *found, size_t count) {
+    struct live *live = watch->live;
+    struct outlet_text text;
+    if (live->options.quiet || !count || !outlet_begin(&text))
+        return;
+    for (size_t i = 0; i < count; i++)
+        print(text.out, &found[i]);
+    outlet_end(live->outlet, &text, &live->stops);
 }
 
 static bool has_room(struct watch *watch) {
@@ -63,15 +60,19 @@ static bool has_room(struct watch *watch) {
 bool findings_take(void *user, const struct carry_capture_finding *finding) {
     struct side *side = user;
     struct watch *watch = side->watch;
-    if (has_room(watch))
-        watch->found[watch->found_count++] = (struct found){side, *finding};
-    else
-        show(side, finding);
-    return !command_output_failed();
+    const struct found found = {side, *finding};
+    if (has_room(watch)) {
+        watch->found[watch->found_count++] = found;
+    } else {
+        write_packet(side, finding->packet);
+        show(watch, &found, 1);
+    }
+    return !outlet_has_failed(watch->live->outlet);
 }
 
 void findings_show(struct watch *watch) {
     for (size_t i = 0; i < watch->found_count; i++)
-        show(watch->found[i].side, &watch->found[i].finding);
+        write_packet(watch->found[i].side, watch->found[i].finding.packet);
+    show(watch, watch->found, watch->found_count);
     watch->found_count = 0;
 }

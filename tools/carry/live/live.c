@@ -19,8 +19,10 @@
 #include "live/filter.h"
 #include "live/metrics.h"
 #include "live/options.h"
+#include "live/outlet.h"
 #include "live/packet_file.h"
 #include "live/privileges.h"
+#include "live/reader.h"
 #include "live/report.h"
 #include "live/server.h"
 #include "live/watch.h"
@@ -48,12 +50,6 @@ static bool is_screen(const struct live_options *options) {
     return !options->json && !pipes && isatty(STDOUT_FILENO);
 }
 
-/* A report is left out rather than waiting for a reader, who would let metrics wait, too. */
-static bool is_read(void) {
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    return poll(&out, 1, 0) != 0;
-}
-
 static bool reports(const struct live_options *options) {
     return !options->quiet && !options->bad_only;
 }
@@ -71,14 +67,17 @@ static void take_counts(struct run *run) {
 static void print_report(const struct run *run) {
     const struct live_report report = {&run->live, &run->now, &run->since};
     const struct live_options *options = &run->live.options;
-    if (!reports(options) || !is_read())
+    struct outlet_text text;
+    const bool draws = is_screen(options);
+    if (!reports(options) || (draws && !outlet_is_idle(run->live.outlet)) || !outlet_begin(&text))
         return;
     if (options->json)
-        report_live_json(&report, false);
-    else if (is_screen(options))
-        report_live_screen(&report);
+        report_live_json(text.out, &report, false);
+    else if (draws)
+        report_live_screen(text.out, &report);
     else
-        report_live_lines(&report);
+        report_live_lines(text.out, &report);
+    outlet_end(run->live.outlet, &text, NULL);
 }
 
 /* Without memory it says what it said last. */
@@ -113,21 +112,53 @@ static void report_interval(struct run *run) {
     write_metrics(run);
 }
 
+static void print_end(struct run *run) {
+    const struct live_report report = {&run->live, &run->now, &run->since};
+    struct outlet_text text;
+    if (!reports(&run->live.options))
+        return;
+    if (!outlet_begin(&text)) {
+        run->no_memory = true;
+        return;
+    }
+    report_live_screen_clear(text.out);
+    if (run->live.options.json)
+        report_live_json(text.out, &report, true);
+    else
+        run->no_memory |=
+            !report_live_end(text.out, &run->live, run->watches, run->watches_count, &run->now);
+    outlet_end(run->live.outlet, &text, NULL);
+}
+
+/* Waits for the reader of standard output, for a while; messages come after reports. */
+static int end_outlet(struct run *run) {
+    char number[TEXT_SIZE];
+    uint64_t lost;
+    const int error = outlet_close(run->live.outlet, &lost);
+    run->live.outlet = NULL;
+    if (error == EPIPE) /* nobody reads the output, and that needs no message */
+        return STATUS_ERROR;
+    if (error)
+        return command_error("cannot write the output: %s", strerror(error));
+    if (!lost)
+        return STATUS_CLEAN;
+    if (reader_is_ready(STDERR_FILENO))
+        command_error("standard output: its reader takes no more: %s line%s not written",
+                      text_count(number, lost), lost == 1 ? " is" : "s are");
+    return STATUS_ERROR;
+}
+
 /* The last report has what came since the one before it. */
-static void report_end(struct run *run) {
+static int report_end(struct run *run) {
     const struct live_options *options = &run->live.options;
     take_counts(run);
     write_metrics(run);
-    const struct live_report report = {&run->live, &run->now, &run->since};
-    if ((options->bad_only && !options->quiet) || (options->write && counts_drops(&run->now)))
+    print_end(run);
+    const int status = end_outlet(run);
+    if (((options->bad_only && !options->quiet) || (options->write && counts_drops(&run->now))) &&
+        reader_is_ready(STDERR_FILENO))
         report_live_dropped(stderr, &run->now);
-    if (!reports(options))
-        return;
-    report_live_screen_clear();
-    if (options->json)
-        report_live_json(&report, true);
-    else
-        run->no_memory |= !report_live_end(&run->live, run->watches, run->watches_count, &run->now);
+    return status;
 }
 
 /* --- Watching --- */
@@ -165,7 +196,7 @@ static void wait_for_end(struct run *run) {
     const int64_t end = end_of(run);
     struct pollfd waits[2 + SERVER_POLLS] = {{.fd = run->live.signal_event, .events = POLLIN},
                                              {.fd = run->live.end_event, .events = POLLIN}};
-    while (clock_ns() < end && !run->no_memory && !command_output_failed()) {
+    while (clock_ns() < end && !run->no_memory && !outlet_has_failed(run->live.outlet)) {
         const unsigned count = 2 + server_polls(run->server, waits + 2);
         const int ready = poll(waits, count, patience_ms(run, end));
         const bool any = ready > 0;
@@ -241,11 +272,10 @@ static int end_file(const struct run *run) {
     write_statistics(run);
     if (packet_file_close(run->live.file, &lost))
         return run->status;
-    const int error = errno;
-    fflush(stdout); /* the report comes first */
-    errno = error;
-    if (error)
+    if (errno)
         return file_error(path);
+    if (!reader_is_ready(STDERR_FILENO))
+        return STATUS_ERROR;
     return command_error("%s: its reader takes no more: %s packet%s not written", output_name(path),
                          text_count(number, lost), lost == 1 ? " is" : "s are");
 }
@@ -288,6 +318,8 @@ static int open_run(struct run *run) {
         return file_error(options->write);
     if (names_one_file(options))
         return command_error("%s: --write and --metrics-file must name two files", options->write);
+    if (!(live->outlet = outlet_open(live->end_event)))
+        return command_error("cannot start a thread: %s", strerror(errno));
     return STATUS_CLEAN;
 }
 
@@ -301,8 +333,8 @@ static bool any_wrong(const struct run *run) {
 /* After the threads have ended. */
 static void conclude(struct run *run) {
     struct live *live = &run->live;
-    report_end(run);
-    run->status = end_file(run);
+    const int status = report_end(run);
+    run->status = command_graver(end_file(run), status);
     live->file = NULL;
     if (run->no_memory || live->error == CARRY_ERROR_MEMORY)
         run->status = command_error("%s", strerror(ENOMEM));

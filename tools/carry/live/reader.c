@@ -18,3 +18,8 @@ bool reader_await(int descriptor, int stop_event, int patience_ms) {
     any_ready(waits, 2, -1);
     return waits[0].revents || any_ready(waits, 1, patience_ms);
 }
+
+bool reader_is_ready(int descriptor) {
+    struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+    return any_ready(&room, 1, 0);
+}

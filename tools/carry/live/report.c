@@ -57,36 +57,35 @@ static void print_protocol(FILE *out, const struct live_row *row, unsigned proto
     }
 }
 
-static void print_line(const struct live_report *report, const struct live_row *row) {
+static void print_line(FILE *out, const struct live_report *report, const struct live_row *row) {
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
     const double seconds = (double)report->since->time_ns / CLOCK_SECOND;
-    putchar(' ');
-    text_print_clean(stdout, name_of(report->live, row->interface));
-    printf(" %s: %s packets/s, %s/s, %s dropped", report_live_direction(row->sent),
-           text_measure(packets, (double)row->packets / seconds),
-           text_bytes(bytes, (uint64_t)((double)row->bytes / seconds)),
-           text_count(drops, report_live_drops(report, row)));
+    fputc(' ', out);
+    text_print_clean(out, name_of(report->live, row->interface));
+    fprintf(out, " %s: %s packets/s, %s/s, %s dropped", report_live_direction(row->sent),
+            text_measure(packets, (double)row->packets / seconds),
+            text_bytes(bytes, (uint64_t)((double)row->bytes / seconds)),
+            text_count(drops, report_live_drops(report, row)));
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
-        print_protocol(stdout, row, protocol);
-    putchar('\n');
+        print_protocol(out, row, protocol);
+    fputc('\n', out);
 }
 
-static void print_time(void) {
+static void print_time(FILE *out) {
     char text[TEXT_SIZE];
     const time_t now = time(NULL);
     struct tm parts;
     if (gmtime_r(&now, &parts) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts))
-        fputs(text, stdout);
+        fputs(text, out);
 }
 
-void report_live_lines(const struct live_report *report) {
+void report_live_lines(FILE *out, const struct live_report *report) {
     for (unsigned i = 0; i < report->since->rows_count; i++) {
         if (!report->since->rows[i].packets)
             continue;
-        print_time();
-        print_line(report, &report->since->rows[i]);
+        print_time(out);
+        print_line(out, report, &report->since->rows[i]);
     }
-    fflush(stdout);
 }
 
 /* --- The end --- */
@@ -101,18 +100,19 @@ static void merge_side(struct carry_capture_summary *into, const struct watch *w
     }
 }
 
-static void print_summary(const char *name, const struct carry_capture_summary *summary) {
-    report_line(&(struct report){
-        .path = name,
-        .summary = summary,
-        .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
-        .listed = CARRY_CAPTURE_WRONG_VERDICTS,
-    });
+static void print_summary(FILE *out, const char *name,
+                          const struct carry_capture_summary *summary) {
+    report_line(out, &(struct report){
+                         .path = name,
+                         .summary = summary,
+                         .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
+                         .listed = CARRY_CAPTURE_WRONG_VERDICTS,
+                     });
 }
 
 /* "eth0 in: 26 packets, 2.1 kB: clean" */
-static bool print_side(const struct live *live, const struct watch *watches, unsigned watches_count,
-                       const struct live_row *row) {
+static bool print_side(FILE *out, const struct live *live, const struct watch *watches,
+                       unsigned watches_count, const struct live_row *row) {
     char name[IF_NAMESIZE + 8];
     struct carry_capture_summary *summary = carry_capture_summary_create();
     if (!summary)
@@ -120,7 +120,7 @@ static bool print_side(const struct live *live, const struct watch *watches, uns
     merge_side(summary, watches, watches_count, row);
     snprintf(name, sizeof name, "%s %s", name_of(live, row->interface),
              report_live_direction(row->sent));
-    print_summary(name, summary);
+    print_summary(out, name, summary);
     carry_capture_summary_free(summary);
     return true;
 }
@@ -132,20 +132,20 @@ void report_live_dropped(FILE *out, const struct live_counts *counts) {
             drops ? "; a larger --buffer-size or more --threads may help" : "");
 }
 
-bool report_live_end(const struct live *live, const struct watch *watches, unsigned watches_count,
-                     const struct live_counts *counts) {
+bool report_live_end(FILE *out, const struct live *live, const struct watch *watches,
+                     unsigned watches_count, const struct live_counts *counts) {
     struct carry_capture_summary *total = carry_capture_summary_create();
     bool ok = total;
     for (unsigned i = 0; i < counts->rows_count && ok; i++) {
-        ok = print_side(live, watches, watches_count, &counts->rows[i]);
+        ok = print_side(out, live, watches, watches_count, &counts->rows[i]);
         merge_side(total, watches, watches_count, &counts->rows[i]);
     }
     if (ok) {
-        report_table(stdout, total);
-        report_causes(stdout, total);
-        putchar('\n');
-        print_summary("total", total);
-        report_live_dropped(stdout, counts);
+        report_table(out, total);
+        report_causes(out, total);
+        fputc('\n', out);
+        print_summary(out, "total", total);
+        report_live_dropped(out, counts);
     }
     carry_capture_summary_free(total);
     return ok;

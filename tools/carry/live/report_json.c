@@ -44,7 +44,7 @@ static json_t *dropped_json(const struct live *live, const struct live_counts *c
     return list;
 }
 
-void report_live_json(const struct live_report *report, bool is_final) {
+void report_live_json(FILE *out, const struct live_report *report, bool is_final) {
     const struct live_counts *now = report->now;
     json_t *object = json_object(), *sides = json_array();
     json_object_set_new(object, "time", time_json());
@@ -54,15 +54,14 @@ void report_live_json(const struct live_report *report, bool is_final) {
         json_array_append_new(sides, row_json(report->live, &now->rows[i]));
     json_object_set_new(object, "sides", sides);
     json_object_set_new(object, "dropped", dropped_json(report->live, now));
-    json_print(stdout, object);
-    fflush(stdout);
+    json_print(out, object);
 }
 
-void report_live_finding_json(const char *interface, bool sent,
+void report_live_finding_json(FILE *out, const char *interface, bool sent,
                               const struct carry_capture_finding *finding) {
     json_t *object = json_object();
     json_set_name(object, "interface", interface);
     json_object_set_new(object, "direction", json_string(report_live_direction(sent)));
     report_finding_members(object, finding);
-    json_print(stdout, object);
+    json_print(out, object);
 }

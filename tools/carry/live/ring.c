@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/command.h"
+#include "live/reader.h"
 
 /* A block must have room for the largest frame: 64 KiB, or 512 KiB with BIG TCP. */
 #define BLOCK_LEAST ((size_t)256 << 10)
@@ -48,7 +49,7 @@ static bool fail(const struct ring *ring, const char *what) {
 
 /* What is no failure, once for all rings of an interface. */
 static void tell(const struct ring *ring, const char *what) {
-    if (ring->is_first)
+    if (ring->is_first && reader_is_ready(STDERR_FILENO))
         command_file_error(ring->name, what);
 }
 

@@ -88,34 +88,33 @@ static void print_all(FILE *out, const struct live_report *report) {
 }
 
 /* As many lines as there is room for; none wraps. */
-static void draw(const char *text) {
+static void draw(FILE *out, const char *text) {
     const unsigned room = terminal_rows() - 1;
-    fputs("\033[?7l", stdout);
+    fputs("\033[?7l", out);
     for (; *text && lines_drawn < room; lines_drawn++) {
         const size_t size = strcspn(text, "\n") + 1;
-        fwrite(text, 1, size, stdout);
+        fwrite(text, 1, size, out);
         text += size;
     }
-    fputs("\033[?7h", stdout);
+    fputs("\033[?7h", out);
 }
 
-void report_live_screen_clear(void) {
+void report_live_screen_clear(FILE *out) {
     if (lines_drawn)
-        printf("\033[%uA\r\033[J", lines_drawn);
+        fprintf(out, "\033[%uA\r\033[J", lines_drawn);
     lines_drawn = 0;
 }
 
-void report_live_screen(const struct live_report *report) {
+void report_live_screen(FILE *out, const struct live_report *report) {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
+    FILE *whole = open_memstream(&text, &size);
+    if (!whole)
         return;
-    print_all(out, report);
-    if (fclose(out) == 0) {
-        report_live_screen_clear();
-        draw(text);
-        fflush(stdout);
+    print_all(whole, report);
+    if (fclose(whole) == 0) {
+        report_live_screen_clear(out);
+        draw(out, text);
     }
     free(text);
 }

@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "live/watch.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "common/command.h"
 #include "live/filter.h"
 #include "live/findings.h"
+#include "live/outlet.h"
 #include "live/packet_file.h"
+#include "live/threads.h"
 
 /* How often an interface that is gone is looked for. */
 #define LOOK_AGAIN_MS 500
 
-static void tell(int event) {
-    const uint64_t once = 1;
-    if (write(event, &once, sizeof once) < 0) /* it is full: it was told before */
-        return;
-}
-
 void live_stop(struct live *live) {
     atomic_store(&live->stops, true);
-    tell(live->stop_event);
+    threads_notify(live->stop_event);
 }
 
 static void fail(struct live *live, int code) {
@@ -133,12 +125,12 @@ static bool judge(struct watch *watch, size_t gathered) {
     pthread_mutex_unlock(&watch->lock);
     const bool is_last = first + count > live->options.packets;
     if (is_last) /* before readers of the output let it wait */
-        tell(live->end_event);
+        threads_notify(live->end_event);
     findings_show(watch);
     if (code != CARRY_OK)
         fail(live, code);
     write_packets(watch, count);
-    return code == CARRY_OK && !is_last && !command_output_failed() &&
+    return code == CARRY_OK && !is_last && !outlet_has_failed(live->outlet) &&
            !(live->file && packet_file_has_failed(live->file));
 }
 
@@ -212,17 +204,12 @@ static void *run(void *context) {
     if (wants)
         judge_rest(watch);
     else
-        tell(live->end_event);
+        threads_notify(live->end_event);
     return NULL;
 }
 
 bool watch_start(struct watch *watch) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    errno = pthread_create(&watch->thread, NULL, run, watch);
-    watch->runs = !errno;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watch->runs = threads_start(&watch->thread, run, watch);
     return watch->runs;
 }
 

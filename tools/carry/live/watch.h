@@ -21,6 +21,7 @@
 #define WATCH_BATCH 512u
 
 struct packet_file;
+struct outlet;
 struct found;
 struct live_filter;
 
@@ -43,6 +44,7 @@ struct side {
 struct live {
     struct live_options options;
     struct interfaces interfaces;
+    struct outlet *outlet;
     struct packet_file *file;         /* NULL: not wanted */
     const struct live_filter *filter; /* NULL: none */
     atomic_uint_least64_t packets;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Standard output, from a thread of its own: a reader that stops delays nobody else. Text waits in
+ * memory, up to a limit; what exceeds it is left out and counted.
+ */
+#ifndef CARRY_TOOLS_LIVE_OUTLET_H
+#define CARRY_TOOLS_LIVE_OUTLET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct outlet;
+
+/* Starts the thread. `end_event` becomes readable if writing fails. NULL with errno set. */
+struct outlet *outlet_open(int end_event);
+
+/* Returns a stream for one report; NULL without memory. */
+struct outlet_text {
+    FILE *out;
+    char *text;
+    size_t size;
+};
+FILE *outlet_begin(struct outlet_text *text);
+
+/*
+ * Adds the report. If there is no room, waits for a reader that has taken something in the last
+ * second, unless `stops` is NULL or true. Several threads may add at once.
+ */
+void outlet_end(struct outlet *outlet, struct outlet_text *text, const atomic_bool *stops);
+
+/* Returns true if all text that was added is written. */
+bool outlet_is_idle(struct outlet *outlet);
+
+/* Returns true once writing has failed, as to a closed pipe. */
+bool outlet_has_failed(const struct outlet *outlet);
+
+/*
+ * Waits while the reader takes something, and one second more. Returns the errno of a failure, or
+ * 0. *lost is the number of lines that are not written, since the start.
+ */
+int outlet_close(struct outlet *outlet, uint64_t *lost);
+
+#endif
