@@ -142,12 +142,17 @@ REFUSES = """
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 int setsockopt(int socket, int level, int option, const void *value, socklen_t size) {
     int (*next)(int, int, int, const void *, socklen_t) =
         (int (*)(int, int, int, const void *, socklen_t))dlsym(RTLD_NEXT, "setsockopt");
     if (level != SOL_PACKET || option != atoi(getenv("REFUSED")))
         return next(socket, level, option, value, size);
+    if (getenv("DELAYED")) {
+        usleep(1000 * atoi(getenv("DELAYED")));
+        return next(socket, level, option, value, size);
+    }
     if (getenv("RAISED")) {
         raise(atoi(getenv("RAISED")));
         return next(socket, level, option, value, size);
@@ -160,8 +165,8 @@ int setsockopt(int socket, int level, int option, const void *value, socklen_t s
 
 @functools.cache
 def refusing() -> tempfile.TemporaryDirectory[str]:
-    """A folder with a library that lets a kernel seem to lack an option of packet sockets, or sends
-    a signal when it is set."""
+    """A folder with a library that lets a kernel seem to lack an option of packet sockets, sends a
+    signal when it is set, or takes its time to set it."""
     folder = tempfile.TemporaryDirectory()
     source, library = Path(folder.name, "refuses.c"), Path(folder.name, "refuses.so")
     source.write_text(REFUSES)
@@ -171,18 +176,19 @@ def refusing() -> tempfile.TemporaryDirectory[str]:
     return folder
 
 
-def without(option: int, raised: int = 0) -> list[str]:
+def without(option: int, raised: int = 0, delayed: int = 0) -> list[str]:
     """What precedes a command for which the kernel lacks this option; 0: it lacks none.
 
-    With `raised`, the kernel has the option, but the command gets this signal when it sets it.
+    With `raised`, the kernel has the option, but the command gets this signal when it sets it. With
+    `delayed`, it takes so many milliseconds to set it.
     """
     if not option:
         return []
     if os.environ.get("CARRY_SANITIZED"):
         pytest.skip("the sanitizers' library has to be the first that is loaded")
-    return ["env", f"LD_PRELOAD={refusing().name}/refuses.so", f"REFUSED={option}"] + (
-        [f"RAISED={raised}"] if raised else []
-    )
+    more = {"RAISED": raised, "DELAYED": delayed}
+    library = f"LD_PRELOAD={refusing().name}/refuses.so"
+    return ["env", library, f"REFUSED={option}", *(f"{k}={v}" for k, v in more.items() if v)]
 
 
 @contextlib.contextmanager
@@ -498,6 +504,27 @@ def test_threads_share_the_packets(wire: Namespace, tool: str) -> None:
         ("v0", "out"): 200,
         ("v1", "in"): 200,
     }
+
+
+def test_no_packet_is_seen_twice_while_threads_join(
+    wire: Namespace, tool: str, tmp_path: Path
+) -> None:
+    """Packets that pass while the rings of several threads open are recorded once at most."""
+    path = tmp_path / "packets.pcapng"
+    options = ["-q", "-j", "4", "-B", "1024", "-w", path, "v1"]
+    words = wire.command(*without(PACKET_FANOUT, delayed=50), tool, "live", *options)
+    with subprocess.Popen(words) as process:
+        patience = threading.Timer(LONG, process.kill)
+        patience.start()
+        sent = 0
+        while not path.exists():
+            send(wire, *(ethernet(packet(UDP, struct.pack(">L", sent + i))) for i in range(100)))
+            sent += 100
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LONG) == CLEAN
+        patience.cancel()
+    frames = [each.data for each in read_pcapng(path.read_bytes())]
+    assert len(frames) == len(set(frames))
 
 
 def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:

@@ -111,9 +111,23 @@ static bool map_ring(struct ring *ring, size_t size) {
 }
 
 static bool attach(struct ring *ring, const struct sock_fprog *filter) {
-    return !filter ||
-           !setsockopt(ring->socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) ||
+    return !setsockopt(ring->socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) ||
            fail(ring, "cannot attach the filter: ");
+}
+
+/* Lets no packet come. */
+static bool attach_none(struct ring *ring) {
+    struct sock_filter none = {.code = BPF_RET | BPF_K};
+    return attach(ring, &(struct sock_fprog){.len = 1, .filter = &none});
+}
+
+/* Lets packets come, those that pass the filter. */
+static bool attach_wanted(struct ring *ring, const struct sock_fprog *filter) {
+    const int unused = 0;
+    if (filter)
+        return attach(ring, filter);
+    return !setsockopt(ring->socket, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) ||
+           fail(ring, "cannot detach the filter: ");
 }
 
 static bool bind_to(struct ring *ring, int index) {
@@ -169,6 +183,7 @@ static bool is_up(const struct ring *ring) {
     return !ioctl(ring->socket, SIOCGIFFLAGS, &request) && request.ifr_flags & IFF_UP;
 }
 
+/* A ring that is bound has all packets until it has joined the group: no packet may come before. */
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
     int index;
     *ring = (struct ring){
@@ -178,12 +193,12 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
         .is_first = !options->first,
     };
     if (!find(ring, &index) || !open_socket(ring) || !set_version(ring) ||
-        !map_ring(ring, options->size) || !attach(ring, options->filter))
+        !map_ring(ring, options->size) || !attach_none(ring))
         return false;
     if (!bind_to(ring, index))
         return fail(ring, "");
     ring_heed_error(ring);
-    return join(ring, options);
+    return join(ring, options) && attach_wanted(ring, options->filter);
 }
 
 void ring_close(struct ring *ring) {
@@ -326,8 +341,7 @@ bool ring_next(struct ring *ring, struct ring_packet *packet) {
 }
 
 void ring_stop(struct ring *ring) {
-    struct sock_filter none = {.code = BPF_RET | BPF_K};
-    attach(ring, &(struct sock_fprog){.len = 1, .filter = &none});
+    attach_none(ring);
 }
 
 uint64_t ring_drops(struct ring *ring) {
