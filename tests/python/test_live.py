@@ -527,6 +527,36 @@ def test_no_packet_is_seen_twice_while_threads_join(
     assert len(frames) == len(set(frames))
 
 
+def test_the_buffer_holds_packets_that_come_slowly(wire: Namespace, tool: str) -> None:
+    """None is lost while the command stands still, however little each block of the ring holds."""
+    with live(wire, tool, "-J", "-B", "1024", "v1") as process:
+        process.process.send_signal(signal.SIGSTOP)
+        for _ in range(20):
+            send(wire, GOOD_TCP)
+            threading.Event().wait(0.2)
+        process.process.send_signal(signal.SIGCONT)
+        process.end()
+    report = last_report(process.output)
+    assert [side["packets"] for side in report["sides"]] == [20]
+    assert report["dropped"] == [{"interface": "v1", "packets": 0}]
+
+
+def test_the_buffer_holds_as_many_bytes_as_it_says(wire: Namespace, tool: str) -> None:
+    """None is lost of 1 MiB, with what the kernel adds to a packet, while nobody reads."""
+    frames = [ethernet(packet(UDP, bytes(1200)))] * 700
+    with live(wire, tool, "-J", "-B", "1024", "v1") as process:
+        process.process.send_signal(signal.SIGSTOP)
+        for _ in range(5):
+            send(wire, GOOD_TCP)
+            threading.Event().wait(0.2)
+        send(wire, *frames)
+        process.process.send_signal(signal.SIGCONT)
+        process.end()
+    report = last_report(process.output)
+    assert [side["packets"] for side in report["sides"]] == [705]
+    assert report["dropped"] == [{"interface": "v1", "packets": 0}]
+
+
 def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:
     whole = packet(UDP, bytes(64), sums="bad")
     parts = [whole[:20] + whole[20:52], whole[:20] + whole[52:]]

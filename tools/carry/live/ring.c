@@ -20,16 +20,23 @@
 #include "common/command.h"
 #include "live/reader.h"
 
-/* A block must have room for the largest frame: 64 KiB, or 512 KiB with BIG TCP. */
-#define BLOCK_LEAST ((size_t)256 << 10)
-#define BLOCK_MOST  ((size_t)1 << 20)
-#define BLOCKS      16
+/*
+ * A block must have room for the largest frame, and the kernel allocates powers of two. Frames have
+ * 64 KiB, or with BIG TCP 512 KiB: only a large ring has blocks for those.
+ */
+#define BLOCK_SIZE       ((size_t)128 << 10)
+#define LARGE_BLOCK_SIZE ((size_t)1 << 20)
+#define LARGE_RING_SIZE  ((size_t)64 << 20)
 
-/* One is filled while others wait: with fewer, packets are dropped that would find room. */
-#define BLOCKS_LEAST 4
-
-/* A block that is not full is handed out after so long. */
-#define RETIRE_MS 100
+/*
+ * The kernel hands out a block that is not full when it has been open for a time, however little it
+ * holds. For packets that come slowly there are therefore spare blocks, beside those for the bytes:
+ * as many as are handed out in the time for which packets may wait. More of them mean that packets
+ * are seen earlier, and take more memory: as much as those for the bytes, between these limits.
+ */
+#define WAITING_MS  60000
+#define SPARE_LEAST 60
+#define SPARE_MOST  600
 
 #define TAG_SIZE       4
 #define ADDRESSES_SIZE 12
@@ -86,24 +93,28 @@ static bool set_version(struct ring *ring) {
     return true;
 }
 
+static size_t spare_blocks(size_t full) {
+    const size_t most = full < SPARE_MOST ? full : SPARE_MOST;
+    return most > SPARE_LEAST ? most : SPARE_LEAST;
+}
+
+/* One block more is open, and does not wait. */
 static bool map_ring(struct ring *ring, size_t size) {
-    size_t block = BLOCK_LEAST;
-    while (block < BLOCK_MOST && block * BLOCKS < size)
-        block *= 2;
-    const size_t count = size / block > BLOCKS_LEAST ? size / block : BLOCKS_LEAST;
+    const size_t block = size < LARGE_RING_SIZE ? BLOCK_SIZE : LARGE_BLOCK_SIZE;
+    const size_t full = (size + block - 1) / block, spare = spare_blocks(full);
+    const unsigned count = (unsigned)(full + spare + 1);
     const struct tpacket_req3 request = {
         .tp_block_size = (unsigned)block,
-        .tp_block_nr = (unsigned)count,
+        .tp_block_nr = count,
         .tp_frame_size = (unsigned)block,
-        .tp_frame_nr = (unsigned)count,
-        .tp_retire_blk_tov = RETIRE_MS,
+        .tp_frame_nr = count,
+        .tp_retire_blk_tov = (unsigned)((WAITING_MS + spare - 1) / spare),
     };
     ring->block_size = block;
-    ring->blocks_count = request.tp_block_nr;
+    ring->blocks_count = count;
     if (setsockopt(ring->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request))
         return fail(ring, "cannot get the ring, try a smaller --buffer-size: ");
-    ring->blocks = mmap(NULL, block * request.tp_block_nr, PROT_READ | PROT_WRITE, MAP_SHARED,
-                        ring->socket, 0);
+    ring->blocks = mmap(NULL, block * count, PROT_READ | PROT_WRITE, MAP_SHARED, ring->socket, 0);
     if (ring->blocks != MAP_FAILED)
         return true;
     ring->blocks = NULL;
@@ -225,9 +236,11 @@ bool ring_begin_block(struct ring *ring) {
     return true;
 }
 
+/* The kernel sets the number of packets when it opens the block: until then there are none. */
 void ring_end_block(struct ring *ring) {
-    uint32_t *status = &present_block(ring)->hdr.bh1.block_status;
-    __atomic_store_n(status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    struct tpacket_hdr_v1 *head = &present_block(ring)->hdr.bh1;
+    head->num_pkts = 0;
+    __atomic_store_n(&head->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     ring->block = (ring->block + 1) % ring->blocks_count;
 }
 
@@ -342,6 +355,12 @@ bool ring_next(struct ring *ring, struct ring_packet *packet) {
 
 void ring_stop(struct ring *ring) {
     attach_none(ring);
+}
+
+/* The kernel counts the packets of a block while it fills it. */
+bool ring_has_rest(const struct ring *ring) {
+    const struct tpacket_hdr_v1 *head = &present_block(ring)->hdr.bh1;
+    return __atomic_load_n(&head->num_pkts, __ATOMIC_ACQUIRE) != 0;
 }
 
 uint64_t ring_drops(struct ring *ring) {

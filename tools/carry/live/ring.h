@@ -30,7 +30,7 @@
 struct sock_fprog;
 
 struct ring_options {
-    size_t size; /* of the ring, in bytes */
+    size_t size; /* of the packets that may wait, in bytes */
     bool promiscuous;
     const struct sock_fprog *filter; /* NULL: none */
     bool is_shared;                  /* the packets are, with other rings */
@@ -65,14 +65,17 @@ struct ring_packet {
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options);
 void ring_close(struct ring *ring);
 
-/* Is a block full, or has it waited long enough? */
+/* Is a block full, or has it been open for long enough: a second at most? */
 bool ring_begin_block(struct ring *ring);
 bool ring_next(struct ring *ring, struct ring_packet *packet);
 void ring_end_block(struct ring *ring);
 
-/* Lets no more packets come. Those that did can be read after RING_LAST_NS, if not before. */
-#define RING_LAST_NS 200000000
+/* Lets no more packets come. */
 void ring_stop(struct ring *ring);
+
+/* Returns true if the present block has packets, though ring_begin_block() may not return it yet.
+ */
+bool ring_has_rest(const struct ring *ring);
 
 /* Packets that came while the ring was full, since it was opened. Always asked by the same thread,
    which may be another than the one that reads. */

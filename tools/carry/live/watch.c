@@ -15,6 +15,10 @@
 /* How often an interface that is gone is looked for. */
 #define LOOK_AGAIN_MS 500
 
+/* How often the last block is looked for, and how many times: ten times as long as it may take. */
+#define MOMENT_NS    10000000
+#define LAST_MOMENTS 1000
+
 void live_stop(struct live *live) {
     atomic_store(&live->stops, true);
     threads_notify(live->stop_event);
@@ -183,15 +187,32 @@ static void await_packets(struct watch *watch) {
     }
 }
 
-/* What had come when it was asked to end is still judged, and the ring bounds that. */
+static bool any_rest(const struct watch *watch) {
+    for (unsigned i = 0; i < watch->rings_count; i++)
+        if (ring_has_rest(&watch->rings[i]))
+            return true;
+    return false;
+}
+
+/*
+ * What had come when it was asked to end is still judged, and the ring bounds that. The kernel may
+ * be at a packet yet when the ring is stopped, and hands out the last block when its time is over;
+ * if it does not, on a machine that stood still, nobody waits forever.
+ */
 static void judge_rest(struct watch *watch) {
-    const struct timespec rest = {.tv_nsec = RING_LAST_NS};
+    const struct timespec moment = {.tv_nsec = MOMENT_NS};
     bool wants = true;
     for (unsigned i = 0; i < watch->rings_count; i++)
         ring_stop(&watch->rings[i]);
-    nanosleep(&rest, NULL);
-    while (judge_blocks(watch, &wants))
-        continue;
+    nanosleep(&moment, NULL);
+    for (unsigned idle = 0; wants && idle < LAST_MOMENTS;) {
+        if (judge_blocks(watch, &wants))
+            continue;
+        if (!any_rest(watch))
+            return;
+        nanosleep(&moment, NULL);
+        idle++;
+    }
 }
 
 static void *run(void *context) {
