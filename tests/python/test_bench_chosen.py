@@ -200,3 +200,12 @@ def test_delays_that_noise_hides_have_no_figure() -> None:
     assert all(delay["available"] for delay in report["delays"])
     assert not any({"longest", "total"} & delay.keys() for delay in report["delays"])
     assert report["noise"]["uncertain"] == 2 * len(report["delays"])
+
+
+def test_sections_and_initial_states_have_the_times_that_were_measured() -> None:
+    report = json_of("xstate_cost", "cost", "--quick", chosen="backwards")
+    assert report["initial"]["FNINIT"] == 4e6
+    assert list(report["initial"].values())[1:] in ([], [500, 250])
+    for row in report["sections"]:
+        ns = {"again": 4e6, "x87": 500, "whole": 250, "nested": pytest.approx(500 / 3, rel=1e-4)}
+        assert row["ns"] == ns

@@ -199,32 +199,69 @@ def test_cost_measures_what_the_cpu_has(carry: Run, mask: str) -> None:
     timed = [*shown["libm"], *(shown["aes_128_cbc"] or [])]
     assert all(map(is_time, [v for row in timed for v in [*row["ns"].values()]]))
     assert all(map(is_time, [v for row in timed for v in [*row["factor"].values()]]))
-    assert [list(row["added_ns"]) for row in shown["transitions"]] == [dirty] * (5 * bool(dirty))
+    assert [list(row["added_ns"]) for row in shown["transitions"]] == [dirty] * (6 * bool(dirty))
     added = [v for row in shown["transitions"] for v in row["added_ns"].values()]
     assert all(math.isfinite(value) for value in added)
+
+
+def test_each_event_begins_with_clean_uppers() -> None:
+    """SSE code has the CPU set dirty uppers aside. A VEX instruction other than vzeroupper has to
+    stand before each event, or the event pays for taking back what the one before it left."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = f"{folder}/cost.o"
+        source = SOURCE / "tools/carry/xstate/cost_x86_64.S"
+        command = ["gcc", "-c", f"-I{SOURCE / 'tools/carry'}", "-o", made, str(source)]
+        subprocess.run(command, check=True)
+        command = ["objdump", "-d", "--no-show-raw-insn", made]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shots = re.findall(r"<(xstate_shot_\w+)>:\n(.*?)\n\n", text + "\n", re.DOTALL)
+    assert len(shots) == 7 * 3
+    for name, body in shots:
+        instructions = [line.split("\t")[1].split()[0] for line in body.splitlines()]
+        vectors = [one for one in instructions if one.startswith("v") or one.endswith("ps")]
+        assert (vectors[0][0], vectors[:2].index("vzeroupper")) == ("v", 1), name
+
+
+def save_rows(mask: str) -> list[list[str]]:
+    """What is in use in the rows of the tables of saves and sections."""
+    last = {"clean": 1, "ymm": 2, "zmm": 4}[uppers(mask)[-1]]
+    all_vectors = ["SSE", "AVX", "OPMASK", "ZMM_HI256", "HI16_ZMM"]
+    rows = [["SSE"], ["SSE", "AVX"], ["SSE", "OPMASK", "HI16_ZMM"], all_vectors]
+    return [rows[place] for place in (0, 2, 1, 3) if place < last]
+
+
+def save_features(mask: str) -> set[str]:
+    """The features of saving that this CPU has."""
+    has = {name for name in ("xsave", "xsavec", "xgetbv1") if name in flags()} - {mask}
+    return has if "xsave" in has else set()
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
 def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
     shown = show(carry, "cost", "--quick", mask=mask)
-    has = {name for name in ("xsave", "xsavec", "xgetbv1") if name in flags()} - {mask}
-    has = set() if "xsave" not in has else has
-    rows = {
-        "clean": [["SSE"]],
-        "ymm": [["SSE"], ["SSE", "AVX"]],
-        "zmm": [
-            ["SSE"],
-            ["SSE", "OPMASK", "HI16_ZMM"],
-            ["SSE", "AVX"],
-            ["SSE", "AVX", "OPMASK", "ZMM_HI256", "HI16_ZMM"],
-        ],
-    }
+    has = save_features(mask)
     # Sanitizers put vector registers to use on leaving a function.
     if has and not os.environ.get("CARRY_SANITIZED"):
-        assert [row["in_use"] for row in shown["saves"]] == rows[uppers(mask)[-1]]
+        assert [row["in_use"] for row in shown["saves"]] == save_rows(mask)
     for row in shown["saves"]:
         assert list(row["ns"]) == [op for op, need in OPS.items() if need is None or need in has]
         assert all(map(is_time, row["ns"].values()))
+
+
+@pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
+def test_cost_of_sections_that_save_what_is_in_use(carry: Run, mask: str) -> None:
+    """A section saves what the thread has in use, and x87 is initialised in all ways there are."""
+    shown = show(carry, "cost", "--quick", mask=mask)
+    has = save_features(mask)
+    assert len(shown["sections"]) == len(shown["saves"]) == len(save_rows(mask))
+    if has and not os.environ.get("CARRY_SANITIZED"):
+        assert [row["in_use"] for row in shown["sections"]] == save_rows(mask)
+    for row in shown["sections"]:
+        assert list(row["ns"]) == ["again", "x87", "whole", "nested"]
+        assert all(map(is_time, row["ns"].values()))
+    with_xsave = ["FNINIT_XRSTOR", "XRSTOR"] if "xsave" in has else []
+    assert list(shown["initial"]) == ["FNINIT", *with_xsave]
+    assert all(map(is_time, shown["initial"].values()))
 
 
 def test_cost_judges_by_what_it_measured(carry: Run) -> None:

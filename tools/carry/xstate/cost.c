@@ -3,6 +3,7 @@
 #include "xstate/cost.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <carry/xstate.h>
 
@@ -15,11 +16,12 @@
 static const char usage[] =
     "Usage: carry xstate cost [OPTION]...\n"
     "\n"
-    "Measures the cost of extended state on this CPU, in two seconds:\n"
+    "Measures the cost of extended state on this CPU, in three seconds:\n"
     "  - functions of libm, and AES-128-CBC in SSE instructions, with clean, dirty,\n"
     "    and just cleaned upper halves of vector registers (vzeroupper)\n"
     "  - the cost that dirty upper halves add to single instructions\n"
-    "  - saves and loads, by what is in use\n"
+    "  - saves and loads, by what is in use, and ways to the initial state\n"
+    "  - sections, in which operating-system kernels use vector registers\n"
     "Everything printed was measured in this run.\n"
     "\n"
     "  -q, --quick   fewer and shorter rounds: a tenth of a second\n"
@@ -45,6 +47,7 @@ static void choose_masks(struct xstate_cost *cost) {
     for (size_t i = 0; i < sizeof save_masks / sizeof *save_masks; i++)
         if (!(save_masks[i] & ~xstate_reachable()))
             cost->save_masks[cost->save_count++] = save_masks[i];
+    memcpy(cost->section_masks, cost->save_masks, sizeof cost->section_masks);
 }
 
 static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort) {
@@ -52,7 +55,9 @@ static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort
     return xstate_measure_libm(&cost->libm, LIBM_ROWS, effort) &&
            (!cost->has_aes || xstate_measure_aes(&cost->aes, effort)) &&
            (xstate_uppers() == 1 || xstate_measure_events(&cost->events, 64 * effort->rounds)) &&
-           xstate_measure_saves(&cost->saves, cost->save_masks, cost->save_count, effort);
+           xstate_measure_saves(&cost->saves, cost->save_masks, cost->save_count, effort) &&
+           xstate_measure_starts(&cost->starts, effort) &&
+           xstate_measure_sections(&cost->sections, cost->section_masks, cost->save_count, effort);
 }
 
 static int run(const struct xstate_effort *effort, bool json) {

@@ -9,7 +9,8 @@ struct xstate_cost {
     bool has_aes;
     size_t save_count;
     uint64_t save_masks[GRID_ROWS];
-    struct xstate_grid libm, aes, events, saves;
+    uint64_t section_masks[GRID_ROWS]; /* as many */
+    struct xstate_grid libm, aes, events, saves, starts, sections;
 };
 
 /* The reports, on standard output. */

@@ -117,19 +117,41 @@ static void print_events(const struct xstate_cost *cost) {
     }
 }
 
-static void print_saves(const struct xstate_cost *cost) {
+/* A row for each mask of components. */
+static void print_by_use(const struct xstate_grid *grid, const uint64_t *masks,
+                         const char *const *titles) {
     char names[XSTATE_NAMES_SIZE];
-    text_print_title("Saves and loads, by what is in use, ns");
     printf("%s  %-*s", text_colour(COLOUR_FAINT), IN_USE_COLUMNS, "in use");
-    for (size_t column = 0; column < cost->saves.columns; column++)
-        printf("%*s", TIME_COLUMNS, xstate_op_names[column]);
+    for (size_t column = 0; column < grid->columns; column++)
+        printf("%*s", TIME_COLUMNS, titles[column]);
     printf("%s\n", text_colour(COLOUR_NONE));
-    for (size_t row = 0; row < cost->saves.rows; row++) {
-        printf("  %-*s", IN_USE_COLUMNS, xstate_names(names, cost->save_masks[row]));
-        for (size_t column = 0; column < cost->saves.columns; column++)
-            print_time(cost->saves.ns[row][column]);
+    for (size_t row = 0; row < grid->rows; row++) {
+        printf("  %-*s", IN_USE_COLUMNS, xstate_names(names, masks[row]));
+        for (size_t column = 0; column < grid->columns; column++)
+            print_time(grid->ns[row][column]);
         putchar('\n');
     }
+}
+
+static void print_saves(const struct xstate_cost *cost) {
+    text_print_title("Saves and loads, by what is in use, ns");
+    print_by_use(&cost->saves, cost->save_masks, xstate_op_names);
+}
+
+static void print_starts(const struct xstate_cost *cost) {
+    text_print_title("Ways to the initial state, ns");
+    for (size_t column = 0; column < cost->starts.columns; column++) {
+        printf("  %-*s", IN_USE_COLUMNS, xstate_start_summary[column]);
+        print_time(cost->starts.ns[0][column]);
+        putchar('\n');
+    }
+}
+
+static void print_sections(const struct xstate_cost *cost) {
+    text_print_title("Sections of operating-system kernels, by what the thread has in use, ns");
+    print_by_use(&cost->sections, cost->section_masks, xstate_section_names);
+    puts("  again: nothing to save; x87: the same, with FNINIT; whole: with the save of\n"
+         "  the thread's state, and its load on the way back; nested: interrupts a section");
 }
 
 static void print_verdict(const struct xstate_cost *cost) {
@@ -163,6 +185,8 @@ void xstate_cost_print_text(const struct xstate_cost *cost) {
     print_aes(cost);
     print_events(cost);
     print_saves(cost);
+    print_starts(cost);
+    print_sections(cost);
     print_verdict(cost);
 }
 
@@ -234,10 +258,30 @@ static json_t *saves_json(const struct xstate_cost *cost) {
     return list;
 }
 
+static const char *start_name(size_t column) {
+    return xstate_start_names[column];
+}
+
+static const char *section_name(size_t column) {
+    return xstate_section_names[column];
+}
+
+static json_t *sections_json(const struct xstate_cost *cost) {
+    json_t *list = json_array();
+    for (size_t row = 0; row < cost->sections.rows; row++)
+        json_array_append_new(list, json_pack("{s:o, s:o}", "in_use",
+                                              xstate_names_json(cost->section_masks[row]), "ns",
+                                              columns_json(cost->sections.ns[row], 0,
+                                                           cost->sections.columns, section_name)));
+    return list;
+}
+
 void xstate_cost_print_json(const struct xstate_cost *cost) {
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:f, s:b}", "machine", bench_machine_json(), "libm",
-        libm_json(cost), "aes_128_cbc", aes_json(cost), "transitions", events_json(cost), "saves",
-        saves_json(cost), "worst", worst_of_libm(cost), "penalty", has_penalty(cost));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:b}", "machine", bench_machine_json(),
+                  "libm", libm_json(cost), "aes_128_cbc", aes_json(cost), "transitions",
+                  events_json(cost), "saves", saves_json(cost), "initial",
+                  columns_json(cost->starts.ns[0], 0, cost->starts.columns, start_name), "sections",
+                  sections_json(cost), "worst", worst_of_libm(cost), "penalty", has_penalty(cost));
     json_print_report(object);
 }

@@ -17,7 +17,7 @@
     { xstate_shot_##event##_clean, xstate_shot_##event##_ymm, xstate_shot_##event##_zmm }
 
 /* NONE is the baseline of VZEROUPPER alone: of the others it is the same event in a clean state. */
-enum { SSE, VEX, TURN, CODE, VZEROUPPER, NONE, SHOT_ROWS };
+enum { SSE, VEX, CLEANED, TURN, CODE, VZEROUPPER, NONE, SHOT_ROWS };
 _Static_assert(NONE == EVENT_ROWS, "the baseline follows the events");
 
 static const struct shots {
@@ -26,16 +26,21 @@ static const struct shots {
 } events[SHOT_ROWS] = {
     [SSE] = {SHOTS(sse), 1},
     [VEX] = {SHOTS(vex), 1},
+    [CLEANED] = {SHOTS(cleaned), 1},
     [TURN] = {SHOTS(turns), TURNS},
     [CODE] = {SHOTS(code), CODE_INSTRUCTIONS},
     [VZEROUPPER] = {SHOTS(vzeroupper), 1},
     [NONE] = {SHOTS(none), 1},
 };
 
-const char *const xstate_event_names[EVENT_ROWS] = {"sse", "vex", "turn", "code", "vzeroupper"};
+const char *const xstate_event_names[EVENT_ROWS] = {"sse",  "vex",  "cleaned",
+                                                    "turn", "code", "vzeroupper"};
 const char *const xstate_event_summary[EVENT_ROWS] = {
-    [SSE] = "the first SSE instruction",       [VEX] = "the first VEX instruction after it",
-    [TURN] = "SSE and VEX in turn, each pair", [CODE] = "SSE code after it, each instruction",
+    [SSE] = "the first SSE instruction",
+    [VEX] = "the first VEX instruction after it",
+    [CLEANED] = "the same, vzeroupper between",
+    [TURN] = "SSE and VEX in turn, each pair",
+    [CODE] = "SSE code after it, each instruction",
     [VZEROUPPER] = "vzeroupper itself",
 };
 

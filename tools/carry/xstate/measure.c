@@ -183,6 +183,82 @@ bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t coun
     return ok;
 }
 
+/* --- The initial state --- */
+
+static xstate_loop_fn *const starts[XSTATE_STARTS] = {
+    [XSTATE_FNINIT] = xstate_loop_fninit,
+    [XSTATE_FNINIT_XRSTOR] = xstate_loop_fninit_xrstor,
+    [XSTATE_XRSTOR_INITIAL] = xstate_loop_xrstor,
+};
+const char *const xstate_start_names[XSTATE_STARTS] = {"FNINIT", "FNINIT_XRSTOR", "XRSTOR"};
+const char *const xstate_start_summary[XSTATE_STARTS] = {
+    [XSTATE_FNINIT] = "FNINIT",
+    [XSTATE_FNINIT_XRSTOR] = "FNINIT, then XRSTOR of initial x87",
+    [XSTATE_XRSTOR_INITIAL] = "XRSTOR of an initial image of all",
+};
+
+static uint32_t run_start(const void *context, size_t cell, size_t subject, size_t first,
+                          size_t calls) {
+    const struct saves *image = context;
+    (void)cell, (void)first;
+    starts[subject]((void *)image->area, subject == XSTATE_FNINIT_XRSTOR ? BIT(X87) : image->saved,
+                    calls);
+    carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
+    return (uint32_t)calls;
+}
+
+/* An area without any component: what is saved is taken out of XSTATE_BV. */
+static void save_initial(char *area, uint64_t mask) {
+    static const uint64_t none;
+    save_dirty(area, 0, mask);
+    memcpy(area + CARRY_XSTATE_LEGACY, &none, sizeof none);
+}
+
+bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort) {
+    struct saves image = {.saved = carry_xstate_default()};
+    struct bench_plan plan = {.cells = 1, .run = run_start, .context = &image};
+    const size_t bytes = area_size(image.saved);
+    plan.subjects = xstate_has_op(XSTATE_XRSTOR) ? XSTATE_STARTS : XSTATE_FNINIT + 1;
+    image.area = aligned_alloc(CARRY_XSTATE_ALIGN, bytes);
+    if (!image.area)
+        return false;
+    memset(image.area, 0, bytes);
+    save_initial(image.area, image.saved);
+    const bool ok = xstate_grid_measure(grid, &plan, effort);
+    free(image.area);
+    return ok;
+}
+
+/* --- Sections --- */
+
+const char *const xstate_section_names[XSTATE_SECTIONS] = {
+    [XSTATE_AGAIN] = "again",
+    [XSTATE_X87] = "x87",
+    [XSTATE_WHOLE] = "whole",
+    [XSTATE_NESTED] = "nested",
+};
+
+static uint32_t run_section(const void *context, size_t cell, size_t subject, size_t first,
+                            size_t calls) {
+    const uint64_t *masks = context;
+    (void)first;
+    xstate_section_loop((enum xstate_section)subject, masks[cell], calls);
+    return (uint32_t)calls;
+}
+
+bool xstate_measure_sections(struct xstate_grid *grid, uint64_t *masks, size_t count,
+                             const struct xstate_effort *effort) {
+    struct bench_plan plan = {
+        .cells = count, .subjects = XSTATE_SECTIONS, .run = run_section, .context = masks};
+    if (!xstate_section_open())
+        return false;
+    const bool ok = xstate_grid_measure(grid, &plan, effort);
+    for (size_t row = 0; ok && row < count; row++)
+        masks[row] = xstate_section_loop(XSTATE_WHOLE, masks[row], 1);
+    xstate_section_close();
+    return ok;
+}
+
 /* --- libm --- */
 
 static double call_pow(double x) {

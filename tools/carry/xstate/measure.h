@@ -9,6 +9,7 @@
 
 #include "common/measure.h"
 #include "xstate/registers.h"
+#include "xstate/section_host.h"
 
 #define GRID_ROWS    8
 #define GRID_COLUMNS 5
@@ -65,6 +66,23 @@ enum xstate_op xstate_saving_op(void);
 bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort);
 
+/* --- The initial state: one row, a column for each way to it --- */
+
+enum xstate_start { XSTATE_FNINIT, XSTATE_FNINIT_XRSTOR, XSTATE_XRSTOR_INITIAL, XSTATE_STARTS };
+extern const char *const xstate_start_names[XSTATE_STARTS];   /* for programs */
+extern const char *const xstate_start_summary[XSTATE_STARTS]; /* for people */
+
+/* With the columns that this CPU has, the first ones: one without XSAVE. */
+bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort);
+
+/* --- Sections: a row for each mask of components --- */
+
+extern const char *const xstate_section_names[XSTATE_SECTIONS];
+
+/* As xstate_measure_saves(); `masks` then tells what a section saved. */
+bool xstate_measure_sections(struct xstate_grid *grid, uint64_t *masks, size_t count,
+                             const struct xstate_effort *effort);
+
 /* --- libm: a row for each function, a column for each state of uppers --- */
 
 #define LIBM_ROWS 3
@@ -95,7 +113,7 @@ bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *ef
 
 /* --- Transitions: what dirty uppers add to single instructions; needs AVX --- */
 
-#define EVENT_ROWS 5
+#define EVENT_ROWS 6
 extern const char *const xstate_event_names[EVENT_ROWS];   /* for programs */
 extern const char *const xstate_event_summary[EVENT_ROWS]; /* for people */
 

@@ -22,6 +22,7 @@ typedef uint32_t xstate_shot_fn(uint32_t delay);
 XSTATE_SHOT(none);
 XSTATE_SHOT(sse);
 XSTATE_SHOT(vex);
+XSTATE_SHOT(cleaned);
 XSTATE_SHOT(turns);
 XSTATE_SHOT(code);
 XSTATE_SHOT(vzeroupper);
@@ -29,7 +30,7 @@ XSTATE_SHOT(vzeroupper);
 
 typedef void xstate_loop_fn(void *area, uint64_t mask, size_t calls);
 xstate_loop_fn xstate_loop_fxsave, xstate_loop_xsave, xstate_loop_xsavec, xstate_loop_xrstor,
-    xstate_loop_xgetbv;
+    xstate_loop_xgetbv, xstate_loop_fninit, xstate_loop_fninit_xrstor;
 
 void xstate_aes_expand(const uint8_t key[16], void *schedule);
 void xstate_aes_cbc(const void *schedule, const void *vector, const void *in, void *out,
