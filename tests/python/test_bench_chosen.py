@@ -209,3 +209,18 @@ def test_sections_and_initial_states_have_the_times_that_were_measured() -> None
     for row in report["sections"]:
         ns = {"again": 4e6, "x87": 500, "whole": 250, "nested": pytest.approx(500 / 3, rel=1e-4)}
         assert row["ns"] == ns
+
+
+def test_throughputs_and_their_ratios_are_those_of_the_times() -> None:
+    report = json_of("bench_copy", "copy", "--quick", "--mode", "pipe", chosen="backwards")
+    rates = [rate for rate in report["throughput"] if rate["work"] == "dd | cat"]
+    times = [4e6, *(500 / place for place in range(1, len(rates)))]
+    for rate, ns in zip(rates, times, strict=True):
+        assert rate["mb_per_s"] == pytest.approx(32768 / ns * 1000, rel=1e-4)
+        assert rate["of_read_write"] == pytest.approx(times[0] / ns, rel=1e-4)
+        if rate["of_splice"] is not None:
+            assert rate["of_splice"] == pytest.approx(times[-1] / ns, rel=1e-4)
+    text = text_of("copy", "--quick", "--mode", "pipe", chosen="quiet")
+    # 500 to 504 ns: the quartiles are 501 and 503, so 1 of 502 on each side, 0.2 %.
+    assert "dd | cat read, write 65275 +- 0% 1.00x" in text
+    assert text.count(" +- 0% 1.00x") == 2 * len(rates) + 5

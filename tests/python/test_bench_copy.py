@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import CLEAN, ERROR, Run
+from conftest import CLEAN, ERROR, SOURCE, Run
 from schemas import conforming
 
 pytestmark = pytest.mark.not_sanitized
@@ -15,6 +17,8 @@ pytestmark = pytest.mark.not_sanitized
 BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
+WORKS = ["dd | cat", "dd"]
+WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last one not everywhere
 MODES = ["hot", "cold", "mixed64", "beside", "move", "pipe"]
 
 # As fast as the tool can be.
@@ -86,7 +90,7 @@ def test_tables_are_those_of_the_modes(carry: Run) -> None:
     assert (done.returncode, done.stderr) == (CLEAN, "")
     quick = carry("bench", "copy", "--quick", "--mode", "mixed64", "--mode", "pipe").stdout
     lines = [*done.stdout.splitlines(), *quick.splitlines()]
-    assert [line.split(":")[0] for line in lines if line.endswith("; ns")] == [
+    assert [line.split(":")[0] for line in lines if line.endswith(("; ns", "; MB/s"))] == [
         "hot", "cold", "beside", "mixed64", "pipe"]  # fmt: skip
     tables = done.stdout.split("is slower than the faster")[0]
     assert tables.count("\n   1 MiB  ") == 8
@@ -100,6 +104,70 @@ def test_table_of_moves(carry: Run) -> None:
     assert title.startswith("move: ")
     assert " ".join(header.split()) == "bytes 13 to 0 0 to 13 1000 to 0 0 to 1000"
     assert row.split()[0] == "300" and row.count("x") == 4
+
+
+def test_throughput_of_dd_and_cat(carry: Run) -> None:
+    """Blocks flow in each way, and each throughput has its ratio to those of the system's calls."""
+    rates = measure(carry, "--quick", "--mode", "pipe")["throughput"]
+    flows = [rate for rate in rates if rate["work"] != "one thread"]
+    ways = [rate["subject"] for rate in flows if rate["work"] == "dd"]
+    assert ways in (WAYS, WAYS[:-1])
+    assert [(rate["work"], rate["subject"]) for rate in flows] == [
+        (work, way) for work in WORKS for way in ways
+    ]
+    assert [rate["subject"] for rate in rates if rate["work"] == "one thread"] == PIPE
+    assert all(0 < rate["q1"] <= rate["mb_per_s"] <= rate["q3"] for rate in rates)
+    assert all(rate["block"] == 32768 and rate["of_read_write"] > 0 for rate in rates)
+    with_splice = [rate for rate in rates if rate["of_splice"] is not None]
+    assert with_splice == (flows if "splice" in ways else [])
+    assert measure(carry, *ONE)["throughput"] == []
+
+
+# Blocks as carry bench copy has them flow, beside functions of which one copies wrongly.
+FLOW_MAIN = """
+#include <carry/carry.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/copy_flow.h"
+
+void broken_copy(void *dst, const void *src, size_t size);
+void broken_copy(void *dst, const void *src, size_t size) { memcpy(dst, src, size - 1); }
+int main(void) {
+    static unsigned char block[FLOW_BLOCK];
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (unsigned char)(i * 7 + i / 256 + 1);
+    struct flow *flow = flow_open(block);
+    if (!flow)
+        return 2;
+    const char *wrong = flow_find_wrong(flow);
+    puts(wrong ? wrong : "none");
+    flow_close(flow);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("broken", ["", "carry_copy", "carry_sum_copy"])
+def test_blocks_that_arrive_changed_would_be_seen(broken: str, tmp_path: Path) -> None:
+    library = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "src/libcarry.a"
+    if not library.is_file():
+        pytest.skip(f"{library} was not built")
+    source = (SOURCE / "tools/carry/bench/copy_flow.c").read_text()
+    if broken:
+        call = f"{broken}(dst, src, FLOW_BLOCK"
+        assert source.count(call) == 1
+        end = ", 0)" if broken == "carry_sum_copy" else ")"
+        source = source.replace(call + end, "broken_copy(dst, src, FLOW_BLOCK)")
+        declaration = "void broken_copy(void *dst, const void *src, size_t size);\n"
+        source = source.replace("static void copy_block", declaration + "static void copy_block")
+    (tmp_path / "flow.c").write_text(source)
+    (tmp_path / "main.c").write_text(FLOW_MAIN)
+    include = [f"-I{SOURCE / 'tools/carry'}", f"-I{SOURCE / 'include'}"]
+    sources = [tmp_path / "flow.c", tmp_path / "main.c", library]
+    command = ["gcc", "-O1", "-pthread", *include, "-o", tmp_path / "flow", *sources]
+    subprocess.run([str(word) for word in command], check=True)
+    done = subprocess.run([tmp_path / "flow"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip()) == (0, broken.removeprefix("carry_") or "none")
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])

@@ -113,11 +113,20 @@ static bool make_cells(struct copy_set *set, size_t count) {
     return set->cells != NULL;
 }
 
+/* False where the process at the other end of a pipe cannot be started. */
+static bool add_pipes(struct copy_bench *bench) {
+    add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
+    for (size_t i = 0; i < FLOW_WORKS; i++)
+        add_cell(&bench->flow, (struct copy_cell){.mode = COPY_PIPE});
+    return copy_start_flow(bench);
+}
+
 static bool add_cells(struct copy_bench *bench, const struct options *options) {
     const size_t sizes = options->sizes.count;
     if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
         !make_cells(&bench->beside, sizes + 1) ||
-        !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1))
+        !make_cells(&bench->move, COPY_OVERLAPS * sizes) || !make_cells(&bench->pipe, 1) ||
+        !make_cells(&bench->flow, FLOW_WORKS))
         return false;
     for (enum copy_mode mode = COPY_HOT; mode <= COPY_COLD; mode++)
         for (size_t i = 0; i < COPY_ALIGNMENTS && options->modes >> mode & 1; i++)
@@ -130,9 +139,7 @@ static bool add_cells(struct copy_bench *bench, const struct options *options) {
     }
     for (size_t i = 0; i < COPY_OVERLAPS && options->modes >> COPY_MOVE & 1; i++)
         add_sized_cells(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
-    if (options->modes >> COPY_PIPE & 1)
-        add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
-    return true;
+    return !(options->modes >> COPY_PIPE & 1) || add_pipes(bench);
 }
 
 static size_t largest(const struct options *options) {

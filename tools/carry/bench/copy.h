@@ -8,6 +8,7 @@
 
 #include <carry/copy.h>
 
+#include "bench/copy_flow.h"
 #include "common/measure.h"
 
 /* How often --size may be given; subjects at most. */
@@ -62,6 +63,8 @@ struct copy_bench {
     struct copy_set beside; /* the same beside other work, behind the subject that does nothing */
     struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
     struct copy_set pipe;   /* blocks through a pipe, and what is done with them then */
+    struct copy_set flow;   /* blocks from `dd` to `cat`: cells are works, subjects ways of these */
+    struct flow *flowing;   /* NULL where that is not measured */
     size_t focus;           /* among the subjects of `memory`: the chosen kernel, */
     size_t memcpy, rep;     /* libc's, and the kernel that is `rep movsb`, or `memcpy` again, */
     size_t kernels_end;     /* and what follows the kernels: */
@@ -77,6 +80,9 @@ struct copy_bench {
 
 /* Fills in the subjects; false where a pipe or memory is missing. */
 bool copy_prepare(struct copy_bench *bench, size_t largest);
+
+/* Fills in the subjects of `flow`, and starts what they need; false where that cannot be. */
+bool copy_start_flow(struct copy_bench *bench);
 
 /* Names the subject that copies wrongly and the size; NULL if none does. */
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size);
@@ -95,6 +101,13 @@ void copy_release(struct copy_bench *bench);
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject);
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base);
+
+/* Megabytes (10^6 bytes) a second, of `pipe` and `flow`: the median, and half of what lies between
+ * the quartiles, as a share of it. */
+struct copy_rate {
+    double mb, q1, q3, spread;
+};
+struct copy_rate copy_rate(const struct copy_set *set, size_t cell, size_t subject);
 
 /* What a subject adds to the work around it, in nanoseconds; never less than 0; of `beside`. */
 double copy_added(const struct copy_set *set, size_t cell, size_t subject);

@@ -60,8 +60,8 @@ static size_t next_cell(struct selection selection, size_t index) {
 }
 
 static void print_title(enum copy_mode mode) {
-    printf("\n%s%s%s: %s; ns\n", text_colour(COLOUR_BOLD), copy_modes[mode].name,
-           text_colour(COLOUR_NONE), copy_modes[mode].title);
+    printf("\n%s%s%s: %s; %s\n", text_colour(COLOUR_BOLD), copy_modes[mode].name,
+           text_colour(COLOUR_NONE), copy_modes[mode].title, mode == COPY_PIPE ? "MB/s" : "ns");
 }
 
 static void begin_header(const char *first) {
@@ -270,19 +270,49 @@ static void print_moves(const struct copy_bench *bench) {
     print_across(bench, &all, print_move_of_memmove);
 }
 
+/* --- Throughput --- */
+
+#define WORK_COLUMNS  12
+#define WAY_COLUMNS   14
+#define BASES_COLUMNS 16
+
+/* How many times the throughput of `base` a subject has; "-" where there is no base. */
+static void print_times_base(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
+    char text[TEXT_SIZE] = "-";
+    if (base < set->subject_count)
+        text_times(text, copy_ratio(set, cell, base, subject));
+    printf("%*s", BASES_COLUMNS, text);
+}
+
+static void print_rate(const struct copy_set *set, const char *work, size_t cell, size_t subject,
+                       size_t splice) {
+    const struct copy_rate rate = copy_rate(set, cell, subject);
+    char text[TEXT_SIZE];
+    printf("  %-*s%-*s", WORK_COLUMNS, subject ? "" : work, WAY_COLUMNS,
+           set->subjects[subject].name);
+    printf("%*s", VALUE_COLUMNS, text_measure(text, rate.mb));
+    printf("  +-%*s", RATIO_COLUMNS - 1, text_percent(text, rate.spread));
+    print_times_base(set, cell, subject, 0);
+    print_times_base(set, cell, subject, splice);
+    putchar('\n');
+}
+
 static void print_pipe(const struct copy_bench *bench) {
     if (!bench->pipe.cell_count)
         return;
     print_title(COPY_PIPE);
-    begin_header("");
-    for (size_t i = 0; i < bench->pipe.subject_count; i++)
-        printf("%*s", NAME_COLUMNS, bench->pipe.subjects[i].name);
+    printf("%s  %-*s%-*s%*s%*s%*s%*s", text_colour(COLOUR_FAINT), WORK_COLUMNS, "", WAY_COLUMNS, "",
+           VALUE_COLUMNS, "MB/s", RATIO_COLUMNS + 3, "spread", BASES_COLUMNS, "of read, write",
+           BASES_COLUMNS, "of splice");
     end_header();
-    printf("%*s", LABEL_COLUMNS, "a block");
+    for (size_t work = 0; work < FLOW_WORKS; work++)
+        for (size_t way = 0; way < bench->flow.subject_count; way++)
+            print_rate(&bench->flow, flow_works[work], work, way, FLOW_SPLICE);
     for (size_t i = 0; i < bench->pipe.subject_count; i++)
-        print_value(&bench->pipe, 0, i, NAME_COLUMNS);
-    putchar('\n');
+        print_rate(&bench->pipe, "one thread", 0, i, SIZE_MAX);
 }
+
+/* --- Losses --- */
 
 static void print_loss(const struct copy_cell *cell, double loss) {
     char text[TEXT_SIZE];
@@ -360,6 +390,29 @@ static void append_cells(json_t *list, const struct copy_set *set) {
             json_array_append_new(list, cell_json(set, cell, subject));
 }
 
+static json_t *rate_json(const struct copy_set *set, const char *work, size_t cell, size_t subject,
+                         size_t splice) {
+    const struct copy_rate rate = copy_rate(set, cell, subject);
+    json_t *of_splice = splice < set->subject_count
+                            ? json_real(copy_ratio(set, cell, splice, subject))
+                            : json_null();
+    return json_pack("{s:s, s:s, s:i, s:f, s:f, s:f, s:f, s:o}", "work", work, "subject",
+                     set->subjects[subject].name, "block", (int)FLOW_BLOCK, "mb_per_s", rate.mb,
+                     "q1", rate.q1, "q3", rate.q3, "of_read_write",
+                     copy_ratio(set, cell, 0, subject), "of_splice", of_splice);
+}
+
+static json_t *rates_json(const struct copy_bench *bench) {
+    json_t *list = json_array();
+    for (size_t work = 0; work < bench->flow.cell_count; work++)
+        for (size_t way = 0; way < bench->flow.subject_count; way++)
+            json_array_append_new(
+                list, rate_json(&bench->flow, flow_works[work], work, way, FLOW_SPLICE));
+    for (size_t i = 0; bench->pipe.cell_count && i < bench->pipe.subject_count; i++)
+        json_array_append_new(list, rate_json(&bench->pipe, "one thread", 0, i, SIZE_MAX));
+    return list;
+}
+
 bool copy_print_json(const struct copy_bench *bench) {
     json_t *cells = json_array();
     append_cells(cells, &bench->memory);
@@ -367,9 +420,10 @@ bool copy_print_json(const struct copy_bench *bench) {
     append_cells(cells, &bench->move);
     append_cells(cells, &bench->pipe);
     json_t *object = json_pack(
-        "{s:s, s:o, s:I, s:o, s:s, s:o}", "bench", "copy", "machine", bench_machine_json(),
+        "{s:s, s:o, s:I, s:o, s:s, s:o, s:o}", "bench", "copy", "machine", bench_machine_json(),
         "rounds", (json_int_t)bench->memory.plan.rounds, "noise", bench_noise_json(&bench->noise),
-        "focus", bench->memory.subjects[bench->focus].name, "cells", cells);
+        "focus", bench->memory.subjects[bench->focus].name, "cells", cells, "throughput",
+        rates_json(bench));
     if (!object)
         return false;
     json_print_report(object);

@@ -24,7 +24,7 @@
 #define IMIX_MAX        1500
 #define PLACE_STEP      ((size_t)7919)    /* a prime, so that all places have their turn */
 #define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of each side in a sample */
-#define PIPE_BLOCK      ((size_t)32 << 10)
+#define FLOW_SAMPLES    10 /* how often a usual sample: one begins with an order to a process */
 
 const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
@@ -32,7 +32,7 @@ const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_MIXED] = {"mixed64", "0 to 64 bytes at changing addresses within 1 MiB"},
     [COPY_BESIDE] = {"beside", "a microsecond of other work after each copy"},
     [COPY_MOVE] = {"move", "the same bytes, between overlapping ranges"},
-    [COPY_PIPE] = {"pipe", "32 KiB, written to a pipe and read from it"},
+    [COPY_PIPE] = {"pipe", "blocks of 32 KiB as in dd | cat, and through a pipe"},
 };
 
 const struct copy_alignment copy_alignments[COPY_ALIGNMENTS] = {{0, 0}, {1, 0}, {0, 3}, {13, 7}};
@@ -192,12 +192,24 @@ bool copy_prepare(struct copy_bench *bench, size_t largest) {
            pipe(bench->pipes) == 0;
 }
 
+bool copy_start_flow(struct copy_bench *bench) {
+    bench->flowing = flow_open(bench->source);
+    if (!bench->flowing)
+        return false;
+    for (size_t way = 0; way < flow_way_count(bench->flowing); way++)
+        add(&bench->flow, (struct copy_subject){.name = flow_ways[way]});
+    return true;
+}
+
 void copy_release(struct copy_bench *bench) {
+    if (bench->flowing)
+        flow_close(bench->flowing);
     free(bench->source);
     free(bench->target);
     free(bench->sizes);
     free(bench->imix_sizes);
-    struct copy_set *const sets[] = {&bench->memory, &bench->beside, &bench->move, &bench->pipe};
+    struct copy_set *const sets[] = {&bench->memory, &bench->beside, &bench->move, &bench->pipe,
+                                     &bench->flow};
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
         free(sets[i]->cells);
         free(sets[i]->samples);
@@ -254,7 +266,11 @@ static const char *find_wrong(const struct copy_bench *bench, const struct copy_
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
     const char *wrong = find_wrong(bench, &bench->memory, 0, size);
     wrong = wrong ? wrong : find_wrong(bench, &bench->beside, 1, size);
-    return wrong ? wrong : find_wrong(bench, &bench->move, 0, size);
+    wrong = wrong ? wrong : find_wrong(bench, &bench->move, 0, size);
+    if (wrong || !bench->flowing)
+        return wrong;
+    *size = FLOW_BLOCK;
+    return flow_find_wrong(bench->flowing);
 }
 
 /* --- The loops that are timed --- */
@@ -315,10 +331,10 @@ static uint32_t run_pipe(const struct copy_bench *bench, const struct copy_subje
     uint32_t total = 0;
     unsigned char *block = bench->source;
     for (; calls; calls--) {
-        if (write(bench->pipes[1], block, PIPE_BLOCK) != (ssize_t)PIPE_BLOCK ||
-            read(bench->pipes[0], block, PIPE_BLOCK) != (ssize_t)PIPE_BLOCK)
+        if (write(bench->pipes[1], block, FLOW_BLOCK) != (ssize_t)FLOW_BLOCK ||
+            read(bench->pipes[0], block, FLOW_BLOCK) != (ssize_t)FLOW_BLOCK)
             return 0;
-        total += subject->work(bench->target, block, PIPE_BLOCK);
+        total += subject->work(bench->target, block, FLOW_BLOCK);
     }
     return total;
 }
@@ -347,6 +363,13 @@ static uint32_t run_through_pipe(const void *context, size_t cell, size_t subjec
     (void)cell, (void)first;
     const struct copy_bench *bench = context;
     return run_pipe(bench, &bench->pipe.subjects[subject], calls);
+}
+
+static uint32_t run_flow(const void *context, size_t cell, size_t subject, size_t first,
+                         size_t calls) {
+    (void)first;
+    const struct copy_bench *bench = context;
+    return flow_run(bench->flowing, (enum flow_work)cell, (enum flow_way)subject, calls);
 }
 
 /* Where calls differ all subjects make the same ones. */
@@ -397,7 +420,8 @@ bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort) {
         .seconds = effort->seconds / 3,
         .fixed_calls = calls_that_fit,
     };
-    bench->memory.plan = bench->beside.plan = bench->move.plan = bench->pipe.plan = plan;
+    bench->memory.plan = bench->beside.plan = bench->move.plan = bench->pipe.plan =
+        bench->flow.plan = plan;
     bench->memory.plan.seconds = effort->seconds;
     bench->memory.plan.run = run_memory;
     bench->memory.plan.fixed_calls = calls_in_memory;
@@ -405,8 +429,11 @@ bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort) {
     bench->beside.plan.settles = settles;
     bench->move.plan.run = run_moves;
     bench->pipe.plan.run = run_through_pipe;
+    bench->flow.plan.run = run_flow;
+    bench->flow.plan.sample_ns *= FLOW_SAMPLES;
     return measure_set(bench, &bench->memory) && measure_set(bench, &bench->beside) &&
-           measure_set(bench, &bench->move) && measure_set(bench, &bench->pipe);
+           measure_set(bench, &bench->move) && measure_set(bench, &bench->pipe) &&
+           measure_set(bench, &bench->flow);
 }
 
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject) {
@@ -416,6 +443,13 @@ struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t su
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
     return bench_ratio(bench_samples(&set->plan, set->samples, cell, subject),
                        bench_samples(&set->plan, set->samples, cell, base), set->plan.rounds);
+}
+
+struct copy_rate copy_rate(const struct copy_set *set, size_t cell, size_t subject) {
+    const struct bench_stats ns = copy_stats(set, cell, subject);
+    const double bytes = FLOW_BLOCK * 1e3; /* a byte in a nanosecond is 1,000 MB/s */
+    return (struct copy_rate){bytes / ns.median, bytes / ns.q3, bytes / ns.q1,
+                              (ns.q3 - ns.q1) / 2 / ns.median};
 }
 
 double copy_added(const struct copy_set *set, size_t cell, size_t subject) {
