@@ -629,6 +629,7 @@ def test_jit_times_everything_that_is_made(carry: Run) -> None:
     assert report["best"] in available(carry)
     for one in sums:
         assert one["ns_a_byte"] == pytest.approx(one["ns"] / one["size"], rel=1e-4)
+        assert one["million_a_second"] == pytest.approx(1000 / one["ns"], rel=1e-4)
         assert one["speedup"] == 1 if one["function"] == "best" else one["speedup"] > 0
     packets, functions = report["packets"], report["functions"]
     assert [(one["work"], one["size"], one["way"]) for one in packets] == [

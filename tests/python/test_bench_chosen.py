@@ -224,3 +224,19 @@ def test_throughputs_and_their_ratios_are_those_of_the_times() -> None:
     # 500 to 504 ns: the quartiles are 501 and 503, so 1 of 502 on each side, 0.2 %.
     assert "dd | cat read, write 65275 +- 0% 1.00x" in text
     assert text.count(" +- 0% 1.00x") == 2 * len(rates) + 5
+
+
+def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
+    """Of 4 ms, 500, 250 and 166.67 ns: nanoseconds a byte, then million packets a second."""
+    done = bench("jit", "--quick", chosen="backwards")
+    rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +(20|1,500) ", line)]
+    assert [" ".join(row) for row in rows[: len(rows) // 2]] == [
+        "20 4000k 500 250 167 2.00x 3.00x",
+        "1,500 4000k 500 250 167 2.00x 3.00x",
+        "20 200k 25.0 12.5 8.33 0.0003 2.00 4.00 6.00",
+        "1,500 2667 0.3333 0.1667 0.1111 0.0003 2.00 4.00 6.00",
+    ]
+    report = json_of("bench_jit", "jit", "--quick", chosen="backwards")
+    millions = [0.00025, 2, 4, 6] * 14
+    assert [one["million_a_second"] for one in report["sums"]] == pytest.approx(millions, rel=1e-4)
+    assert {one["million_a_second"] for one in report["packets"]} == {0.00025, 2}

@@ -39,13 +39,15 @@ static const char usage[] =
     "  carry bench jit\n"
     "  carry bench jit --json\n";
 
+/* How many million packets a second one CPU gets done, with nothing else. */
+static double jit_millions(const struct bench_stats *ns) {
+    return 1e3 / ns->median;
+}
+
 /* --- For people --- */
 
-static void print_sums(const struct jit_bench *bench, size_t mode) {
-    printf("\n"
-           "%ssums, %s%s: ns a call, and times as fast as %s by carry_sum()\n",
-           text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
-    printf("%s  bytes  generic     best    exact    range      exact    range   exact, ns/byte%s\n",
+static void print_times(const struct jit_bench *bench, size_t mode) {
+    printf("%s  bytes  generic     best    exact    range      exact    range%s\n",
            text_colour(COLOUR_FAINT), text_colour(COLOUR_NONE));
     for (size_t size = 0; size < JIT_SIZES; size++) {
         const struct bench_stats *ns = bench->sums[mode][size];
@@ -55,25 +57,71 @@ static void print_sums(const struct jit_bench *bench, size_t mode) {
         for (size_t sum = 0; sum < JIT_SUMS; sum++)
             printf("%9s", text_measure(text, ns[sum].median));
         printf("%11s", text_times(text, speedups[JIT_EXACT]));
-        printf("%9s%17.4f\n", text_times(text, speedups[JIT_RANGE]),
-               ns[JIT_EXACT].median / (double)jit_sizes[size]);
+        printf("%9s\n", text_times(text, speedups[JIT_RANGE]));
     }
 }
 
+/* A measure of at most six characters, of which those below 1 have four decimals. */
+static char *fine_measure(char *text, double value) {
+    if (value >= 0.99995)
+        return text_measure(text, value);
+    snprintf(text, TEXT_SIZE, "%.4f", value);
+    return text;
+}
+
+static void print_rate_names(void) {
+    printf("%s  bytes%18s%30s\n       ", text_colour(COLOUR_FAINT), "ns a byte",
+           "million packets a second");
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t sum = 0; sum < JIT_SUMS; sum++)
+            printf("%8s", sum_names[sum]);
+        printf("%s", i ? text_colour(COLOUR_NONE) : "   ");
+    }
+    putchar('\n');
+}
+
+/* The same times by bytes and by packets, of which each call sums one. */
+static void print_rates(const struct jit_bench *bench, size_t mode) {
+    print_rate_names();
+    for (size_t size = 0; size < JIT_SIZES; size++) {
+        const struct bench_stats *ns = bench->sums[mode][size];
+        char text[TEXT_SIZE];
+        printf("%7s", text_count(text, jit_sizes[size]));
+        for (size_t sum = 0; sum < JIT_SUMS; sum++)
+            printf("%8s", fine_measure(text, ns[sum].median / (double)jit_sizes[size]));
+        printf("   ");
+        for (size_t sum = 0; sum < JIT_SUMS; sum++)
+            printf("%8s", fine_measure(text, jit_millions(&ns[sum])));
+        putchar('\n');
+    }
+}
+
+static void print_sums(const struct jit_bench *bench, size_t mode) {
+    printf("\n"
+           "%ssums, %s%s: ns a checksum, and times as fast as %s by carry_sum()\n",
+           text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
+    print_times(bench, mode);
+    putchar('\n');
+    print_rates(bench, mode);
+}
+
 static void print_packets(const struct jit_bench *bench) {
-    printf("\n%spackets%s of TCP over IPv4: ns each\n", text_colour(COLOUR_BOLD),
-           text_colour(COLOUR_NONE));
-    printf("%s            bytes  compiled      made%s\n", text_colour(COLOUR_FAINT),
-           text_colour(COLOUR_NONE));
+    printf("\n%spackets%s of TCP over IPv4: ns each, and million a second\n",
+           text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE));
+    printf("%s            bytes  compiled      made             compiled      made%s\n",
+           text_colour(COLOUR_FAINT), text_colour(COLOUR_NONE));
     for (size_t i = 0; i < JIT_PACKETS; i++) {
-        char size[TEXT_SIZE], ns[JIT_WAYS][TEXT_SIZE], times[TEXT_SIZE];
+        const struct bench_stats *ns = bench->packets[i];
+        char text[TEXT_SIZE];
         if (bench->packet_speedups[i] == 0)
             continue;
+        printf("  %-8s%7s", jit_packets[i].name, text_count(text, jit_packets[i].size));
         for (size_t way = 0; way < JIT_WAYS; way++)
-            text_measure(ns[way], bench->packets[i][way].median);
-        printf("  %-8s%7s%10s%10s%11s\n", jit_packets[i].name,
-               text_count(size, jit_packets[i].size), ns[JIT_COMPILED], ns[JIT_MADE],
-               text_times(times, bench->packet_speedups[i]));
+            printf("%10s", text_measure(text, ns[way].median));
+        printf("%11s", text_times(text, bench->packet_speedups[i]));
+        for (size_t way = 0; way < JIT_WAYS; way++)
+            printf("%10s", fine_measure(text, jit_millions(&ns[way])));
+        putchar('\n');
     }
 }
 
@@ -131,10 +179,11 @@ static json_t *sums_json(const struct jit_bench *bench) {
                 const struct bench_stats *ns = &bench->sums[mode][size][sum];
                 json_t *one = stats_json(ns);
                 json_object_update_new(
-                    one, json_pack("{s:s, s:s, s:I, s:f, s:f}", "function", sum_names[sum], "mode",
-                                   modes[mode].name, "size", (json_int_t)jit_sizes[size],
-                                   "ns_a_byte", ns->median / (double)jit_sizes[size], "speedup",
-                                   bench->sum_speedups[mode][size][sum]));
+                    one,
+                    json_pack("{s:s, s:s, s:I, s:f, s:f, s:f}", "function", sum_names[sum], "mode",
+                              modes[mode].name, "size", (json_int_t)jit_sizes[size], "ns_a_byte",
+                              ns->median / (double)jit_sizes[size], "million_a_second",
+                              jit_millions(ns), "speedup", bench->sum_speedups[mode][size][sum]));
                 json_array_append_new(sums, one);
             }
     return sums;
@@ -146,8 +195,9 @@ static json_t *packets_json(const struct jit_bench *bench) {
         for (size_t way = 0; way < JIT_WAYS && bench->packet_speedups[i] != 0; way++) {
             json_t *one = stats_json(&bench->packets[i][way]);
             json_object_update_new(
-                one, json_pack("{s:s, s:s, s:I, s:f}", "work", jit_packets[i].name, "way",
-                               way_names[way], "size", (json_int_t)jit_packets[i].size, "speedup",
+                one, json_pack("{s:s, s:s, s:I, s:f, s:f}", "work", jit_packets[i].name, "way",
+                               way_names[way], "size", (json_int_t)jit_packets[i].size,
+                               "million_a_second", jit_millions(&bench->packets[i][way]), "speedup",
                                way == JIT_MADE ? bench->packet_speedups[i] : 1.0));
             json_array_append_new(packets, one);
         }
