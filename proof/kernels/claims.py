@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine import Edge, Engine, Lemma
-from machine import Access, Bits, Flags, Region, State
+from machine import VECTOR, Access, Bits, Flags, Region, State
 from number import ZERO, Atoms, Num, Unproven, number
 
 M = 0xFFFF
@@ -64,24 +64,23 @@ def root(engine: Engine, claim: Claim) -> Lemma:
     # Below the return address the red zone and pushes; above nothing of the caller's is touched.
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
     gpr: list[Bits] = []
-    seed = atoms.new("sum", 0, (1 << 32) - 1, True)
+    seed = atoms.any_bytes("sum", 4)
     for name in arch.names:
         what = f"{name} at the call"
-        gpr.append(((8, atoms.new(what, 0, (1 << 64) - 1, True)),))
+        gpr.append(((8, atoms.any_bytes(what, 8)),))
     for name, register in zip(claim.arguments, arch.arguments, strict=False):
         i = arch.names.index(register)
         if name == "size":
             gpr[i] = ((8, size),)
         elif name == "sum":
-            upper = atoms.new("the upper half of sum", 0, (1 << 32) - 1, True)
-            gpr[i] = ((4, seed), (4, upper))
+            gpr[i] = ((4, seed), (4, atoms.any_bytes("the upper half of sum", 4)))
         else:
             gpr[i] = ((8, regions[name].base),)
     gpr[arch.stack] = ((8, stack),)
     vec: list[Bits] = [
-        ((64, atoms.new(f"v{i} at the call", 0, (1 << 512) - 1, True)),) for i in range(32)
+        ((VECTOR, atoms.any_bytes(f"v{i} at the call", VECTOR)),) for i in range(32)
     ]
-    masks = [atoms.new(f"k{i} at the call", 0, (1 << 64) - 1, True) for i in range(8)]
+    masks = [atoms.any_bytes(f"k{i} at the call", 8) for i in range(8)]
     start = engine.function.start
     state = State(start, gpr, vec, masks, Flags(), regions)
     inputs = [seed] if claim.sums else []

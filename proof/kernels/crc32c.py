@@ -49,7 +49,9 @@ class WordCut(Cut):
     def lanes(self, bits: Bits) -> Bits:
         """Of vectors constants stay, and nothing else."""
         self.key.append(tuple((n, v.constant) for n, v in bits))
-        return tuple((n, v if v.constant is not None else self.junk("a vector")) for n, v in bits)
+        return tuple(
+            (n, v if v.constant is not None else self.junk("a vector", n)) for n, v in bits
+        )
 
     def rename(self, value: Num) -> Num:
         """The end of the data is an address, too. Of the size at the call the lowest bits stay."""

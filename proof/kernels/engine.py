@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from architectures import ARCHITECTURES
 from image import Image, Instruction
 from liveness import live
-from machine import FEW, Bits, Demand, Flags, Open, Split, State
+from machine import FEW, VECTOR, Bits, Demand, Flags, Open, Split, State
 from number import ZERO, Atoms, Num, Run, Unproven, number
 from processor import Architecture, Decoded, Immediate, Processor, apply
 
@@ -401,7 +401,7 @@ class Cut:
         for i, name in enumerate(self.arch.names):
             if i == self.arch.stack or name not in self.names:
                 if i != self.arch.stack:
-                    self.new.gpr[i] = ((8, self.junk(name)),)
+                    self.new.gpr[i] = ((8, self.junk(name, 8)),)
                 continue
             kept = self.entry_value(i)
             self.key.append(name)
@@ -412,10 +412,10 @@ class Cut:
                 self.key.append(f"v{i}")
                 self.new.vec[i] = self.lanes(self.state.vec[i])
             else:
-                self.new.vec[i] = ((64, self.junk(f"v{i}")),)
+                self.new.vec[i] = ((VECTOR, self.junk(f"v{i}", VECTOR)),)
         for i in range(8):
             if f"k{i}" not in self.names:
-                self.new.masks[i] = self.junk(f"k{i}")
+                self.new.masks[i] = self.junk(f"k{i}", 8)
                 continue
             if self.state.masks[i].constant is None:
                 raise Unproven("a mask that is not known is read after a cut")
@@ -446,8 +446,8 @@ class Cut:
         """Whether a value means the same after a cut, as bytes and addresses do not."""
         return value.constant is not None or self.is_of_caller(value)
 
-    def junk(self, name: str) -> Num:
-        return self.atoms.new(f"what was in {name}", 0, (1 << 64) - 1, True)
+    def junk(self, name: str, width: int) -> Num:
+        return self.atoms.any_bytes(f"what was in {name}", width)
 
     def pieces(self, bits: Bits) -> Bits:
         if all(not v.data for _, v in bits):
@@ -504,7 +504,7 @@ class Cut:
                 found.append((width, self.input(value, low, high)))
                 continue
             self.key.append(value.constant)
-            found.append((width, self.junk("a vector") if value.terms else value))
+            found.append((width, self.junk("a vector", width) if value.terms else value))
         return tuple(found)
 
     def loaded(self, width: int, value: Num) -> Num | None:
@@ -705,7 +705,7 @@ class Rounds:
         at = 0
         for width, _ in after:
             first = self.x.number(self.x.take(before, at, width))
-            atom = self.atoms.new(f"{kind}{i}.{at}", 0, (1 << 8 * width) - 1, True)
+            atom = self.atoms.any_bytes(f"{kind}{i}.{at}", width)
             sums[kind, i, at] = atom, first
             found.append((width, atom))
             at += width
@@ -855,7 +855,7 @@ class Rounds:
             total = self.over_rounds(added, counter, count) if is_same_piece else None
             if total is None:
                 name = f"what a loop leaves in {kind}{i}"
-                found.append((width, self.atoms.new(name, 0, (1 << 8 * width) - 1, True)))
+                found.append((width, self.atoms.any_bytes(name, width)))
             else:
                 found.append((width, first + total))
             at += width

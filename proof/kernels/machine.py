@@ -13,6 +13,7 @@ from image import Image
 from number import ZERO, Atoms, Num, Unproven, number
 
 FEW = 700  # up to so many values are tried one by one
+VECTOR = 64  # bytes of each vector register that are followed
 
 # Bytes, the lowest first: pieces of some bytes each, and their number modulo 2^(8 * bytes).
 Bits = tuple[tuple[int, Num], ...]

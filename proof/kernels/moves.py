@@ -24,7 +24,7 @@ from aarch64 import A64
 from claims import Claim, Interval, Proof, root
 from engine import Edge, Engine, Function, Lemma, Rounds
 from image import Image, Instruction
-from machine import Access, Bits, Demand, Flags, Region, Split, State
+from machine import VECTOR, Access, Bits, Demand, Flags, Region, Split, State
 from number import ZERO, Num, Unproven, number
 from processor import Architecture, Decoded, Processor
 from x86_64 import X86
@@ -328,14 +328,14 @@ class MoveEngine(Engine):
         self.run_other(state, i)
         for n, name in enumerate(self.arch.names):
             if n != self.arch.stack and (name not in self.arch.kept or name == "x30"):
-                state.gpr[n] = ((8, self.junk()),)
-        state.vec = [((64, self.junk()),) for _ in state.vec]
-        state.masks = [self.junk() for _ in state.masks]
+                state.gpr[n] = ((8, self.junk(8)),)
+        state.vec = [((VECTOR, self.junk(VECTOR)),) for _ in state.vec]
+        state.masks = [self.junk(8) for _ in state.masks]
         state.flags = Flags()
         state.stack = {at: piece for at, piece in state.stack.items() if at >= top.c}
 
-    def junk(self) -> Num:
-        return self.atoms.new("what a call leaves", 0, (1 << 64) - 1, True)
+    def junk(self, width: int) -> Num:
+        return self.atoms.any_bytes("what a call leaves", width)
 
     def go(self, state: State, i: Instruction, d: Decoded) -> State | None:
         target = self.arch.targets(i)[0]
@@ -463,15 +463,15 @@ class Guess:
         for i, name in enumerate(self.arch.names):
             if name not in self.names or i == self.arch.stack:
                 if i != self.arch.stack:
-                    new.gpr[i] = ((8, self.engine.junk()),)
+                    new.gpr[i] = ((8, self.engine.junk(8)),)
             elif not self.is_of_caller(old.gpr[i]):
                 new.gpr[i] = ((8, self.register(i)),)
         for i in range(32):
             if f"v{i}" in self.names:
                 new.vec[i] = self.vector(old.vec[i])
             else:
-                new.vec[i] = ((64, self.engine.junk()),)
-        new.masks = [self.engine.junk() for _ in new.masks]
+                new.vec[i] = ((VECTOR, self.engine.junk(VECTOR)),)
+        new.masks = [self.engine.junk(8) for _ in new.masks]
         new.flags = Flags()
         if "flags" in self.names or any(n.startswith("k") for n in self.names):
             raise Unproven("flags or masks are read after a cut")

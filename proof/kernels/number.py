@@ -138,6 +138,10 @@ class Atoms:
         self.all.append(Atom(name, low, high, data, **more))  # type: ignore[arg-type]
         return Num(0, {len(self.all) - 1: 1}, low, high, data)
 
+    def any_bytes(self, name: str, width: int) -> Num:
+        """Returns an atom that may have every value of `width` bytes."""
+        return self.new(name, 0, (1 << 8 * width) - 1, True)
+
     def byte(self, region: str, offset: Num) -> Num:
         """The byte at that place: always the same atom."""
         key = region, offset.key()

@@ -110,6 +110,7 @@ REFUSED = {
     "sub sp, sp, #8; str x0, [sp]; add sp, sp, #8": "the stack pointer is not aligned",
     "b.vs 1f; 1: nop": "no meaning for b.vs",
     "fmov d0, #1.0": "unknown operand: #1.0",
+    "mov x4, v0.d[1]; adds x3, x3, x4": "unknown operand: v0.d",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
 # Functions of two numbers, and what their instructions do.

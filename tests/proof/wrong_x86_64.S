@@ -563,6 +563,436 @@ FUNCTION move_leaves_dirty_where_ranges_overlap
     jmp carry_copy_move_generic
 END move_leaves_dirty_where_ranges_overlap
 
+/* --- Of a reader who looked for what a prover overlooks --- */
+
+/* MOVD without VEX keeps the upper half of ymm0: the caller's is added. */
+FUNCTION sum_upper_after_movd
+    mov eax, edx
+1:  cmp rsi, 2
+    jb 2f
+    movzx ecx, WORD PTR [rdi]
+    movd xmm0, ecx
+    vextracti128 xmm1, ymm0, 1
+    vmovq rdx, xmm1
+    add rax, rcx
+    adc rax, rdx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+2:  vzeroupper
+    SUM_REST
+END sum_upper_after_movd
+
+/* The same of zmm2. */
+FUNCTION sum_upper_of_zmm_after_movd
+    mov eax, edx
+1:  cmp rsi, 2
+    jb 2f
+    movzx ecx, WORD PTR [rdi]
+    vmovd xmm0, ecx
+    vextracti128 xmm1, ymm0, 1
+    movd xmm2, ecx
+    vextracti64x4 ymm3, zmm2, 1
+    vmovq rdx, xmm3
+    add rax, rcx
+    adc rax, rdx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+2:  vzeroupper
+    SUM_REST
+END sum_upper_of_zmm_after_movd
+
+/* The upper quarter of ymm0 lives over the loop, as the caller left it. */
+FUNCTION sum_upper_over_loop
+    cmp rsi, 2
+    jb sum_right
+    movd xmm0, edx
+    xor eax, eax
+3:  movzx ecx, WORD PTR [rdi]
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    cmp rsi, 2
+    jae 3b
+    vextracti128 xmm1, ymm0, 1
+    vpextrq rcx, xmm1, 1
+    add rax, rcx
+    adc rax, 0
+    vmovd ecx, xmm0
+    add rax, rcx
+    adc rax, 0
+    vzeroupper
+    FOLD
+    mov edx, eax
+    jmp sum_right
+END sum_upper_over_loop
+
+/* PXOR clears half of ymm3; the other half is the caller's. */
+FUNCTION copy_xor_with_upper
+    xor eax, eax
+1:  cmp rdx, 32
+    jb 2f
+    pxor xmm3, xmm3
+    vmovdqu ymm0, [rsi]
+    vpxor ymm0, ymm0, ymm3
+    vmovdqu [rdi], ymm0
+    add rsi, 32
+    add rdi, 32
+    sub rdx, 32
+    jmp 1b
+2:  vzeroupper
+    COPY_REST
+END copy_xor_with_upper
+
+/* The same. */
+FUNCTION move_xor_with_upper
+    WHERE_THEY_OVERLAP carry_copy_move_generic
+1:  cmp rdx, 32
+    jb 2f
+    pxor xmm3, xmm3
+    vmovdqu ymm0, [rsi]
+    vpxor ymm0, ymm0, ymm3
+    vmovdqu [rdi], ymm0
+    add rsi, 32
+    add rdi, 32
+    sub rdx, 32
+    jmp 1b
+2:  vzeroupper
+    jmp carry_copy_generic
+END move_xor_with_upper
+
+/* MOVD without VEX, and bytes 24 to 31. */
+FUNCTION sum_upper_quarter
+    movd xmm0, edx
+    xor eax, eax
+    cmp rsi, 2
+    jb 4f
+3:  movzx ecx, WORD PTR [rdi]
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    cmp rsi, 2
+    jae 3b
+4:  vextracti128 xmm1, ymm0, 1
+    vpextrq rcx, xmm1, 1
+    add rax, rcx
+    adc rax, 0
+    vmovd ecx, xmm0
+    add rax, rcx
+    adc rax, 0
+    vzeroupper
+    SUM_REST
+END sum_upper_quarter
+
+/* MOVDQU loads half of a vector; the other half is that of the one before. */
+FUNCTION sum_upper_of_last_vector
+    mov eax, edx
+1:  cmp rsi, 32
+    jb 3f
+2:  vmovdqu ymm0, [rdi]
+    vextracti128 xmm1, ymm0, 1
+    vmovq rcx, xmm0
+    add rax, rcx
+    vpextrq rcx, xmm0, 1
+    adc rax, rcx
+    vmovq rcx, xmm1
+    adc rax, rcx
+    vpextrq rcx, xmm1, 1
+    adc rax, rcx
+    adc rax, 0
+    add rdi, 32
+    sub rsi, 32
+    cmp rsi, 32
+    jae 2b
+3:  cmp rsi, 16
+    jb 4f
+    movdqu xmm0, [rdi]
+    vextracti128 xmm1, ymm0, 1
+    vmovq rcx, xmm0
+    add rax, rcx
+    vpextrq rcx, xmm0, 1
+    adc rax, rcx
+    vmovq rcx, xmm1
+    adc rax, rcx
+    vpextrq rcx, xmm1, 1
+    adc rax, rcx
+    adc rax, 0
+    add rdi, 16
+    sub rsi, 16
+    cmp rsi, 16
+    jae 3b
+4:  vzeroupper
+    FOLD
+    mov edx, eax
+    jmp sum_right
+END sum_upper_of_last_vector
+
+/* Wrong for one size, 2^32 + 7. */
+FUNCTION copy_2_32_and_7
+    mov eax, 1
+    shl rax, 32
+    add rax, 7
+    cmp rdx, rax
+    je 22f
+    COPY_REST
+END copy_2_32_and_7
+
+/* Copies nothing where the lowest 32 bits of the size are less than 16. */
+FUNCTION copy_compares_32_bits
+    cmp edx, 16
+    jae 21f
+    ret
+    COPY_REST
+END copy_compares_32_bits
+
+/* Reads a byte too many where the size is 63 modulo 64, by 32 bits of it. */
+FUNCTION sum_reads_beyond_63
+    mov eax, edx
+    mov ecx, esi
+    and ecx, 63
+    cmp ecx, 63
+    jne 1f
+    movzx ecx, BYTE PTR [rdi+rsi]
+1:  SUM_REST
+END sum_reads_beyond_63
+
+/* The same by all bits of it. */
+FUNCTION sum_reads_beyond_63_of_64
+    mov eax, edx
+    mov rcx, rsi
+    and rcx, 63
+    cmp rcx, 63
+    jne 11f
+    movzx r8d, BYTE PTR [rdi+rsi]
+11: mov edx, eax
+    jmp sum_right
+END sum_reads_beyond_63_of_64
+
+/* Drops a byte where the source starts at 61 modulo 64. */
+FUNCTION copy_start_61
+    mov ecx, esi
+    and ecx, 63
+    cmp ecx, 61
+    jne 21f
+    cmp rdx, 9
+    jb 21f
+    add rdi, 1
+    add rsi, 1
+    sub rdx, 1
+    COPY_REST
+END copy_start_61
+
+/* Swaps bytes where the data starts at 63 modulo 64. */
+FUNCTION sum_start_63
+    mov eax, edx
+    mov ecx, edi
+    and ecx, 63
+    cmp ecx, 63
+    jne 11f
+    cmp rsi, 8
+    jne 11f
+    mov rcx, [rdi]
+    bswap rcx
+    add rax, rcx
+    adc rax, 0
+    FOLD
+    ret
+11: mov edx, eax
+    jmp sum_right
+END sum_start_63
+
+/* A lane of 32 bits, which is never emptied. */
+FUNCTION sum_lane_wraps
+    mov eax, edx
+    pxor xmm0, xmm0
+1:  cmp rsi, 2
+    jb 2f
+    movzx ecx, WORD PTR [rdi]
+    movd xmm1, ecx
+    vpaddd xmm0, xmm0, xmm1
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+2:  vmovd ecx, xmm0
+    add rax, rcx
+    adc rax, 0
+    SUM_REST
+END sum_lane_wraps
+
+/* The same in a register. */
+FUNCTION sum_register_wraps
+    mov eax, edx
+    xor r8d, r8d
+1:  cmp rsi, 2
+    jb 2f
+    movzx ecx, WORD PTR [rdi]
+    add r8d, ecx
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+2:  add rax, r8
+    SUM_REST
+END sum_register_wraps
+
+/* Leaves upper halves dirty for one size. */
+FUNCTION copy_77_dirty
+    cmp rdx, 77
+    jne 21f
+    vmovdqu ymm0, [rsi]
+    vmovdqu [rdi], ymm0
+    COPY_REST
+END copy_77_dirty
+
+/* Exchanges rbx and rbp for sizes of 5000 and more. */
+FUNCTION copy_pops_from_wrong_slots
+    push rbx
+    push rbp
+    mov rbx, rdx
+    cmp rdx, 5000
+    jae 3f
+1:  test rbx, rbx
+    je 2f
+    mov al, [rsi]
+    mov [rdi], al
+    add rsi, 1
+    add rdi, 1
+    sub rbx, 1
+    jmp 1b
+2:  pop rbp
+    pop rbx
+    ret
+3:  mov rbp, rbx
+5:  mov al, [rsi]
+    mov [rdi], al
+    add rsi, 1
+    add rdi, 1
+    sub rbp, 1
+    jne 5b
+    pop rbx
+    pop rbp
+    ret
+END copy_pops_from_wrong_slots
+
+/* Reads at an address that the data decides. */
+FUNCTION sum_address_of_data
+    mov eax, edx
+    cmp rsi, 2
+    jb 11f
+    movzx ecx, BYTE PTR [rdi]
+    and ecx, 1
+    movzx ecx, BYTE PTR [rdi+rcx]
+    SUM_REST
+END sum_address_of_data
+
+/* Returns 0 for 0xffff. */
+FUNCTION sum_zero_of_ones
+    mov eax, edx
+1:  cmp rsi, 2
+    jb 12f
+    movzx ecx, WORD PTR [rdi]
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+12: test rsi, rsi
+    je 13f
+    movzx ecx, BYTE PTR [rdi]
+    add rax, rcx
+    adc rax, 0
+13: FOLD
+    mov ecx, eax
+    shr ecx, 16
+    movzx eax, ax
+    add eax, ecx
+    mov ecx, eax
+    shr ecx, 16
+    movzx eax, ax
+    add eax, ecx
+    lea ecx, [rax+1]
+    shr ecx, 16
+    add eax, ecx
+    movzx eax, ax
+    ret
+END sum_zero_of_ones
+
+/* Sets the direction flag for one size. */
+FUNCTION copy_99_direction
+    cmp rdx, 99
+    jne 1f
+    std
+1:  COPY_REST
+END copy_99_direction
+
+/* Adds a carry that nothing has set. */
+FUNCTION sum_64_carry
+    mov eax, edx
+    cmp rsi, 64
+    jne 11f
+    movzx ecx, WORD PTR [rdi]
+    bswap edx
+    adc rax, rcx
+    add rdi, 2
+    lea rsi, [rsi-2]
+    SUM_REST
+END sum_64_carry
+
+/* Reads and writes before the start for one size. */
+FUNCTION copy_7_before
+    cmp rdx, 7
+    jne 21f
+    mov rax, [rsi - 1]
+    mov [rdi - 1], rax
+    ret
+    COPY_REST
+END copy_7_before
+
+/* Copies as many bytes as the lowest 32 bits of the size say. */
+FUNCTION copy_rep_of_32_bits
+    mov ecx, edx
+    rep movsb
+    ret
+END copy_rep_of_32_bits
+
+/* Adds the upper half of a register that holds an argument of 32 bits. */
+FUNCTION sum_seed_of_64_bits
+    mov rax, rdx
+    SUM_REST
+END sum_seed_of_64_bits
+
+/* A mask that lets 63 of 64 bytes through. */
+FUNCTION copy_mask_of_63
+    cmp rdx, 64
+    jne 21f
+    mov eax, 1
+    shl rax, 63
+    sub rax, 1
+    kmovq k1, rax
+    vmovdqu8 zmm16{k1}{z}, [rsi]
+    vmovdqu8 [rdi]{k1}, zmm16
+    ret
+    COPY_REST
+END copy_mask_of_63
+
+/* Stores the last 16 bytes one too far. */
+FUNCTION copy_writes_beyond
+    cmp rdx, 16
+    jb 21f
+    cmp rdx, 31
+    ja 21f
+    movdqu xmm0, [rsi]
+    movdqu xmm1, [rsi+rdx-16]
+    movdqu [rdi], xmm0
+    movdqu [rdi+rdx-15], xmm1
+    ret
+    COPY_REST
+END copy_writes_beyond
+
     .section .rodata
     .balign 16
 low: .byte 0, 1, 2, 3, 4, 5, 6, 7, 128, 128, 128, 128, 128, 128, 128, 128
