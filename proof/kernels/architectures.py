@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import encoding
 import liveness
 import x86_64
 from aarch64 import AARCH64
@@ -21,5 +22,6 @@ X86_64 = Architecture(
     effects=liveness.effects,
     targets=liveness.targets,
     returns_by_stack=True,
+    unusual=encoding.unusual,
 )
 ARCHITECTURES = {"EM_X86_64": X86_64, "EM_AARCH64": AARCH64}

@@ -163,6 +163,8 @@ class Proof:
                 raise Unproven(f"clobbers {name}")
         if state.dirty:
             raise Unproven("leaves the upper halves of vectors dirty")
+        if state.streams:
+            raise Unproven("leaves stores past the caches without SFENCE")
 
     def check_nothing_left(self, state: State) -> None:
         if self.engine.x.number(self.result(state, 0)).constant != 0:

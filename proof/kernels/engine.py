@@ -55,6 +55,7 @@ class Function:
     code: dict[int, Instruction]
     live: dict[int, frozenset[str]]
     heads: set[int]
+    unusual: frozenset[int]
 
     @classmethod
     def of(cls, image: Image, name: str, returns: frozenset[int], called: bool = False) -> Function:
@@ -66,7 +67,8 @@ class Function:
         at_return = {*arch.kept, arch.names[arch.stack], *(arch.results[i] for i in returns)}
         jumps = ((i.address, t) for i in code.values() for t in arch.targets(i))
         heads = {t for at, t in jumps if t <= at and t in code}
-        return cls(image, name, arch, code, live(code, frozenset(at_return), arch), heads)
+        lives = live(code, frozenset(at_return), arch)
+        return cls(image, name, arch, code, lives, heads, frozenset(arch.unusual(code)))
 
     def loop(self, head: int) -> set[int]:
         """The instructions from which execution may come back to the head within the loop."""
@@ -191,6 +193,8 @@ class Engine:
         if instruction is None:
             raise Unproven("execution leaves the function")
         self.at = instruction
+        if state.at in self.function.unusual:
+            raise Unproven("is not encoded as assemblers do it")
         self.steps += 1
         saved = (list(state.gpr), list(state.vec), list(state.masks), state.flags)
         rest = (len(state.accesses), state.stack, state.dirty)

@@ -5,7 +5,7 @@ of the bits of a number. Conditions are named as those of x86-64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,11 @@ class Processor(Machine):
         return value - (1 << bits) if self.is_at_least(value - (1 << bits - 1)) else value
 
 
+def none_unusual(code: Mapping[int, Instruction]) -> Iterable[int]:
+    """Returns nothing: all that objdump decodes is executed so."""
+    return ()
+
+
 @dataclass(frozen=True)
 class Architecture:
     """What the engine has to know of one: general registers by their index, its ABI, and how its
@@ -177,6 +182,8 @@ class Architecture:
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
     targets: Callable[[Instruction], list[int]]  # where execution may go on
     returns_by_stack: bool = False  # returns go to where the top of the stack says
+    # Where CPUs may refuse what objdump decodes.
+    unusual: Callable[[Mapping[int, Instruction]], Iterable[int]] = none_unusual
 
 
 def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]]) -> None:

@@ -289,7 +289,7 @@ def xchg(x: X86, d: Decoded) -> None:
 @means("bswap")
 def bswap(x: X86, d: Decoded) -> None:
     (to,) = d.operands
-    assert isinstance(to, Register)
+    assert isinstance(to, Register) and to.width >= 4  # of 16 bits the result is undefined
     parts = x.groups(x.read(to), 1)[::-1]
     x.write(to, tuple(piece for part in parts for piece in part))
 

@@ -28,7 +28,7 @@ CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "
 # Why each is not proven.
 WRONG = {
     "copy_jumps_by_register": "goes on where a register or memory says",
-    "copy_jump_with_prefix": "no meaning for data16 jb",
+    "copy_jump_with_prefix": "is not encoded as assemblers do it",
     "copy_long_jump_with_prefix": "no meaning for data16 je",
     "copy_call_pops_more": "clobbers rsp",
     "move_calls_pointer": "goes on where a register or memory says",
@@ -47,7 +47,7 @@ WRONG = {
     "summed_keeps_upper_half": "loses a carry",
     "sum_swapped": "the result is Summary.inputs=.1,., even=256",
     "copy_leaves_end": "is not written",
-    "copy_rep_by_32_bits": "no meaning for rep movs BYTE PTR es:.edi.",
+    "copy_rep_by_32_bits": "is not encoded as assemblers do it",
     "copy_rep_to_stack": "copies from or to the stack",
     "copy_pushes_16_bits": "no meaning for push of such operands",
     "copy_bit_33": "the byte at 0 is not written",
@@ -64,6 +64,8 @@ WRONG = {
     "move_xor_with_upper": "no meaning for xor of two numbers that are not known",
     "sum_upper_quarter": "loses a carry",
     "sum_upper_of_last_vector": "loses a carry",
+    "sum_bswap_of_16_bits": "is not encoded as assemblers do it",
+    "copy_undefined_prefix": "is not encoded as assemblers do it",
     "copy_2_32_and_7": "the byte at 0 is not written",
     "copy_compares_32_bits": "the byte at 0 is not written",
     "sum_reads_beyond_63": "is read after a cut",

@@ -732,6 +732,29 @@ FUNCTION sum_upper_of_last_vector
     jmp sum_right
 END sum_upper_of_last_vector
 
+/* Undefined: CPUs clear the register. */
+FUNCTION sum_bswap_of_16_bits
+    mov eax, edx
+1:  cmp rsi, 2
+    jb 2f
+    movzx ecx, WORD PTR [rdi]
+    .byte 0x66, 0x0f, 0xc9
+    .byte 0x66, 0x0f, 0xc9
+    add rax, rcx
+    adc rax, 0
+    add rdi, 2
+    sub rsi, 2
+    jmp 1b
+2:  SUM_REST
+END sum_bswap_of_16_bits
+
+/* A prefix 66 before VEX: #UD. */
+FUNCTION copy_undefined_prefix
+    .byte 0x66
+    vzeroupper
+    COPY_REST
+END copy_undefined_prefix
+
 /* Wrong for one size, 2^32 + 7. */
 FUNCTION copy_2_32_and_7
     mov eax, 1

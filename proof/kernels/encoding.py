@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Finds instructions of x86-64 that are encoded as no assembler does it.
+
+objdump decodes more than CPUs do: it shows VZEROUPPER with a prefix 66, or a store with EVEX.z, for
+which CPUs raise #UD. So what it shows is assembled again, and has to be the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from image import Instruction
+
+ASSEMBLER = ["as", "--64", "-msyntax=intel", "-mnaked-reg"]
+SLOT = 16  # the longest instruction has 15 bytes
+FILL = 0xCC
+MOVS = "movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]"  # which would get a prefix
+ERROR = re.compile(r"^.*?:(\d+): Error:", re.MULTILINE)
+# Their targets are addresses, or their operands mean nothing.
+NOT_COMPARED = re.compile(r"(cs |ds |data16 )*(nop|xchg\s+ax,ax)|j|call|notrack|loop")
+WIDE = re.compile(rb"([\x40-\x4f]?)\x81([\xc0-\xff])....", re.DOTALL)  # of one register
+SEGMENTS = b"\x2e\x3e"  # which change nothing in code of 64 bits, and pad
+
+
+def unusual(code: Mapping[int, Instruction]) -> set[int]:
+    """Returns the addresses of instructions that assemble to other bytes than these."""
+    compared = [i for i in code.values() if not NOT_COMPARED.match(i.text)]
+    # An assembler takes `data16` before all instructions.
+    slots = assembled([plain(i) if not i.text.startswith("data16") else "" for i in compared])
+    return {
+        i.address
+        for i, slot in zip(compared, slots, strict=True)
+        if slot != shortest(i.code.lstrip(SEGMENTS)).ljust(SLOT, bytes([FILL]))
+    }
+
+
+def shortest(code: bytes) -> bytes:
+    """Returns the same with a constant of one byte, where assemblers pad by one of four."""
+    found = WIDE.fullmatch(code)
+    value = int.from_bytes(code[-4:], "little", signed=True)
+    if not found or not -0x80 <= value < 0x80:
+        return code
+    return found[1] + b"\x83" + found[2] + code[-4:-3]
+
+
+def plain(i: Instruction) -> str:
+    """The text of an instruction without comments, names of addresses and prefixes that pad."""
+    text = re.sub(r"\s*(#.*|<.*>)", "", i.text)
+    text = text.replace(MOVS, "movsb")
+    return re.sub(r"^([cd]s )+", "", text)
+
+
+def assembled(texts: list[str]) -> list[bytes]:
+    """Returns the bytes of each, filled up; nothing of those that are no instruction."""
+    if not texts:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "code.o"
+        errors = assemble(texts, path)
+        if errors:
+            kept = ["nop" if n in errors else text for n, text in enumerate(texts)]
+            assert not assemble(kept, path)
+        with path.open("rb") as file:
+            content = ELFFile(file).get_section_by_name(".text").data()
+    slots = (content[SLOT * n : SLOT * (n + 1)] for n in range(len(texts)))
+    return [b"" if n in errors else slot for n, slot in enumerate(slots)]
+
+
+def assemble(texts: Iterable[str], path: Path) -> set[int]:
+    """Returns which of them have errors."""
+    lines = [f".balign {SLOT}, {FILL}; {text}; .balign {SLOT}, {FILL}" for text in texts]
+    source = "\n".join([*lines, ""])
+    command = [*ASSEMBLER, "-o", str(path), "-"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, input=source)
+    errors = {int(n) - 1 for n in ERROR.findall(done.stderr)}
+    if done.returncode and not errors:
+        done.check_returncode()
+    return errors
