@@ -190,6 +190,52 @@ def load_run() -> ModuleType:
     return module
 
 
+# What is put before the first clause of its kind in a function's contract, and the smoke test that
+# fails.
+CONTRADICTIONS = {
+    "a requirement that is never fulfilled": (
+        "carry_packet_walk_tcp",
+        "requires walk->captured < walk->captured;",
+        "carry_packet_walk_tcp_wp_smoke_default_requires",
+    ),
+    "a promise that cannot be kept": (
+        "carry_walk_size",
+        "ensures walk->captured < walk->captured;",
+        "wp_smoke_dead_",
+    ),
+}
+
+
+def smoke(tmp_path: Path, function: str, clause: str) -> tuple[bool, list[str], int]:
+    """Whether tcp.h passes with a clause more, what fails, and how many tests pass."""
+    run = load_run()
+    run.prepare(tmp_path)
+    unit = run.Unit(run.Sources(ROOT / "src/packet", tmp_path), "tcp.h")
+    old = run.contracts(unit.contracts)[function]
+    assert unit.contracts.count(old) == 1
+    kind = clause.partition(" ")[0]
+    new = re.sub(rf"\b{kind}\b", f"{clause} {kind}", old, count=1) if kind else old
+    assert (new != old) == bool(clause)
+    unit.contracts = unit.contracts.replace(old, new)
+    proof = unit.prove(5, 1, only_smoke=True)
+    return proof.shown, proof.unproven, proof.smoked
+
+
+@needs_frama_c
+@pytest.mark.parametrize("fault", CONTRADICTIONS)
+def test_contract_that_contradicts_itself(fault: str, tmp_path: Path) -> None:
+    function, clause, test = CONTRADICTIONS[fault]
+    shown, failed, _ = smoke(tmp_path, function, clause)
+    assert not shown
+    assert any(test in goal for goal in failed), failed
+
+
+@needs_frama_c
+def test_contracts_do_not_contradict_themselves(tmp_path: Path) -> None:
+    shown, failed, passed = smoke(tmp_path, "carry_walk_size", "")
+    assert shown and passed >= 4, failed
+
+
 def digests(packet: Path, out: Path) -> dict[str, str]:
     run = load_run()
     sources = run.Sources(packet, out)
