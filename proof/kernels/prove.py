@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import digest
+import features
 from claims import COPY, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
 from crc32c import CRC32C, Remainder, WordEngine
 from digest import Code, DigestError
@@ -73,6 +74,8 @@ def form_of(name: str) -> str:
 
 
 def proof_of(image: Image, name: str) -> Proof | MoveProof:
+    if image.machine == "EM_X86_64":
+        features.check(name, image.instructions(name))
     claim: Claim = COMPILED.get(name, FORMS[form_of(name)])
     if claim is MOVE:
         return MoveProof(image, name)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""What CPUs need to execute a kernel of x86-64: no more than its row in the table of kernels says.
+
+Other CPUs raise #UD for an instruction that they have not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from digest import SOURCES, TABLES
+from image import Instruction
+from number import Unproven
+from processor import Vector
+from x86_64 import PREFIX_BYTES, Decoded, Mask, decode
+
+HEADER = SOURCES.parent / "include/carry/features.def"
+FEATURE = re.compile(r"CARRY_FEATURE\(x86_64, (\w+), [^\"]*?((?:ON\(\w+\)[ |]*|NOTHING)+), \"")
+ROW = re.compile(r"^CARRY_\w+_KERNEL\((?:any|x86_64), (\w+), ([^,]*),", re.MULTILINE)
+ON = re.compile(r"ON\((\w+)\)")
+EVEX, VEX = (0x62,), (0xC4, 0xC5)
+BMI2 = ("bzhi", "shlx", "rorx")
+# Of those that every x86-64 CPU lacks, by the start of their names.
+BY_NAME = {"crc32": "sse42", "pclmul": "pclmulqdq"}
+# As /proc/cpuinfo names them, where it does so otherwise.
+LINUX = {"avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "sse42": "sse4_2"}
+
+
+def built_on() -> dict[str, set[str]]:
+    """Returns what each feature is built on."""
+    return {name: set(ON.findall(on)) for name, on in FEATURE.findall(HEADER.read_text())}
+
+
+def with_all_below(names: Iterable[str]) -> set[str]:
+    below, found, waiting = built_on(), set[str](), list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += below[name]
+    return found
+
+
+def of_row(function: str) -> set[str]:
+    """Returns the features that the row of a kernel names; none of a function without a row."""
+    for table, forms in TABLES.items():
+        for name, on in ROW.findall((SOURCES / table).read_text()):
+            if function in [f"carry_{form}_{name}" for form in forms]:
+                return with_all_below(ON.findall(on))
+    return set()
+
+
+def of_instruction(i: Instruction) -> set[str]:
+    """Returns the features that a CPU needs for one instruction that has a meaning."""
+    d = decode(i)
+    first = i.code.lstrip(PREFIX_BYTES)[:1]
+    if first and first[0] in EVEX:
+        return of_evex(d)
+    if any(isinstance(o, Mask) for o in d.operands):
+        return {"avx512bw"}
+    if first and first[0] in VEX:
+        if d.name == "vpdpwssd":
+            return {"avxvnni"}
+        return {"bmi2"} if d.name in BMI2 else {"avx2"}
+    return {feature for start, feature in BY_NAME.items() if d.name.startswith(start)}
+
+
+def of_evex(d: Decoded) -> set[str]:
+    """Of the widest vector; shorter ones need AVX512VL."""
+    wide = any(isinstance(o, Vector) and o.width == 64 for o in d.operands)
+    kind = {"avx512vnni"} if d.name == "vpdpwssd" else {"avx512bw"}
+    return kind if wide else kind | {"avx512vl"}
+
+
+def check(function: str, code: Mapping[int, Instruction]) -> None:
+    """Refuses a kernel that needs more than its row names."""
+    named = of_row(function)
+    for i in code.values():
+        try:
+            lacking = of_instruction(i) - named
+        except Unproven:
+            continue  # without a meaning: no execution may get there
+        for feature in sorted(lacking):
+            raise Unproven(f"needs {feature}, which its row does not name: {i.text}")
+
+
+def missing(function: str) -> list[str]:
+    """Returns the features of a row that this CPU lacks, by the names of Linux."""
+    needed = {LINUX.get(name, name) for name in of_row(function)}
+    return sorted(needed - of_this_cpu())
+
+
+def of_this_cpu() -> set[str]:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return set(line.split(":")[1].split())
+    return set()
