@@ -104,7 +104,13 @@ test-changed: packages-check
 proof: all packages-test
 	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
 	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
-	    $(addprefix tests/proof/test_,meanings.py mutants.py packet_proof.py)
+	    $(addprefix tests/proof/test_,meanings.py encodings.py mutants.py packet_proof.py)
+
+# Wrong kernels in large numbers, which the prover must refuse: others for each SEED.
+.PHONY: refute
+refute: all packages-test
+	@$(PYTHON) proof/kernels/refute.py --seed $(or $(SEED),1) --sample $(or $(SAMPLE),1000) \
+	    --try $(or $(TRY),50) -j $$(nproc) $(BUILD)
 
 .PHONY: test-ring0
 test-ring0: packages-test
@@ -202,6 +208,8 @@ help:
 	@echo "               STEPS=list lists them; RECORD=1 keeps what passed in tests/record.txt)"
 	@echo "make test-affected  runs those of all tests that the record does not show as passed"
 	@echo "make proof     installs what is missing, proves all kernels anew, and records them"
+	@echo "make refute    makes wrong kernels in large numbers, which must not be proven (SEED=1, of"
+	@echo "               each kernel SAMPLE=1000 run, and of those that fail TRY=50 tried): hours"
 	@echo "make test-ring0 installs what is missing, runs the core in emulated kernels, at length"
 	@echo "make coverage  installs what is missing, says which branches of the libraries tests reach"
 	@echo "make proof-packet proves the packet walk, all files of it, and keeps the result"

@@ -20,6 +20,7 @@ from testing.builds import (
     BUILDS,
     C_TESTS,
     EMULATOR,
+    JOBS,
     build,
     gcc_build,
     meson_tests,
@@ -301,11 +302,13 @@ def instructions(log: Log) -> None:
 
 def proof(log: Log) -> None:
     """What is proven, of this build; code that was proven before is not proven again, except some
-    of it. The tests of models run them all."""
+    of it. The prover has to refuse some wrong kernels. The tests of models run them all."""
     folder = gcc_build(log)
     python_tests(log, folder, tests="proof")
     if find_spec("elftools"):
         log.run(sys.executable, "proof/kernels/prove.py", "--changed", folder)
+        few = ["--sample", "15", "--try", "1", "--limit", "30", "-j", str(JOBS)]
+        log.run(sys.executable, "proof/kernels/refute.py", *few, folder)
     else:
         log.skip(1, "proof of kernels: pyelftools is not installed")
     if shutil.which("frama-c"):

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Looks for wrong kernels that the prover accepts: the CPU says that they are wrong.
+
+usage: refute.py [--sample N] [--try N] [--seed N] [--limit SECONDS] [-j JOBS] BUILD [FUNCTION...]
+
+Changes each kernel in one place (mutants.py), runs it against plain C with sizes up to 6 MiB, and
+tries to prove those that are wrong. None may be proven. Kernels that this CPU cannot run are
+skipped, and so are those of AArch64.
+
+  --sample N       runs N mutants of each kernel on the CPU, of each kind as many (default: all)
+  --try N          tries to prove N of each that are wrong (default: all)
+  --seed N         chooses others (default: 1)
+  --limit SECONDS  gives up a proof that takes longer (default: 60); such a mutant counts as refused
+  -j JOBS          so many proofs at once
+
+Half of those that are tried are chosen at random, the others are those that most calls got right.
+
+Exit status: 0 if no wrong kernel is proven, 1 if one is, 2 if BUILD cannot be read.
+
+example: refute.py --sample 500 --try 10 build carry_sum_avx2
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import itertools
+import multiprocessing
+import platform
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import digest
+import features
+import mutants
+import prove
+from elftools.elf.elffile import ELFFile
+from image import Image
+from mutants import Mutant
+from number import Unproven
+
+FOLDER = Path(__file__).resolve().parent
+RUNNER = (FOLDER / "refute.c", FOLDER.parent.parent / "tests/proof/meanings_x86_64.S")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the CPU says of a mutant: after how many right calls it was wrong, and in what."""
+
+    mutant: Mutant
+    calls: int
+    reason: str  # none if it is right
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a library, by its name."""
+
+    library: Path
+    name: str
+
+
+class TooLong(Exception):
+    """A proof that was given up; the prover must not take it for one that failed."""
+
+
+def runner(folder: Path) -> Path:
+    program = folder / "refute"
+    options = ["-O2", "-mgeneral-regs-only", "-o", str(program)]
+    subprocess.run(["gcc", *options, *map(str, RUNNER), "-ldl"], check=True)
+    return program
+
+
+def judged(program: Path, image: Image, name: str, found: list[Mutant]) -> Iterator[Verdict]:
+    """Runs mutants on the CPU."""
+    start, _ = image.functions[name]
+    form = prove.form_of(name)
+    lines = [f"{form} {start:x} {m.at:x} {m.code.hex()}\n" for m in found]
+    command = [program, image.path]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, input="".join(lines))
+    for mutant, line in zip(found, done.stdout.splitlines(), strict=True):
+        verdict, calls, *reason = line.split(None, 2)
+        yield Verdict(mutant, int(calls), "" if verdict == "right" else " ".join(reason))
+
+
+def mutated(image: Image, mutant: Mutant, path: Path) -> Image:
+    """Returns the image of a library with other bytes in it, which is written to a path."""
+    with image.path.open("rb") as file:
+        (at,) = ELFFile(file).address_offsets(mutant.at, len(mutant.code))
+    shutil.copyfile(image.path, path)
+    with path.open("r+b") as file:
+        file.seek(at)
+        file.write(mutant.code)
+    other = copy.copy(image)
+    other.path, other.read = path, set()
+    return other
+
+
+def give_up(*_: object) -> None:
+    raise TooLong("takes too long")
+
+
+def is_proven(image: Image, name: str, limit: int) -> bool:
+    """Whether the prover accepts a function within so many seconds of this CPU."""
+    signal.signal(signal.SIGPROF, give_up)
+    try:
+        signal.setitimer(signal.ITIMER_PROF, limit)
+        try:
+            prove.proof_of(image, name).run()
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except (Unproven, TooLong):
+        return False
+    return True
+
+
+def attempt(task: tuple[Kernel, Verdict, int]) -> tuple[Kernel, Verdict, str]:
+    kernel, verdict, limit = task
+    with tempfile.TemporaryDirectory() as folder:
+        image = mutated(Image(kernel.library), verdict.mutant, Path(folder) / "mutant.so")
+        try:
+            text = "proven" if is_proven(image, kernel.name, limit) else ""
+        except Exception as error:
+            text = f"the prover fails: {type(error).__name__}: {error}"
+    return kernel, verdict, text
+
+
+def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Mutant]:
+    """Returns so many mutants, of each kind the same number where there are enough."""
+    groups: dict[str, list[Mutant]] = {}
+    for mutant in chance.sample(found, len(found)):
+        groups.setdefault(mutant.kind, []).append(mutant)
+    turns = itertools.zip_longest(*groups.values())
+    return [m for turn in turns for m in turn if m][:count]
+
+
+def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) -> list[Verdict]:
+    """Half of them at random, the others those that most calls got right."""
+    if count is None or count >= len(wrong):
+        return wrong
+    late = sorted(wrong, key=lambda v: -v.calls)[: count // 2]
+    rest = [v for v in wrong if v not in late]
+    return late + chance.sample(rest, count - len(late))
+
+
+def tasks_of(
+    args: argparse.Namespace, names: list[str], program: Path
+) -> Iterator[tuple[Kernel, Verdict, int]]:
+    """What is to be proven; prints how many mutants of each kernel the CPU finds wrong."""
+    library = args.build / "src/libcarry.so"
+    image = Image(library)
+    for name in names:
+        if missing := features.missing(name):
+            print(f"{name}: skipped: this CPU lacks {', '.join(missing)}", flush=True)
+            continue
+        chance = random.Random(f"{args.seed} {name}")
+        found = mutants.every(image.instructions(name), chance)
+        if args.sample is not None:
+            found = sampled(found, args.sample, chance)
+        wrong = [v for v in judged(program, image, name, found) if v.reason]
+        some = chosen_of(wrong, args.tried, chance)
+        print(
+            f"{name}: {len(found)} mutants, {len(wrong)} wrong on the CPU, {len(some)} tried",
+            flush=True,
+        )
+        for verdict in some:
+            yield Kernel(library, name), verdict, args.limit
+
+
+def refute(tasks: Iterable[tuple[Kernel, Verdict, int]], jobs: int) -> Counter[str]:
+    """Tries to prove wrong kernels; prints those that are."""
+    counts: Counter[str] = Counter()
+    with multiprocessing.Pool(jobs) as pool:
+        for kernel, verdict, text in pool.imap_unordered(attempt, tasks):
+            counts["tried"] += 1
+            counts["accepted"] += bool(text)
+            if text:
+                wrong = f"wrong on the CPU after {verdict.calls} calls: {verdict.reason}"
+                print(f"{kernel.name}: {verdict.mutant} ({verdict.mutant.at:x}): {text}; {wrong}")
+    return counts
+
+
+def arguments() -> argparse.Namespace:
+    doc = __doc__ or ""
+    parser = argparse.ArgumentParser(usage=doc, add_help=False)
+    parser.add_argument("--help", action="help")
+    parser.add_argument("--sample", type=int)
+    parser.add_argument("--try", dest="tried", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=int, default=60)
+    parser.add_argument("-j", dest="jobs", type=int, default=1)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("functions", nargs="*")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = arguments()
+    if platform.machine() != "x86_64":
+        print("refute.py: skipped: mutants are made of kernels of x86-64")
+        return 0
+    try:
+        names = [code.name for code in prove.selected(args.build, args.functions)]
+        with tempfile.TemporaryDirectory() as folder:
+            counts = refute(tasks_of(args, names, runner(Path(folder))), args.jobs)
+    except (digest.DigestError, OSError) as error:
+        print(f"refute.py: {error}", file=sys.stderr)
+        return 2
+    print(f"{counts['tried']} wrong kernels tried, {counts['accepted']} of them accepted")
+    return 1 if counts["accepted"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
