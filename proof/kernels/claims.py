@@ -26,6 +26,7 @@ class Claim:
     returns: tuple[int, ...]  # which of the registers for results
     size_max: int = (1 << 63) - 1
     compiled: bool = False  # its loops are summed up rather than cut
+    grain: int = 1  # the size and the target are multiples of it
 
     @property
     def prototype(self) -> tuple[object, ...]:
@@ -37,6 +38,7 @@ SUM_COPY = Claim(("dst", "data", "size", "sum"), True, True, (0,))
 SUM_COPY_TRY = Claim(("dst", "data", "size", "sum"), True, True, (0, 1))
 COPY = Claim(("dst", "data", "size"), False, True, ())
 COPY_TRY = Claim(("dst", "data", "size"), False, True, (0,))
+COPY_LINES = Claim(("dst", "data", "size"), False, True, (), compiled=True, grain=64)
 
 
 @dataclass
@@ -52,14 +54,14 @@ class Summary:
 def root(engine: Engine, claim: Claim) -> Lemma:
     """A call, with everything that a caller leaves open an atom."""
     atoms, arch = engine.atoms, engine.arch
-    size = atoms.new("size", 0, claim.size_max, False)
-    regions: dict[str, Region] = {
-        str(name): Region(
-            name, atoms.new(name, 1, 1 << 62, False), size, name == "data", name == "dst"
-        )
-        for name in ("data", "dst")
-        if name in claim.arguments
-    }
+    grain = claim.grain
+    size = atoms.new("size", 0, claim.size_max // grain, False) * grain
+    regions: dict[str, Region] = {}
+    for name in ("data", "dst"):
+        if name in claim.arguments:
+            times = grain if name == "dst" else 1
+            base = atoms.new(name, 1, (1 << 62) // times, False) * times
+            regions[name] = Region(name, base, size, name == "data", name == "dst")
     stack = atoms.new("stack", 1 << 20, 1 << 62, False)
     # Below the return address the red zone and pushes; above nothing of the caller's is touched.
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
@@ -77,9 +79,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
         else:
             gpr[i] = ((8, regions[name].base),)
     gpr[arch.stack] = ((8, stack),)
-    vec: list[Bits] = [
-        ((VECTOR, atoms.any_bytes(f"v{i} at the call", VECTOR)),) for i in range(32)
-    ]
+    vec: list[Bits] = [((VECTOR, atoms.any_bytes(f"v{i} at the call", VECTOR)),) for i in range(32)]
     masks = [atoms.any_bytes(f"k{i} at the call", 8) for i in range(8)]
     start = engine.function.start
     state = State(start, gpr, vec, masks, Flags(), regions)

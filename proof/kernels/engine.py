@@ -197,7 +197,7 @@ class Engine:
             raise Unproven("is not encoded as assemblers do it")
         self.steps += 1
         saved = (list(state.gpr), list(state.vec), list(state.masks), state.flags)
-        rest = (len(state.accesses), state.stack, state.dirty)
+        rest = (len(state.accesses), state.stack, state.dirty, state.streams)
         self.x.state = state
         self.x.carry_is_read = "flags" in self.function.live.get(instruction.after, ("flags",))
         try:
@@ -205,7 +205,7 @@ class Engine:
         except (Split, Demand):
             state.gpr, state.vec, state.masks, state.flags = saved
             del state.accesses[rest[0] :]
-            _, state.stack, state.dirty = rest
+            _, state.stack, state.dirty, state.streams = rest
             raise
 
     def execute(self, state: State, instruction: Instruction) -> State | Edge | None:
@@ -427,7 +427,7 @@ class Cut:
         self.new.flags = Flags()
         if "flags" in self.names:
             raise Unproven("flags are read after a cut")
-        self.key.append(self.state.dirty)
+        self.key += [self.state.dirty, self.state.streams]
         self.key.append(self.engine.x.number(self.state.gpr[self.arch.stack]).key())
         self.new.stack = {k: p for k, p in self.state.stack.items() if self.stays(p[1])}
         stack = sorted((k, n, v.key()) for k, (n, v) in self.new.stack.items())
@@ -836,7 +836,7 @@ class Rounds:
                 source = after.gpr[i] if kind == "g" else after.vec[i]
                 registers[i] = self.summed(kind, i, source, sums, counter, count)
         state.flags = Flags()
-        state.dirty = after.dirty
+        state.dirty, state.streams = after.dirty, after.streams
         state.accesses += after.accesses
         state.heads[self.head] = state.heads.get(self.head, 0) + 1
 

@@ -87,6 +87,7 @@ class State:
     flags: Flags
     regions: dict[str, Region]
     dirty: bool = False
+    streams: bool = False  # stores past the caches that nothing has ordered before later ones
     stack: dict[int, tuple[int, Num]] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
     put: dict[int, Num] = field(default_factory=dict)

@@ -476,7 +476,11 @@ class Guess:
         if "flags" in self.names or any(n.startswith("k") for n in self.names):
             raise Unproven("flags or masks are read after a cut")
         new.stack = {at: p for at, p in old.stack.items() if self.is_of_caller((p,))}
-        self.key += (new.dirty, tuple(sorted((at, n) for at, (n, _) in new.stack.items())))
+        self.key += (
+            new.dirty,
+            new.streams,
+            tuple(sorted((at, n) for at, (n, _) in new.stack.items())),
+        )
 
     def is_of_caller(self, bits: Bits) -> bool:
         terms = bits[0][1].terms
@@ -682,6 +686,7 @@ class Moves(Proof):
         """All that is read from here on is what the lemma has."""
         start, arch = target.start, self.engine.arch
         assert start.dirty == state.dirty and start.at == state.at
+        assert start.streams == state.streams
         named = (i for i, n in enumerate(arch.names) if n in target.names)
         pairs = [(start.gpr[i], state.gpr[i]) for i in (*named, arch.stack)]
         pairs += [(start.vec[i], state.vec[i]) for i in range(32) if f"v{i}" in target.names]

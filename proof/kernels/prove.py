@@ -26,7 +26,7 @@ from pathlib import Path
 
 import digest
 import features
-from claims import COPY, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
+from claims import COPY, COPY_LINES, COPY_TRY, SUM, SUM_COPY, SUM_COPY_TRY, Claim, Proof
 from crc32c import CRC32C, Remainder, WordEngine
 from digest import Code, DigestError
 from engine import Engine, Function
@@ -45,12 +45,14 @@ FORMS = {
     "copy_move": MOVE,
     "crc32c": CRC32C,
 }
-# Compilers made these. Sums are added in parts of 1 GiB, by a loop that compilers turn around.
+# Compilers made these, or their loops are like those. Sums are added in parts of 1 GiB, by a loop
+# that compilers turn around.
 COMPILED = {
     "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
     "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
     "carry_copy_generic": replace(COPY, compiled=True),
     "carry_copy_neon": replace(COPY, compiled=True),
+    "carry_copy_lines": COPY_LINES,
 }
 
 

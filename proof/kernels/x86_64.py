@@ -238,9 +238,15 @@ def means(*names: str) -> Callable[[Meaning], Meaning]:
 # --- Moves ---
 
 
-@means("nop", "endbr64", "sfence")
+@means("nop", "endbr64")
 def nothing(x: X86, d: Decoded) -> None:
     pass
+
+
+@means("sfence")
+def sfence(x: X86, d: Decoded) -> None:
+    """All stores before are ordered before those behind: SDM vol. 3, 9.2.5."""
+    x.state.streams = False
 
 
 @means("prefetcht0")
@@ -481,7 +487,14 @@ def masked(x: X86, o: Vector | Memory, n: int) -> int | None:
     return None if o.mask is None else x.constant(x.state.masks[o.mask], n, "a mask")
 
 
-@means("vmovdqu", "vmovdqu64", "movdqu", "movups", "movdqa", "movaps", "movntdq")
+@means("movntdq")
+def stream_vector(x: X86, d: Decoded) -> None:
+    """Stores past the caches, in no order with other stores."""
+    move_vector(x, d)
+    x.state.streams = True
+
+
+@means("vmovdqu", "vmovdqu64", "movdqu", "movups", "movdqa", "movaps")
 def move_vector(x: X86, d: Decoded) -> None:
     to, source = d.operands
     assert isinstance(to, Vector | Memory) and isinstance(source, Vector | Memory)

@@ -15,6 +15,10 @@ import pytest
 pytest.importorskip("elftools", reason="python3-pyelftools is not installed")
 import digest
 import prove as prover
+from image import Image
+from mutants import Mutant
+from number import Unproven
+from refute import mutated
 
 SOURCE = Path(__file__).resolve().parents[2]
 PROVE = SOURCE / "proof/kernels/prove.py"
@@ -37,6 +41,23 @@ def test_is_proven(function: str) -> None:
     done = prove(BUILD, function)
     assert done.stdout.startswith(f"{function}: proven, "), done.stdout + done.stderr
     assert done.returncode == 0
+
+
+@pytest.fixture
+def lines() -> Image:
+    return Image(BUILD / "src/libcarry.so")
+
+
+def test_copy_past_the_caches_is_proven(lines: Image) -> None:
+    """It is no kernel of a table, and has no row in proven.def."""
+    prover.proof_of(lines, "carry_copy_lines").run()
+
+
+def test_copy_past_the_caches_without_fence(lines: Image, tmp_path: Path) -> None:
+    (fence,) = [i for i in lines.instructions("carry_copy_lines").values() if i.text == "sfence"]
+    nothing = Mutant("dropped", fence.address, b"\x0f\x1f\x00", "sfence", "nop")
+    with pytest.raises(Unproven, match="leaves stores past the caches without SFENCE"):
+        prover.proof_of(mutated(lines, nothing, tmp_path / "mutant.so"), "carry_copy_lines").run()
 
 
 def test_library_that_was_linked_before_its_object() -> None:

@@ -748,6 +748,22 @@ FUNCTION sum_bswap_of_16_bits
 2:  SUM_REST
 END sum_bswap_of_16_bits
 
+/* Non-temporal stores that may become visible after later ones. */
+FUNCTION copy_streams_without_sfence
+1:  cmp rdx, 16
+    jb 21f
+    test dil, 15
+    jne 21f
+2:  movdqu xmm0, [rsi]
+    movntdq [rdi], xmm0
+    add rsi, 16
+    add rdi, 16
+    sub rdx, 16
+    cmp rdx, 16
+    jae 2b
+    COPY_REST
+END copy_streams_without_sfence
+
 /* A prefix 66 before VEX: #UD. */
 FUNCTION copy_undefined_prefix
     .byte 0x66
