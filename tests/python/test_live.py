@@ -20,6 +20,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -329,7 +330,7 @@ def test_no_packets(wire: Namespace, tool: str) -> None:
 
 
 def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None:
-    for sent, threads in ((signal.SIGINT, "1"), (signal.SIGTERM, "3")):
+    for sent, threads in ((signal.SIGINT, "1"), (signal.SIGTERM, "3"), (signal.SIGHUP, "1")):
         with live(wire, tool, "-J", "-j", threads, *ENDS) as process:
             send(wire, *[GOOD_TCP] * 300)
             process.end(sent)
@@ -981,10 +982,15 @@ def test_capabilities_are_given_up(wire: Namespace, tool: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_it_goes_on_as_the_user_who_called_sudo(tool: str) -> None:
+@pytest.mark.parametrize(
+    ("options", "caller"),
+    [([], "65534"), (["--user=65534"], "1"), (["--user=nobody"], "")],
+)
+def test_it_goes_on_as_another_user(tool: str, options: list[str], caller: str) -> None:
+    """As the user who called sudo, or as the one that is named."""
     with subprocess.Popen(
-        [tool, "live", "lo"],
-        env=os.environ | {"SUDO_UID": "65534"},
+        [tool, "live", *options, "lo"],
+        env=os.environ | {"SUDO_UID": caller},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -999,6 +1005,22 @@ def test_it_goes_on_as_the_user_who_called_sudo(tool: str) -> None:
     assert re.search(r"^Uid:(\s+65534){4}$", status, re.M)
     assert re.search(r"^CapPrm:\s+0+$", status, re.M)
     assert process.returncode == CLEAN
+
+
+def test_a_user_who_is_unknown(wire: Namespace, tool: str) -> None:
+    done = wire.attempt(tool, "live", "--user=nobody-of-this-name", "v0")
+    assert (done.returncode, done.stdout) == (ERROR, "")
+    assert done.stderr == ("carry: cannot become user nobody-of-this-name: there is no such user\n")
+
+
+def test_new_files_are_for_their_owner(wire: Namespace, tool: str, tmp_path: Path) -> None:
+    """A file that exists keeps its permissions."""
+    new, old = tmp_path / "new.pcapng", tmp_path / "old.pcapng"
+    old.touch(0o644)
+    old.chmod(0o644)
+    for path in (new, old):
+        watched(wire, tool, [GOOD_TCP], "-w", path)
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (new, old)] == [0o600, 0o644]
 
 
 def test_in_a_namespace_without_that_user_root_goes_on(wire: Namespace, tool: str) -> None:
@@ -1255,6 +1277,19 @@ def test_a_reader_of_messages_that_stops_lets_nobody_wait(wire: Namespace, tool:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_metrics_with_few_descriptors(wire: Namespace, tool: str) -> None:
+    """The limit of descriptors is below the number of connections that may be served."""
+    words = ["prlimit", "--nofile=14", tool, "live", "--metrics=9099", "v1"]
+    with subprocess.Popen(
+        wire.command(*words), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr
+        assert process.stderr.readline().startswith("watching ")
+        assert fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200")
+        process.send_signal(signal.SIGINT)
+        assert (process.wait(LONG), process.stderr.read()) == (CLEAN, "")
 
 
 def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:

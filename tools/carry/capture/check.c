@@ -103,7 +103,7 @@ static int run_capture(struct run *run, struct carry_capture *capture) {
         .path = run->print.many ? run->path : NULL,
     });
     if (source_waits(capture))
-        carry_capture_stop_on(capture, signals_stop_begin());
+        carry_capture_stop_on(capture, signals_stop_begin(false));
     int code = carry_capture_checker_run(run->checker, capture, run->summary);
     signals_stop_end();
     run->bytes_read += carry_capture_position(capture);

@@ -235,7 +235,7 @@ static int open_log(struct run *run) {
 /* From now on a first signal ends the input, and nothing else. */
 static void take_stops(struct run *run) {
     if (!run->takes_stops)
-        carry_capture_stop_on(run->capture, signals_stop_begin());
+        carry_capture_stop_on(run->capture, signals_stop_begin(false));
     run->takes_stops = true;
 }
 

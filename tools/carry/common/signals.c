@@ -78,16 +78,17 @@ void signals_release(const sigset_t *before) {
 /* --- A first one that ends no more than what is read --- */
 
 /* Those that ask a program to end. */
-static const int stops[] = {SIGINT, SIGTERM};
+static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 #define STOPS_COUNT (sizeof stops / sizeof *stops)
 
+static size_t stops_count;                    /* of these: the last one is optional */
 static volatile sig_atomic_t stop_event = -1; /* a descriptor, between begin and end */
 static volatile sig_atomic_t stop_came;
 
 static void on_stop_signal(int);
 
 static void end_stops(void) {
-    for (size_t i = 0; i < STOPS_COUNT; i++)
+    for (size_t i = 0; i < stops_count; i++)
         replace(stops[i], on_stop_signal, on_fatal_signal, (int)SA_RESETHAND);
 }
 
@@ -103,13 +104,14 @@ static void on_stop_signal(int signal) {
 
 /* Writes go on where the signal came: SA_RESTART. */
 static void begin_stops(void) {
-    for (size_t i = 0; i < STOPS_COUNT; i++) {
+    for (size_t i = 0; i < stops_count; i++) {
         replace(stops[i], SIG_DFL, on_stop_signal, SA_RESTART);
         replace(stops[i], on_fatal_signal, on_stop_signal, SA_RESTART);
     }
 }
 
-int signals_stop_begin(void) {
+int signals_stop_begin(bool hangup) {
+    stops_count = hangup ? STOPS_COUNT : STOPS_COUNT - 1;
     stop_event = stop_came ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop_event >= 0)
         begin_stops();

@@ -300,6 +300,13 @@ static bool names_one_file(const struct live_options *options) {
            stat(options->metrics_file, &metrics) == 0 && output_is_same(&packets, &metrics);
 }
 
+static int privileges_error(const char *user) {
+    if (!user)
+        return command_error("cannot give up privileges: %s", strerror(errno));
+    return command_error("cannot become user %s: %s", user,
+                         errno == ENOENT ? "there is no such user" : strerror(errno));
+}
+
 static int open_run(struct run *run) {
     struct live *live = &run->live;
     const struct live_options *options = &live->options;
@@ -312,8 +319,8 @@ static int open_run(struct run *run) {
         return STATUS_ERROR;
     if (options->metrics && !(run->server = server_open(options->metrics, serve_page, run)))
         return STATUS_ERROR;
-    if (!privileges_drop())
-        return command_error("cannot give up privileges: %s", strerror(errno));
+    if (!privileges_drop(options->user))
+        return privileges_error(options->user);
     if (options->write && !(live->file = packet_file_open(options->write, live)))
         return file_error(options->write);
     if (names_one_file(options))
@@ -365,7 +372,7 @@ int command_live(int argc, char **argv) {
         free(run.live.options.filter);
         return run.status;
     }
-    run.live.signal_event = signals_stop_begin();
+    run.live.signal_event = signals_stop_begin(true);
     run.status = open_run(&run);
     if (run.status == STATUS_CLEAN) {
         watch(&run);

@@ -32,7 +32,7 @@ static const char usage[] =
     "expression as tcpdump takes it. Needs the capability CAP_NET_RAW, and gives up\n"
     "all privileges once the interfaces are open.\n"
     "\n"
-    "Ends at Ctrl-C (or SIGTERM) with a summary. A second one ends it at once.\n"
+    "Ends at Ctrl-C (or SIGTERM, SIGHUP) with a summary. A second one ends it at once.\n"
     "\n"
     "What to watch:\n"
     "  -i, --interface=IFACE   watch this interface; may be given several times\n"
@@ -56,6 +56,7 @@ static const char usage[] =
     "      --metrics=[ADDRESS:]PORT\n"
     "                          serve metrics for Prometheus (ADDRESS 127.0.0.1)\n"
     "      --metrics-file=FILE write them to FILE at every report, for node_exporter\n"
+    "      --user=USER         go on as this user once the interfaces are open\n"
     "      --fail              exit with 1 if a checksum is bad or illegal\n"
     "\n"
     "  -h, --help              print this help\n"
@@ -114,6 +115,7 @@ static bool read_options(int argc, char **argv, struct live_options *options, in
         {"json", 'J', .flag = &options->json},
         {"quiet", 'q', .flag = &options->quiet},
         {"write", 'w', .text = &options->write},
+        {"user", .text = &options->user},
         {"metrics", .text = &options->metrics},
         {"metrics-file", .text = &options->metrics_file},
         {"fail", .flag = &options->fails},

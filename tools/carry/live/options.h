@@ -17,6 +17,7 @@ struct live_options {
     unsigned interfaces_count;
     char *filter;      /* to be freed; NULL: none */
     const char *write; /* NULL: not wanted */
+    const char *user;  /* NULL: as it was, or the caller of sudo */
     const char *metrics, *metrics_file;
     bool bad_only, json, quiet, promiscuous, fails;
     uint64_t packets;  /* UINT64_MAX: all */

@@ -24,6 +24,9 @@
 /* How long a reader may take nothing when all is to end. */
 #define PATIENCE_MS 1000
 
+/* Packets have what people send: others get no permission by default. */
+#define OWNER_MODE (S_IRUSR | S_IWUSR)
+
 /* How often the reader of a FIFO is looked for. */
 #define OPENER_MS 50
 
@@ -125,7 +128,7 @@ static bool await_opener(const struct live *live) {
 static int open_path(const char *path, const struct live *live) {
     int made;
     do
-        made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+        made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, OWNER_MODE);
     while (made < 0 && errno == ENXIO && await_opener(live));
     if (made >= 0)
         fcntl(made, F_SETFL, fcntl(made, F_GETFL) & ~O_NONBLOCK);

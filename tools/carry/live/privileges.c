@@ -23,13 +23,27 @@ static const struct passwd *caller(void) {
     return getpwuid((uid_t)user);
 }
 
-/* Where there is no such user, as in a user namespace, or none may be changed to, root goes on. */
 static bool become(const struct passwd *user) {
-    if (initgroups(user->pw_name, user->pw_gid) == 0 &&
-        setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
-        setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0)
-        return true;
-    return errno == EINVAL || errno == EPERM;
+    return initgroups(user->pw_name, user->pw_gid) == 0 &&
+           setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
+           setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0;
+}
+
+/* Where there is no such user, as in a user namespace, or none may be changed to, root goes on. */
+static bool become_caller(void) {
+    const struct passwd *user = caller();
+    return !user || become(user) || errno == EINVAL || errno == EPERM;
+}
+
+static bool become_named(const char *name) {
+    uint64_t number;
+    errno = 0;
+    const struct passwd *user =
+        command_parse(name, 0, UINT32_MAX - 1, &number) ? getpwuid((uid_t)number) : getpwnam(name);
+    if (user)
+        return become(user);
+    errno = errno ? errno : ENOENT;
+    return false;
 }
 
 static bool drop_capabilities(void) {
@@ -46,7 +60,6 @@ static bool become_real(void) {
             setresuid(getuid(), getuid(), getuid()) == 0);
 }
 
-bool privileges_drop(void) {
-    const struct passwd *user = caller();
-    return become_real() && (!user || become(user)) && drop_capabilities();
+bool privileges_drop(const char *user) {
+    return become_real() && (user ? become_named(user) : become_caller()) && drop_capabilities();
 }

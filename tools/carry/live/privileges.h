@@ -7,8 +7,9 @@
 
 /*
  * For good, before threads start: no capability is left, nor can a program that is executed get
- * one. What sudo started goes on as the user who called it. False with errno set.
+ * one. Goes on as `user`, a name or a number; NULL: what sudo started goes on as the user who
+ * called it. False with errno set, ENOENT if there is no such user.
  */
-bool privileges_drop(void);
+bool privileges_drop(const char *user);
 
 #endif

@@ -24,6 +24,7 @@
 
 struct connection {
     int socket;     /* -1: this place is free */
+    unsigned poll;  /* its place in what poll() waits for; 0: none */
     int64_t active; /* when it last received or sent, as clock_ns() */
     char request[REQUEST_SIZE];
     size_t got;
@@ -244,17 +245,21 @@ static bool go_on(const struct server *server, struct connection *connection) {
 
 /* --- In the loop --- */
 
-unsigned server_polls(const struct server *server, struct pollfd *polls) {
+/* poll() refuses more places than there may be descriptors, also those that are not used. */
+unsigned server_polls(struct server *server, struct pollfd *polls) {
+    unsigned count = 1;
     if (!server)
         return 0;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
-        const struct connection *connection = &server->connections[i];
-        polls[1 + i] = (struct pollfd){.fd = connection->socket,
-                                       .events = connection->answer ? POLLOUT : POLLIN};
+        struct connection *connection = &server->connections[i];
+        connection->poll = connection->socket < 0 ? 0 : count++;
+        if (connection->poll)
+            polls[connection->poll] = (struct pollfd){
+                .fd = connection->socket, .events = connection->answer ? POLLOUT : POLLIN};
     }
     const bool accepts = clock_ns() >= server->accepts_from;
     polls[0] = (struct pollfd){.fd = accepts ? server->socket : -1, .events = POLLIN};
-    return SERVER_POLLS;
+    return count;
 }
 
 void server_serve(struct server *server, const struct pollfd *polls) {
@@ -262,7 +267,7 @@ void server_serve(struct server *server, const struct pollfd *polls) {
         return;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
         struct connection *connection = &server->connections[i];
-        if (connection->socket >= 0 && polls[1 + i].revents && !go_on(server, connection))
+        if (connection->poll && polls[connection->poll].revents && !go_on(server, connection))
             end(connection);
     }
     if (polls[0].revents)

@@ -24,7 +24,7 @@ struct server *server_open(const char *where, server_page *page, void *context);
 void server_close(struct server *server);
 
 /* Fills in what to wait for, SERVER_POLLS at most; returns how many. NULL has none. */
-unsigned server_polls(const struct server *server, struct pollfd *polls);
+unsigned server_polls(struct server *server, struct pollfd *polls);
 
 /* After poll(), with what server_polls() filled in. */
 void server_serve(struct server *server, const struct pollfd *polls);
