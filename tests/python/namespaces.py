@@ -50,6 +50,7 @@ class Namespace:
             self.command(*words),
             capture_output=True,
             text=True,
+            errors="surrogateescape",  # names of interfaces may have any bytes
             timeout=SECONDS,
             env=os.environ | {"PATH": PATH},
         )
