@@ -9,9 +9,11 @@ told to end once they are there.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import functools
 import os
+import platform
 import pty
 import random
 import re
@@ -45,7 +47,7 @@ LONG = 60  # seconds, for what takes milliseconds
 
 # Linux's numbers, for which Python has no names.
 ETH_P_ALL, SOL_PACKET = 3, 263
-PACKET_RX_RING = 5
+PACKET_RX_RING, SO_ATTACH_FILTER = 5, 26
 PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
 VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
@@ -141,6 +143,7 @@ REFUSES = """
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -148,6 +151,12 @@ REFUSES = """
 int setsockopt(int socket, int level, int option, const void *value, socklen_t size) {
     int (*next)(int, int, int, const void *, socklen_t) =
         (int (*)(int, int, int, const void *, socklen_t))dlsym(RTLD_NEXT, "setsockopt");
+    if (getenv("FORKS") && level == SOL_SOCKET && option == SO_ATTACH_FILTER) {
+        const pid_t child = fork();
+        if (!child)
+            _exit(0);
+        fprintf(stderr, "fork: %d\\n", child < 0 ? errno : 0);
+    }
     if (level != SOL_PACKET || option != atoi(getenv("REFUSED")))
         return next(socket, level, option, value, size);
     if (getenv("DELAYED")) {
@@ -979,6 +988,26 @@ def test_capabilities_are_given_up(wire: Namespace, tool: str) -> None:
             assert re.search(r"^CapEff:\s+0+$", status, re.M)
             assert re.search(r"^NoNewPrivs:\s+1$", status, re.M)
         process.end()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no filter here")
+def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
+    """A filter of system calls holds for all threads; what it forbids fails with EPERM."""
+    words = wire.command(*without(SO_ATTACH_FILTER), "env", "FORKS=1", tool)
+    with subprocess.Popen(
+        [*words, "live", "-j", "2", "v0"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        started = Live(process)
+        started.expect("watching ")
+        for task in Path(f"/proc/{process.pid}/task").iterdir():
+            assert re.search(r"^Seccomp:\s+2$", (task / "status").read_text(), re.M)
+        started.end()
+    assert started.status == CLEAN
+    before, after = re.findall(r"fork: (\d)", "".join(started.said[:-1])), started.said[-1]
+    assert set(before) == {"0"} and after == f"fork: {errno.EPERM}\n" * 2
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")

@@ -15,6 +15,7 @@
 #include "common/output.h"
 #include "common/signals.h"
 #include "common/text.h"
+#include "live/confine.h"
 #include "live/counts.h"
 #include "live/filter.h"
 #include "live/metrics.h"
@@ -325,6 +326,7 @@ static int open_run(struct run *run) {
         return file_error(options->write);
     if (names_one_file(options))
         return command_error("%s: --write and --metrics-file must name two files", options->write);
+    confine();
     if (!(live->outlet = outlet_open(live->end_event)))
         return command_error("cannot start a thread: %s", strerror(errno));
     return STATUS_CLEAN;
