@@ -81,13 +81,13 @@ demo: packages-build
 	@scripts/demo $(BUILD)/tools/carry/carry
 
 .PHONY: test
-test: packages-check
-	@$(PYTHON) scripts/run_tests.py --first $(STEPS)
+test:
+	@$(PYTHON) scripts/run_tests.py --install=check --first $(STEPS)
 
 # All steps, or those that STEPS names; RECORD=1 keeps what passes in tests/record.txt.
 .PHONY: test-all
-test-all: $(if $(filter list,$(STEPS)),,packages-test)
-	@$(PYTHON) scripts/run_tests.py $(if $(RECORD),--record) $(STEPS)
+test-all:
+	@$(PYTHON) scripts/run_tests.py --install=test $(if $(RECORD),--record) $(STEPS)
 
 # Those of them whose inputs the record does not have: what continuous integration runs.
 .PHONY: test-affected
@@ -96,8 +96,8 @@ test-affected:
 
 # What the working tree changes, or what differs from BASE.
 .PHONY: test-changed
-test-changed: packages-check
-	@$(PYTHON) scripts/run_tests.py --changed $(or $(BASE),HEAD)
+test-changed:
+	@$(PYTHON) scripts/run_tests.py --install=check --changed $(or $(BASE),HEAD)
 
 # All proofs, also those that take too long for each test run; their results are kept.
 .PHONY: proof
@@ -113,12 +113,12 @@ refute: all packages-test
 	    --try $(or $(TRY),50) -j $$(nproc) $(BUILD)
 
 .PHONY: test-ring0
-test-ring0: packages-test
-	@CARRY_TEST_LEVEL=long $(PYTHON) scripts/run_tests.py ring0
+test-ring0:
+	@CARRY_TEST_LEVEL=long $(PYTHON) scripts/run_tests.py --install=test ring0
 
 .PHONY: coverage
-coverage: packages-test
-	@CARRY_COVERAGE=table $(PYTHON) scripts/run_tests.py coverage
+coverage:
+	@CARRY_COVERAGE=table $(PYTHON) scripts/run_tests.py --install=test coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
 
 # All of what "make test-all" proves only where it changed.

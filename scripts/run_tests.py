@@ -63,10 +63,10 @@ def run(steps: Sequence[Step], recorded: bool = False) -> int:
     return 1 if any(result.failures is not None for result in results.values()) else 0
 
 
-def installs(packages: str) -> bool:
-    """Installs a set of Debian packages where it is missing; returns whether it is there then."""
-    command = [ROOT / "scripts/packages", packages]
-    return subprocess.run(command, check=False).returncode == 0
+def install(packages: str) -> None:
+    """Installs a set of Debian packages where it is missing."""
+    if subprocess.run([ROOT / "scripts/packages", packages]).returncode:
+        sys.exit(1)
 
 
 def affected() -> int:
@@ -83,7 +83,8 @@ def affected() -> int:
         print("No step is affected.")
         return 0
     sys.stdout.flush()
-    return run(steps) if installs("test") else 1
+    install("test")
+    return run(steps)
 
 
 def arguments() -> argparse.Namespace:
@@ -92,6 +93,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--first", action="store_true", help="those of `make test`")
     parser.add_argument("--affected", action="store_true", help="those that the record lacks")
     parser.add_argument("--changed", metavar="BASE", help="what differs from a commit")
+    parser.add_argument("--install", metavar="SET", help="Debian packages that it installs before")
     parser.add_argument("--record", action="store_true", help="keep what passes in the record")
     parsed = parser.parse_args()
     unknown = set(parsed.steps) - {*NAMES, "list"}
@@ -128,6 +130,8 @@ def main() -> int:
         for step in STEPS:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0
+    if args.install:
+        install(args.install)
     prepare()
     if args.affected:
         return affected()

@@ -52,6 +52,17 @@ class Install:
         calls = [line.split() for line in self.log.read_text().splitlines()]
         return [words for words in calls if "install" in words and "-s" not in words]
 
+    def make(self, *words: str) -> str:
+        """Returns what make says of an error."""
+        self.log.write_text("")
+        own = {
+            "PATH": f"{self.path}:{os.environ['PATH']}",
+            "LOG": str(self.log),
+            "MISSING": "shellcheck",
+        }
+        command = ["make", "-C", SOURCE, *words]
+        return subprocess.run(command, env=os.environ | own, capture_output=True, text=True).stderr
+
 
 @pytest.fixture
 def install(tmp_path: Path) -> Install:
@@ -89,3 +100,12 @@ def test_compilers_of_rust_do_from_anywhere(install: Install) -> None:
     (words,) = install.installed()
     assert {"valgrind", "librust-cc-dev"} <= set(words)
     assert "cargo" not in words
+
+
+def test_a_step_that_does_not_exist_is_refused_before(install: Install) -> None:
+    for target, step, complaint in (
+        ("test-all", "misspelt", "unknown steps: misspelt"),
+        ("test", "fuzz", "of make test-all, not of make test: fuzz"),
+    ):
+        assert complaint in install.make(target, f"STEPS={step}")
+        assert install.log.read_text() == ""

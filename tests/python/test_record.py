@@ -204,7 +204,7 @@ def test_an_unpacked_archive_has_no_record(
     monkeypatch.setattr(inputs, "ROOT", tmp_path)
     monkeypatch.setattr(run_tests, "Tree", lambda: Tree(tmp_path))
     monkeypatch.setattr(run_tests, "run", lambda steps: ran.extend(steps))
-    monkeypatch.setattr(run_tests, "installs", lambda packages: True)
+    monkeypatch.setattr(run_tests, "install", lambda packages: None)
     run_tests.affected()
     assert len(ran) == len([s for s in STEPS if s.place in (Place.MORE, Place.REST)])
     assert capsys.readouterr().out.count("is no clone") == len(ran)
