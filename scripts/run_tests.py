@@ -15,8 +15,19 @@ from pathlib import Path
 
 from testing import changed, record
 from testing.builds import DOWNLOADS
-from testing.inputs import Tree, undeclared
-from testing.runner import ROOT, Place, Result, Step, StepError, run_steps, total
+from testing.inputs import Tree, check_inputs
+from testing.runner import (
+    ROOT,
+    Keep,
+    Place,
+    Result,
+    Step,
+    StepError,
+    interrupt_once,
+    keep_nothing,
+    run_steps,
+    total,
+)
 from testing.table import STEPS
 
 NAMES = [step.name for step in STEPS]
@@ -37,25 +48,23 @@ def what_else(rows: Mapping[str, record.Row]) -> str:
     return text
 
 
-def record_passed(results: Mapping[str, Result], digests: Mapping[str, str], tree: Tree) -> None:
-    """Records the steps that passed whole, on files that did not change meanwhile."""
-    rows = record.read()
-    for step in STEPS:
-        result = results.get(step.name)
-        if result is None or not record.is_whole(result):
-            continue
-        if tree.digest(step) == digests[step.name]:
-            rows[step.name] = record.row_of(step, digests[step.name], result)
-    record.write(rows, NAMES)
+def recorder(steps: Sequence[Step]) -> Keep:
+    """Returns what records a step as it passes whole, on files that did not change meanwhile."""
+    before = Tree()
+    digests = {step.name: before.digest(step) for step in steps}
+
+    def keep(step: Step, result: Result) -> None:
+        digest = digests[step.name]
+        if record.is_whole(result) and Tree().digest(step) == digest:
+            record.add(record.row_of(step, digest, result), NAMES)
+
+    return keep
 
 
 def run(steps: Sequence[Step], recorded: bool = False) -> int:
     """Runs steps and prints the sum; returns the exit status."""
-    before = Tree()
-    digests = {step.name: before.digest(step) for step in steps} if recorded else {}
-    results, seconds = run_steps(steps, undeclared)
-    if recorded:
-        record_passed(results, digests, Tree())
+    keep = recorder(steps) if recorded else keep_nothing
+    results, seconds = run_steps(steps, check_inputs, keep)
     line = f"{total(results.values())} in {minutes(seconds)}"
     if all(step.is_first for step in steps):
         line += f"; {what_else(record.read())}"
@@ -145,7 +154,8 @@ def main() -> int:
 
 def end_with(function: Callable[[], object]) -> None:
     """Calls a function and ends with its result; Ctrl-C ends all that runs, with one line."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt_once)
     try:
         sys.exit(function())  # type: ignore[arg-type]
     except KeyboardInterrupt:

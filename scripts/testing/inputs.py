@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 
-from testing.runner import ROOT, Built, Log, Step, StepError
+from testing.runner import NAMED, ROOT, Built, Log, Step, StepError
 
 # In these lists, a name that ends in a slash is a folder with all in it, and "*" stands for any
 # characters, also for slashes. Each step depends on the first list: a change there runs everything.
@@ -149,3 +149,12 @@ def undeclared(step: Step, log: Log) -> list[str]:
     names = own_names(step)
     read = log.read.union(*map(compiled, log.builds))
     return sorted(path for path in read if not is_named(path, (*names, *MADE, *NEVER)))
+
+
+def check_inputs(step: Step, log: Log) -> None:
+    """Fails a step whose builds or tests read files that its row does not name."""
+    if log.read:
+        log.write(f"read by tests: {' '.join(sorted(log.read))}")
+    if lacking := undeclared(step, log):
+        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
+        raise StepError(f"not among the inputs of the step: {' '.join(lacking[:NAMED])}{more}")

@@ -11,11 +11,13 @@ mistakes, not malice, so a run that skips steps runs one of them all the same.
 import hashlib
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from testing.builds import BUILDS, locked
 from testing.inputs import Tree, git
 from testing.runner import ROOT, Result, Step
 
@@ -88,7 +90,16 @@ def is_whole(result: Result) -> bool:
 def write(rows: Mapping[str, Row], order: Iterable[str], path: Path = RECORD) -> None:
     """Writes the rows of steps that exist, in their order."""
     lines = [f"{rows[name]}\n" for name in order if name in rows]
-    path.write_text(HEAD + "".join(lines))
+    BUILDS.mkdir(exist_ok=True)
+    new = BUILDS / "record.new"  # where no step beside takes it for an input
+    new.write_text(HEAD + "".join(lines))
+    shutil.move(new, path)
+
+
+def add(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
+    """Writes the row of a step that has passed, whatever another process adds meanwhile."""
+    with locked(BUILDS / "record.lock"):
+        write(read(path) | {row.step: row}, order, path)
 
 
 def row_of(step: Step, digest: str, result: Result) -> Row:

@@ -29,11 +29,20 @@ TAIL_LINES = 60  # a report of a sanitizer
 TAIL_COLUMNS = 300  # some commands name each file
 NAMED = 20  # failed tests of a step
 REASON = 160  # characters of why
+END_SECONDS = 5  # for commands that are asked to end
 COMMAND_SECONDS = 3600  # ends what hangs: a slow or busy machine takes long for a command too
 
 
 class StepError(Exception):
     """A step failed; the message says at what."""
+
+
+def interrupt_once(*_: object) -> None:
+    """Handles SIGINT and SIGTERM: the first one ends all that runs, which no other may cut short.
+    Commands do not inherit that, as they would if signals were ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    raise KeyboardInterrupt
 
 
 def raise_any(errors: Iterable[str | None]) -> None:
@@ -200,9 +209,10 @@ class Log:
             for process in self.running:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, sent)
+            end = time.monotonic() + END_SECONDS
             for process in self.running:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=5)
+                    process.wait(timeout=max(0, end - time.monotonic()))
         self.file.close()
 
     def count_junit(self, path: Path, repeat: str) -> None:
@@ -254,10 +264,6 @@ class Step:
         return self.place is not Place.REST
 
 
-# The files that builds and tests of a step read, and its row does not name.
-Undeclared = Callable[[Step, Log], list[str]]
-
-
 @dataclass(frozen=True)
 class Result:
     counts: Counts
@@ -266,23 +272,39 @@ class Result:
     left_out: tuple[str, ...] = ()  # why tests, or parts of the step, did not run
 
 
-def check_inputs(step: Step, log: Log, undeclared: Undeclared) -> None:
-    """Fails a step whose builds or tests read files that its row does not name."""
-    if log.read:
-        log.write(f"read by tests: {' '.join(sorted(log.read))}")
-    if lacking := undeclared(step, log):
-        more = f" and {len(lacking) - NAMED} more" if len(lacking) > NAMED else ""
-        raise StepError(f"not among the inputs of the step: {' '.join(lacking[:NAMED])}{more}")
+# What a run does with each step that has ended well so far: it may fail the step.
+Check = Callable[[Step, Log], None]
+# What a run does with each result, in the process that has it.
+Keep = Callable[[Step, Result], None]
+RunStep = Callable[[Step], Result]
 
 
-def run_step(step: Step, undeclared: Undeclared) -> Result:
+def check_nothing(step: Step, log: Log) -> None:
+    """Accepts each step."""
+
+
+def keep_nothing(step: Step, result: Result) -> None:
+    """Forgets each result."""
+
+
+def print_step(step: Step, log: Log, result: Result) -> None:
+    verdict = "ok" if result.failures is None else "FAILED"
+    about = f"{verdict:<6} {result.seconds:4.0f} s  {result.counts}"
+    lines = [f"{step.name:<12} {step.what:<60} {about}"]
+    lines += [f"    skipped: {reason}" for reason in log.skipped]
+    if result.failures is not None:
+        lines += [log.tail(), f"    all of it: {os.path.relpath(log.path, ROOT)}"]
+    print("\n".join(lines), flush=True)  # at once: another lane prints too
+
+
+def run_step(step: Step, check: Check, keep: Keep) -> Result:
     """Runs a step, then prints a line on it. One that counts nothing itself counts as one test."""
     log = Log(LOGS / f"{step.name}.log")
     start = time.monotonic()
     error = None
     try:
         step.run(log)
-        check_inputs(step, log, undeclared)
+        check(step, log)
     except (StepError, OSError) as caught:
         error = caught
         log.write(str(error))
@@ -293,19 +315,16 @@ def run_step(step: Step, undeclared: Undeclared) -> Result:
         counts.failed += 1
     elif not counts.total:
         counts.passed += 1
-    ok = not error and not counts.failed
-    seconds = time.monotonic() - start
-    verdict = "ok" if ok else "FAILED"
-    lines = [f"{step.name:<12} {step.what:<60} {verdict:<6} {seconds:4.0f} s  {counts}"]
-    lines += [f"    skipped: {reason}" for reason in log.skipped]
-    if not ok:
-        lines += [log.tail(), f"    all of it: {os.path.relpath(log.path, ROOT)}"]
-    print("\n".join(lines), flush=True)  # at once: another lane prints too
-    return Result(counts, seconds, None if ok else log.failures, (*log.skipped, *log.left_out))
+    failures = log.failures if counts.failed else None
+    left_out = (*log.skipped, *log.left_out)
+    result = Result(counts, time.monotonic() - start, failures, left_out)
+    print_step(step, log, result)
+    keep(step, result)
+    return result
 
 
-def run_lane(steps: Iterable[Step], undeclared: Undeclared) -> dict[str, Result]:
-    return {step.name: run_step(step, undeclared) for step in steps}
+def run_lane(steps: Iterable[Step], run: RunStep) -> dict[str, Result]:
+    return {step.name: run(step) for step in steps}
 
 
 def untaken(steps: Sequence[Step], taken: "Synchronized[int]") -> Iterator[Step]:
@@ -319,30 +338,30 @@ def untaken(steps: Sequence[Step], taken: "Synchronized[int]") -> Iterator[Step]
         yield steps[number]
 
 
-def send_lane(steps: Iterable[Step], undeclared: Undeclared, connection: Connection) -> None:
+def send_lane(steps: Iterable[Step], run: RunStep, connection: Connection) -> None:
     """Runs steps in a process of its own, which ends its commands when it is asked to end. Ctrl-C
     reaches it too, but the main process asks then."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, interrupt_once)
     signal.signal(signal.SIGINT, lambda *_: None)
     with contextlib.suppress(KeyboardInterrupt):
-        connection.send(run_lane(steps, undeclared))
+        connection.send(run_lane(steps, run))
 
 
-def run_lanes(steps: Sequence[Step], undeclared: Undeclared) -> dict[str, Result]:
+def run_lanes(steps: Sequence[Step], run: RunStep) -> dict[str, Result]:
     """Runs steps one after the other, and at the same time those aside. Whoever is done with its
     own takes what is left of those aside."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
     if not aside or len(steps) == 1:
-        return run_lane(steps, undeclared)
+        return run_lane(steps, run)
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     others = untaken(aside[1:], context.Value("i"))
-    lane = context.Process(target=send_lane, args=(chain(aside[:1], others), undeclared, sender))
+    lane = context.Process(target=send_lane, args=(chain(aside[:1], others), run, sender))
     lane.start()
     sender.close()
     try:
-        results = run_lane(chain(rest, others), undeclared)
+        results = run_lane(chain(rest, others), run)
         results.update(receiver.recv())
         return results
     except EOFError:
@@ -363,16 +382,14 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
             print(f"    {step}: {len(tests) - NAMED} more")
 
 
-def no_inputs(step: Step, log: Log) -> list[str]:
-    return []
-
-
 def run_steps(
-    steps: Sequence[Step], undeclared: Undeclared = no_inputs
+    steps: Sequence[Step],
+    check: Check = check_nothing,
+    keep: Keep = keep_nothing,
 ) -> tuple[dict[str, Result], float]:
     """Runs all steps, whatever fails; returns what each came to, and the seconds of all."""
     start = time.monotonic()
-    results = run_lanes(steps, undeclared)
+    results = run_lanes(steps, partial(run_step, check=check, keep=keep))
     failed = {s.name: results[s.name].failures for s in steps}
     named = {name: tests for name, tests in failed.items() if tests is not None}
     if named:

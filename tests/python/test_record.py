@@ -14,7 +14,7 @@ from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
 import run_tests
-from testing import inputs, record
+from testing import inputs, record, runner
 from testing.builds import python_tests
 from testing.inputs import Tree
 from testing.record import Row
@@ -149,6 +149,33 @@ def test_a_record_reads_back_what_was_written(root: Path) -> None:
     record.write(rows | {"gone": replace(rows["docs"], step="gone")}, ["docs", "sums"], file)
     assert record.read(file) == rows
     assert file.read_text().splitlines()[-2].startswith("docs ")
+
+
+def test_a_step_is_recorded_as_it_passes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later step, or an interrupt, loses no row. What changed its own inputs is not recorded."""
+    steps = [
+        replace(SUMS, aside=True),
+        DOCS,
+        Step("changes", "", lambda log: (root / "Makefile").write_text("b"), captures=False),
+        Step("breaks", "", lambda log: log.run("false"), captures=False),
+    ]
+
+    def interrupt(log: Log) -> None:
+        rows.update(record.read(file))
+        raise KeyboardInterrupt
+
+    rows: dict[str, Row] = {}
+    file = root / "record.txt"
+    steps.append(Step("stops", "", interrupt, captures=False))
+    monkeypatch.setattr(runner, "LOGS", root / "logs")
+    monkeypatch.setattr(run_tests, "Tree", lambda: Tree(root))
+    monkeypatch.setattr(run_tests, "NAMES", [step.name for step in steps])
+    monkeypatch.setattr(record.add, "__defaults__", (file,))
+    monkeypatch.setattr(record.read, "__defaults__", (file,))
+    with pytest.raises(KeyboardInterrupt):
+        run_tests.run(steps, recorded=True)
+    assert rows["docs"] == rows["docs"].sealed()
+    assert record.read(file).keys() - {"sums"} == {"docs"}
 
 
 @pytest.mark.parametrize("line", ["sums", "sums a b c d e f", "sums 1 2 3", "sums " + "x " * 90])

@@ -15,7 +15,7 @@ import pytest
 from conftest import SOURCE
 
 sys.path.insert(0, str(SOURCE / "scripts"))
-from testing import builds, runner
+from testing import builds, inputs, runner
 from testing.builds import python_tests
 from testing.runner import Built, Counts, Log, Step, StepError, run_steps, total
 
@@ -49,7 +49,7 @@ def await_file(path: Path) -> str:
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if path.is_file() and (text := path.read_text()):
-            return text
+            return text.strip()
         time.sleep(0.01)
     raise StepError(f"no {path.name}")
 
@@ -108,23 +108,29 @@ def test_steps_aside_are_shared(logs: Path, tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, signal, sys, time
 from pathlib import Path
 sys.path[:0] = {paths}
 import run_tests
-from testing import builds, runner
+from testing import runner
 from test_runner import await_file
 folder = Path({folder!r})
 runner.LOGS = folder
-command = ["sh", "-c", 'echo $$ >"$0"; exec sleep 1000', folder / "pid"]
+runner.END_SECONDS = 1
+script = 'trap "{trap}" TERM; echo $$ >"$0"; while :; do sleep 0.1; done'
+
+def wait(log, name):
+    log.run("sh", "-c", script, folder / name)
 
 def interrupt(log):
-    await_file(folder / "pid")
+    log.start("sh", "-c", script, folder / "pid2")
+    for name in ("pid", "pid2"):
+        await_file(folder / name)
     os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1000)
 
-signal.signal(signal.SIGINT, signal.default_int_handler)
 steps = [
-    runner.Step("waits", "", lambda log: log.run(*command), aside=True),
+    runner.Step("waits", "", lambda log: wait(log, "pid"), aside=True),
     runner.Step("interrupts", "", interrupt),
     runner.Step("never", "", lambda log: (folder / "never").touch()),
     runner.Step("never either", "", lambda log: (folder / "never").touch(), aside=True),
@@ -141,17 +147,26 @@ def runs(pid: str) -> bool:
         return False
 
 
-def test_an_interrupt_ends_all(tmp_path: Path) -> None:
-    """Also what a step beside it runs, as it ends: the main process waits for that."""
+@pytest.mark.parametrize("interrupts", [1, 2, 20])
+def test_an_interrupt_ends_all(tmp_path: Path, interrupts: int) -> None:
+    """Also what a step beside it runs, and what does not end when it is asked to, however often
+    the user asks: no command goes on after the main process."""
     paths = [str(SOURCE / "scripts"), str(SOURCE / "tests/python")]
-    program = INTERRUPTED.format(paths=paths, folder=str(tmp_path))
+    trap = "" if interrupts > 1 else "exit"
+    program = INTERRUPTED.format(paths=paths, folder=str(tmp_path), trap=trap)
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    assert (done.returncode, done.stderr) == (-signal.SIGINT, "Interrupted\n")
-    deadline = time.monotonic() + SECONDS
-    while runs((tmp_path / "pid").read_text().strip()):
-        assert time.monotonic() < deadline, "the command of the step goes on"
-        time.sleep(0.01)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    pids = [tmp_path / name for name in ("pid", "pid2")]
+    await_file(pids[1])
+    for _ in range(interrupts - 1):
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=SECONDS)[1]
+    left = [pid for pid in map(await_file, pids) if runs(pid)]
+    for pid in left:
+        os.kill(int(pid), signal.SIGKILL)
+    assert left == []
+    assert (process.returncode, said) == (-signal.SIGINT, "Interrupted\n")
     assert not (tmp_path / "never").exists()
 
 
@@ -212,11 +227,12 @@ def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
 
 
 def test_a_step_whose_build_reads_what_its_row_lacks_fails(
-    logs: Path, capfd: pytest.CaptureFixture[str]
+    logs: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else a change of that file would leave the step out."""
-    step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)))
-    results, _ = run_steps([step], lambda step, log: ["src/sum/sum.c"] if log.builds else [])
+    monkeypatch.setattr(inputs, "compiled", lambda folder: {"src/sum/sum.c", "docs/sum.md"})
+    step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)), inputs=("docs/",))
+    results, _ = run_steps([step], inputs.check_inputs)
     assert results["narrow"].failures is not None
     shown = capfd.readouterr().out
     assert "not among the inputs of the step: src/sum/sum.c" in shown
