@@ -8,7 +8,7 @@ from testing.runner import Log
 
 
 def gcc_library(name: str) -> str:
-    """Where GCC has a library of its own."""
+    """Returns where GCC has a library of its own."""
     command = ["gcc", f"-print-file-name={name}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -22,7 +22,7 @@ def package(log: Log) -> None:
 
 
 def binding(log: Log) -> None:
-    """libcarry for Python: with each consumer of its tables, then with sanitizers."""
+    """Tests libcarry for Python with each consumer of its tables, then with sanitizers."""
     python = python_with(log, "binding", "Arrow's consumers, types and notebooks")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
@@ -41,7 +41,7 @@ def binding(log: Log) -> None:
 
 
 def audit(log: Log) -> None:
-    """A file of tests runs in one process, so that each engine starts once."""
+    """Tests audits. A file of tests runs in one process, so that each engine starts once."""
     python = python_with(log, "audit", "audits of archives, and what reads their tables")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}

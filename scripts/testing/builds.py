@@ -29,7 +29,7 @@ EMULATOR = ["timeout", "-s", "KILL", "900"]
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Alone with what has this name: steps aside use the builds of others."""
+    """Waits until nothing else holds this lock: steps aside use the builds of others."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -153,13 +153,6 @@ def python_tests(
         log.read.update(*(file.read_text().splitlines() for file in reads.iterdir()))
 
 
-def pip_install(log: Log, folder: Path, name: str) -> None:
-    """Installs what the lock `name` lists, by its digests, in a virtual environment."""
-    lock = LOCKS / f"{name}.txt"
-    options = ["--quiet", "--retries=1", "--use-pep517", "--no-build-isolation"]
-    log.run(folder / "bin/pip", "install", "--require-hashes", *options, "-r", lock)
-
-
 def python_with(log: Log, name: str, what: str) -> Path:
     """Returns a Python that has what the lock `name` lists beside Debian's packages. Tests skip
     `what` pip cannot bring."""
@@ -167,13 +160,9 @@ def python_with(log: Log, name: str, what: str) -> Path:
     record = folder / "packages"
     text = (LOCKS / f"{name}.txt").read_text()
     if not record.is_file() or record.read_text() != text:
-        venv = [sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder]
-        log.run(*venv)
-        try:
-            pip_install(log, folder, "build")
-            pip_install(log, folder, name)
-        except StepError as error:
-            log.skip_without(what, error)
-            return folder / "bin/python"
-        record.write_text(text)
+        log.run(sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder)
+        pip = [folder / "bin/pip", "install", "--require-hashes", "--quiet", "--retries=1"]
+        pip += ["--use-pep517", "--no-build-isolation", "-r"]  # which would bring what no lock has
+        if all(log.brings(what, *pip, LOCKS / f"{lock}.txt") for lock in ("build", name)):
+            record.write_text(text)
     return folder / "bin/python"

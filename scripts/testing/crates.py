@@ -34,7 +34,7 @@ ForeignCrates = tuple[dict[str, str], list[str]]
 
 
 def crate(log: Log) -> None:
-    """The crates for Rust, unpacked from their archives, with Debian's crates alone."""
+    """Tests the crates for Rust, unpacked from their archives, with Debian's crates alone."""
     folder = BUILDS / "crate"
     lacking = [name for name in CRATE_TOOLS if not shutil.which(name)]
     lacking += [] if any(CRATES.glob("cc-*")) else ["librust-cc-dev"]
@@ -106,7 +106,7 @@ def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
 
 
 def check_bare(log: Log, program: Path) -> None:
-    """A program without Rust's standard library, which needs nothing that this would bring."""
+    """Checks that a program without Rust's standard library needs nothing that this would bring."""
     log.run(program)
     command = ["readelf", "--dynamic", str(program)]
     dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -117,12 +117,12 @@ def check_bare(log: Log, program: Path) -> None:
 
 
 def foreign_rust(target: str) -> Path:
-    """Where Rust's standard library for an architecture is unpacked."""
+    """Returns where Rust's standard library for an architecture is unpacked."""
     return BUILDS / f"foreign-rust-{target}"
 
 
 def foreign_crates(log: Log, folder: Path) -> list[ForeignCrates]:
-    """The architectures for which the crates can be compiled, and run by an emulator."""
+    """Returns the architectures for which crates can be compiled, and run by an emulator."""
     lacking = [t for t in CRATE_TARGETS if not (foreign_rust(t) / "usr/lib/rustlib").is_dir()]
     fetches = {
         t: log.start("scripts/fetch_foreign", CRATE_TARGETS[t][0], foreign_rust(t), FOREIGN_RUST)

@@ -116,13 +116,10 @@ def fetch_system(log: Log, folder: Path, name: str) -> None:
 
 
 def wheel(log: Log) -> None:
-    """Wheels for Python, as `make wheel` makes them, used where there is little else."""
+    """Makes wheels for Python, as `make wheel` does, and uses them where there is little else."""
     folder = BUILDS / "wheel"
     make = [sys.executable, "scripts/make_wheel.py", "--source", SOURCE, folder]
-    try:
-        log.run(*make, "--fetch")
-    except (OSError, StepError) as error:
-        log.skip_without("wheels", error)
+    if not log.brings("wheels", *make, "--fetch"):
         return
     for name in WHEEL_SYSTEMS:
         fetch_system(log, folder, name)
@@ -132,7 +129,7 @@ def wheel(log: Log) -> None:
 
 
 def release(log: Log) -> None:
-    """The source archive, and what is built from it twice; the lists and files beside it."""
+    """Tests the source archive, what is built from it twice, and the files beside it."""
     folder = BUILDS / "release"
     if not (ROOT / ".git").exists():
         log.skip(1, "what is released: this is no clone")
@@ -154,7 +151,7 @@ def release(log: Log) -> None:
 
 
 def deb(log: Log) -> None:
-    """Debian packages, as `make deb` makes them; other steps run the tests of that build."""
+    """Makes Debian packages, as `make deb` does, and uses them. Their tests run in other steps."""
     command = [ROOT / "scripts/in_root", "--check"]
     check = subprocess.run(command, capture_output=True, text=True)
     if check.returncode:
@@ -171,20 +168,19 @@ def deb(log: Log) -> None:
 
 
 def static(log: Log) -> None:
-    """The command as one file, as `make static` makes it, used where there is nothing else."""
+    """Makes the command as one file, as `make static` does, and uses it where nothing else is."""
     folder = BUILDS / "static"
     make = [sys.executable, "scripts/make_static.py", "--source", SOURCE, folder]
     emulator = folder / "qemu"
-    try:
-        log.run(*make, "--fetch")
-        if not emulator.is_dir():
-            part = folder / "part"
-            shutil.rmtree(part, ignore_errors=True)
-            log.run("scripts/fetch_foreign", "amd64", part, "qemu-user-static")
-            part.rename(emulator)
-    except (OSError, StepError) as error:
-        log.skip_without("static programs", error)
+    what = "static programs"
+    if not log.brings(what, *make, "--fetch"):
         return
+    if not emulator.is_dir():
+        part = folder / "part"
+        shutil.rmtree(part, ignore_errors=True)
+        if not log.brings(what, "scripts/fetch_foreign", "amd64", part, "qemu-user-static"):
+            return
+        part.rename(emulator)
     shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run(*make)
     folder_of_gcc = gcc_build(log, "tools/carry/carry")
@@ -192,7 +188,7 @@ def static(log: Log) -> None:
 
 
 def docs(log: Log) -> None:
-    """The manual as a site, and each link of it in a browser."""
+    """Makes the manual's site, and follows each link of it in a browser."""
     folder = BUILDS / "docs"
     if reason := make_site.obstacle() or check_site.obstacle():
         log.skip(1, f"the manual's site: {reason}")

@@ -72,7 +72,7 @@ def documents(log: Log) -> None:
 
 
 def clang(log: Log) -> None:
-    """The tests in C run as Clang compiles them in the steps optimize, sanitize and coverage."""
+    """Tests the tool alone: other steps run the tests in C as Clang compiles them."""
     folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
     python_tests(log, folder, marked="of_compilers")
 
@@ -120,7 +120,7 @@ def valgrind(log: Log) -> None:
 
 
 def old_cpus_here() -> list[str]:
-    """Without the one that is as this machine, if AVX2 is the best that it has."""
+    """Returns the CPUs to emulate: not the one that this machine is, if it has AVX2 at best."""
     flags = Path("/proc/cpuinfo").read_text().split()
     is_here = "avx2" in flags and "avx512f" not in flags
     return [cpu for cpu in OLD_CPUS if cpu != AVX2_CPU or not is_here]
@@ -134,21 +134,19 @@ def old_cpus(log: Log) -> None:
 
 
 def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
-    """The options by which a cross build finds asmjit, of which Debian has no cross package."""
+    """Returns options by which a cross build finds asmjit: Debian has no cross package of it."""
     folder = BUILDS / f"foreign-{target}"
     library = folder / f"usr/lib/{target}-linux-gnu"
-    if not (library / "libasmjit.a").is_file():
-        try:
-            log.run("scripts/fetch_foreign", debian_name, folder, "libasmjit-dev")
-        except (OSError, StepError) as error:
-            log.skip_without(f"libcarry-jit for {target}", error)
-            return ["-Djit=disabled"]
+    fetch = ["scripts/fetch_foreign", debian_name, folder, "libasmjit-dev"]
+    is_there = (library / "libasmjit.a").is_file()
+    if not is_there and not log.brings(f"libcarry-jit for {target}", *fetch):
+        return ["-Djit=disabled"]
     include = f"-Dcpp_args=-isystem{folder / 'usr/include'}"
     return ["-Djit=enabled", include, f"-Dcpp_link_args=-L{library}"]
 
 
 def cross(log: Log, target: str, *options: str) -> Path:
-    """As it is installed: native builds show what other levels of optimisation do."""
+    """Tests a cross build as it is installed: native builds show other levels of optimisation."""
     folder = build(log, target, "-Dtool=disabled", f"--cross-file=cross/{target}.ini", *options)
     meson_tests(log, folder, "short", slower=20)
     return folder
@@ -161,7 +159,7 @@ FOREIGN_TOOL += ["libzycore-dev", "libzycore1.4", "libzydis-dev", "libzydis4.0"]
 
 
 def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
-    """A cross file by which a build finds what the tool needs."""
+    """Makes a cross file by which a build finds what the tool needs."""
     folder = BUILDS / f"foreign-{target}"
     file = folder / "tool.ini"
     own = folder / f"usr/lib/{target}-linux-gnu"
@@ -181,8 +179,8 @@ def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
 
 
 def proven(log: Log, target: str, debian_name: str) -> None:
-    """The tool of a cross build says which of its kernels were proven: `carry selftest --proof`. It
-    reads sites of this machine."""
+    """Tests that the tool of a cross build says which of its kernels were proven (`carry selftest
+    --proof`), and reads sites of this machine."""
     try:
         file = foreign_tool(log, target, debian_name)
     except (OSError, StepError) as error:
@@ -225,7 +223,7 @@ def s390x(log: Log) -> None:
 
 
 def riscv64(log: Log) -> None:
-    """Other tests would run the same code as those of s390x do."""
+    """Runs the portable tests: the others would run the same code as those of s390x."""
     options = ["-Dtool=disabled", "-Djit=disabled", "--cross-file=cross/riscv64.ini"]
     folder = build(log, "riscv64", *options, targets=["build.ninja"])
     meson_tests(log, folder, "short", "--suite=portable", slower=20, rebuild=True)
@@ -240,14 +238,14 @@ def linkers(log: Log) -> None:
 
 
 def ring0(log: Log) -> None:
-    """No library: kernels are built from the core's sources, in one folder for all tests."""
+    """Tests the core in kernels, which are built from its sources in one folder for all tests."""
     folder = BUILDS / "ring0"
     folder.mkdir(parents=True, exist_ok=True)
     python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0", at_once=0)
 
 
 def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
-    """The captures as streams of each format, in its forms, where there is the program for it."""
+    """Packs captures in each format, in its forms, where the program for it is installed."""
     folder.mkdir(parents=True, exist_ok=True)
     for capture, (ending, pack) in itertools.product(captures, PACKERS.items()):
         (folder / f"{capture.name}.{ending}").write_bytes(pack(capture.read_bytes()))
@@ -261,7 +259,7 @@ def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
 
 
 def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
-    """What targets start from: captures, packed ones too, and the frames in them."""
+    """Returns what targets start from: captures, packed ones too, and the frames in them."""
     examples = sorted((ROOT / "examples").glob("*.pcap*"))
     corpus = Path(os.environ["CARRY_CORPUS"])
     captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
@@ -275,7 +273,7 @@ def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
 
 
 def fuzz(log: Log) -> None:
-    """All targets at once; what is found stays, and the next run goes on from it."""
+    """Runs all targets at once. The next run goes on from what they find."""
     options = ["-Dfuzz=true", "-Dtool=enabled"]
     folder = build(log, "fuzz", *options, compiler="clang", targets=["fuzzers"])
     seeds = fuzz_seeds(log, folder)
@@ -301,8 +299,8 @@ def instructions(log: Log) -> None:
 
 
 def proof(log: Log) -> None:
-    """What is proven, of this build; code that was proven before is not proven again, except some
-    of it. The prover has to refuse some wrong kernels. The tests of models run them all."""
+    """Proves the code of this build: what was proven before is not proven again, except some of
+    it. The prover has to refuse some wrong kernels. The tests of models run them all."""
     folder = gcc_build(log)
     python_tests(log, folder, tests="proof")
     if find_spec("elftools"):
@@ -318,7 +316,7 @@ def proof(log: Log) -> None:
 
 
 def coverage_build(log: Log, profiles: Path) -> Path:
-    """A build that counts; its programs leave their counts in a folder, without being asked."""
+    """Builds programs that count branches, and write their counts to a folder unasked."""
     own = ROOT / "tests/coverage"
     shared = profiles.parent / "shared.o"
     shared.parent.mkdir(parents=True, exist_ok=True)
@@ -337,8 +335,8 @@ def coverage_build(log: Log, profiles: Path) -> Path:
 
 
 def coverage(log: Log) -> None:
-    """Branches of src/ and capture/: no module falls below its floor. `make coverage` also asks for
-    the reason of each that no test reaches, which another CPU may see otherwise."""
+    """Counts branches of src/ and capture/: no module may fall below its floor. `make coverage`
+    also asks for the reason of each that no test reaches, which another CPU may see otherwise."""
     if lacking := [tool for tool in check_coverage.TOOLS if not shutil.which(tool)]:
         log.skip(1, f"coverage: {', '.join(lacking)} not installed")
         return

@@ -179,7 +179,7 @@ class Log:
     def run_at_once(
         self, *commands: Sequence[str | Path], env: Mapping[str, str] | None = None
     ) -> None:
-        """The same side by side; the log has their output one by one, of those that failed last."""
+        """Runs them side by side; the log has the output of each, of those that failed last."""
         with contextlib.ExitStack() as files:
             running = []
             for command in commands:
@@ -192,16 +192,25 @@ class Log:
         raise_any(error for error, _ in judged)
 
     def skip(self, count: int, reason: str) -> None:
-        """Tests that cannot run here, and why."""
+        """Counts tests that cannot run here, and says why."""
         self.counts.skipped += count
         self.skipped.append(reason)
         self.write(reason)
 
     def skip_without(self, what: str, error: Exception) -> None:
-        """What a command should have brought: its last words say why there is none."""
+        """Skips what a command should have brought: its last words say why there is none."""
         lines = [line for line in self.path.read_text().splitlines() if line.strip()]
         last = lines[-1].strip() if isinstance(error, StepError) and lines else str(error)
         self.skip(1, f"{what}: {last}")
+
+    def brings(self, what: str, *command: str | Path) -> bool:
+        """Runs a command that fetches what tests need; skips `what` they test if it cannot."""
+        try:
+            self.run(*command)
+        except (OSError, StepError) as error:
+            self.skip_without(what, error)
+            return False
+        return True
 
     def close(self) -> None:
         """Ends what still runs, after a time-out or an interrupt."""

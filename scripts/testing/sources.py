@@ -16,7 +16,7 @@ FUNCTIONS_IN = ["docs/capture.md", "docs/cpu.md", "docs/packet.md", "docs/sum.md
 
 
 def files(*suffixes: str) -> list[str]:
-    """The project's files of these kinds."""
+    """Returns the project's files of these kinds."""
     tops = ("include", "src", "capture", "jit", "tools", "tests", "fuzz", "examples", "scripts")
     tops += ("ports", "bench", "bindings")
     return [
@@ -35,7 +35,7 @@ def shell_scripts() -> list[Path]:
 
 
 def small_cpu(log: Log) -> None:
-    """What kernels compile, for a CPU of 32 bits: nothing may take a call of libatomic."""
+    """Compiles what kernels do, for a CPU of 32 bits: nothing may need libatomic."""
     folder = BUILDS / "small-cpu"
     folder.mkdir(parents=True, exist_ok=True)
     target = ["--target=riscv32-unknown-elf", "-ffreestanding", "-nostdlibinc", "-std=gnu11"]
@@ -68,7 +68,7 @@ def layers(log: Log) -> None:
 
 
 def from_document(document: str, what: str, pattern: str) -> str:
-    """The first match of `pattern` in a document."""
+    """Returns the first match of `pattern` in a document."""
     found = re.search(pattern, (ROOT / document).read_text(), re.MULTILINE | re.DOTALL)
     if not found:
         raise StepError(f"{document} has no {what}")
@@ -76,14 +76,14 @@ def from_document(document: str, what: str, pattern: str) -> str:
 
 
 def program_in(document: str, folder: Path) -> Path:
-    """The first program in C of a document, as a file."""
+    """Writes the first program in C of a document to a file."""
     program = folder / f"{Path(document).stem}.c"
     program.write_text(from_document(document, "example in C", r"^```c\n(.*?)^```"))
     return program
 
 
 def functions_in(document: str, folder: Path) -> Path:
-    """All that a document shows in C, as one file: functions, the includes before the first."""
+    """Writes all that a document shows in C to one file: includes, then functions."""
     source = folder / f"{Path(document).stem}.c"
     shown = re.findall(r"^```c\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
     source.write_text("\n".join(shown))
@@ -91,7 +91,7 @@ def functions_in(document: str, folder: Path) -> Path:
 
 
 def readme_jit(log: Log, folder: Path) -> None:
-    """The program of docs/jit.md, linked with what the build system makes."""
+    """Runs the program of docs/jit.md, linked with what the build system makes."""
     libraries = gcc_build(log)
     if not (libraries / "jit/libcarry-jit.so").is_file():
         log.skip(1, "docs/jit.md's program: no asmjit")
@@ -105,7 +105,7 @@ def readme_jit(log: Log, folder: Path) -> None:
 
 
 def readme(log: Log) -> None:
-    """Its table of times, its one-line build, and the documents' programs, linked with that."""
+    """Checks the table of times, the one-line build, and programs of documents, linked with it."""
     log.run(sys.executable, "bench/readme.py", "--check")
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ def commits(log: Log) -> None:
 
 
 def without_jit(log: Log) -> None:
-    """Only configured: the steps of other architectures build the rest without such libraries."""
+    """Configures builds that lack libraries; steps of other architectures compile such builds."""
     folder = BUILDS / "without-jit"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -206,7 +206,7 @@ def without_jit(log: Log) -> None:
 
 
 def without_compression(log: Log, folder: Path) -> None:
-    """The command needs no format of compression, and has those that options ask for."""
+    """Checks that the command needs no compression, and has the formats that options ask for."""
     rows = re.findall(r"^CARRY_UNPACKER\((\w+)", (ROOT / "capture/unpackers.def").read_text(), re.M)
     wanted = rows[::2]
     options = ["-Dtool=enabled", "-Djit=disabled", "-Dcompression=disabled"]
