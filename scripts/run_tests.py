@@ -7,27 +7,15 @@ Builds are below build-test/; the output of a step goes to build/test-logs/STEP.
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from testing import changed, record
 from testing.builds import DOWNLOADS
 from testing.inputs import Tree, check_inputs
-from testing.runner import (
-    ROOT,
-    Keep,
-    Place,
-    Result,
-    Step,
-    StepError,
-    interrupt_once,
-    keep_nothing,
-    run_steps,
-    total,
-)
+from testing.runner import ROOT, Place, Step, StepError, end_with, keep_nothing, run_steps, total
 from testing.table import STEPS
 
 NAMES = [step.name for step in STEPS]
@@ -48,22 +36,9 @@ def what_else(rows: Mapping[str, record.Row]) -> str:
     return text
 
 
-def recorder(steps: Sequence[Step]) -> Keep:
-    """Returns what records a step as it passes whole, on files that did not change meanwhile."""
-    before = Tree()
-    digests = {step.name: before.digest(step) for step in steps}
-
-    def keep(step: Step, result: Result) -> None:
-        digest = digests[step.name]
-        if record.is_whole(result) and Tree().digest(step) == digest:
-            record.add(record.row_of(step, digest, result), NAMES)
-
-    return keep
-
-
 def run(steps: Sequence[Step], recorded: bool = False) -> int:
     """Runs steps and prints the sum; returns the exit status."""
-    keep = recorder(steps) if recorded else keep_nothing
+    keep = record.recorder(steps, NAMES) if recorded else keep_nothing
     results, seconds = run_steps(steps, check_inputs, keep)
     line = f"{total(results.values())} in {minutes(seconds)}"
     if all(step.is_first for step in steps):
@@ -150,20 +125,6 @@ def main() -> int:
         os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     usual = [s for s in STEPS if (s.is_first if args.first else s.place is not Place.FIRST)]
     return run([s for s in STEPS if s.name in args.steps] or usual, args.record)
-
-
-def end_with(function: Callable[[], object]) -> None:
-    """Calls a function and ends with its result; Ctrl-C ends all that runs, with one line."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, interrupt_once)
-    try:
-        sys.exit(function())  # type: ignore[arg-type]
-    except KeyboardInterrupt:
-        print("Interrupted", file=sys.stderr, flush=True)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-    except StepError as error:
-        sys.exit(str(error))
 
 
 if __name__ == "__main__":

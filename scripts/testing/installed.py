@@ -18,14 +18,8 @@ from testing.runner import ROOT, Log, StepError
 # The builds of other steps have the tests. In a folder beside theirs, and by the same options,
 # ccache has the objects of the step gcc.
 INSTALLED = BUILDS / "installed"
-MAKE_INSTALL = [
-    "make",
-    "--no-print-directory",
-    "install",
-    f"BUILD={INSTALLED.relative_to(ROOT)}",
-    "PREFIX=/usr",
-]
-MAKE_INSTALL += ["OPTIONS=-Dtests=false -Dwerror=true"]
+MAKE_INSTALL = ["make", "--no-print-directory", "install", "PREFIX=/usr"]
+MAKE_INSTALL += [f"BUILD={INSTALLED.relative_to(ROOT)}", "OPTIONS=-Dtests=false -Dwerror=true"]
 
 
 def install(log: Log) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from testing.builds import BUILDS, locked
 from testing.inputs import Tree, git
-from testing.runner import ROOT, Result, Step
+from testing.runner import ROOT, Keep, Result, Step
 
 RECORD = ROOT / "tests/record.txt"
 # Why a test may be skipped in a step that is recorded: it runs in another step or at another level,
@@ -102,23 +102,23 @@ def add(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
         write(read(path) | {row.step: row}, order, path)
 
 
+def recorder(steps: Sequence[Step], order: Sequence[str]) -> Keep:
+    """Returns what records a step as it passes whole, on files that did not change meanwhile."""
+    before = Tree()
+    digests = {step.name: before.digest(step) for step in steps}
+
+    def keep(step: Step, result: Result) -> None:
+        digest = digests[step.name]
+        if is_whole(result) and Tree().digest(step) == digest:
+            add(row_of(step, digest, result), order)
+
+    return keep
+
+
 def row_of(step: Step, digest: str, result: Result) -> Row:
     day = time.strftime("%Y-%m-%d", time.gmtime())
-    counts = result.counts
-    return Row(
-        step.name, digest, counts.passed, counts.skipped, round(result.seconds), day
-    ).sealed()
-
-
-def reason_to_run(step: Step, digest: str, row: Row | None) -> str:
-    """Returns why a step has to run, and nothing if the record shows that it need not."""
-    if row is None:
-        return "no run is recorded"
-    if row != row.sealed() or not row.passed:
-        return "its row in tests/record.txt is not as a run writes it"
-    if row.digest != digest:
-        return f"its inputs are not those of {row.day}, when it last passed"
-    return ""
+    passed, skipped = result.counts.passed, result.counts.skipped
+    return Row(step.name, digest, passed, skipped, round(result.seconds), day).sealed()
 
 
 @dataclass(frozen=True)
@@ -131,16 +131,21 @@ class Choice:
         return f"{self.step.name:<12} {'runs' if self.run else 'is skipped'}: {self.reason}"
 
 
+def choice(step: Step, digest: str, row: Row | None) -> Choice:
+    """Returns whether a step has to run, and why."""
+    if row is None:
+        return Choice(step, True, "no run is recorded")
+    if row != row.sealed() or not row.passed:
+        return Choice(step, True, "its row in tests/record.txt is not as a run writes it")
+    if row.digest != digest:
+        return Choice(step, True, f"its inputs are not those of {row.day}, when it last passed")
+    passed = f"{row.passed} points passed on {row.day} with the same inputs ({digest})"
+    return Choice(step, False, passed)
+
+
 def choose(steps: Sequence[Step], rows: Mapping[str, Row], tree: Tree, commit: str) -> list[Choice]:
     """Returns for each step whether it has to run, and why."""
-    choices = []
-    for step in steps:
-        digest, row = tree.digest(step), rows.get(step.name)
-        if reason := reason_to_run(step, digest, row):
-            choices.append(Choice(step, True, reason))
-        elif row:
-            passed = f"{row.passed} points passed on {row.day} with the same inputs ({digest})"
-            choices.append(Choice(step, False, passed))
+    choices = [choice(step, tree.digest(step), rows.get(step.name)) for step in steps]
     return confirm(choices, commit)
 
 

@@ -10,11 +10,12 @@ import os
 import shlex
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from enum import Enum
 from functools import partial
 from itertools import chain
@@ -45,6 +46,20 @@ def interrupt_once(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+def end_with(function: Callable[[], object]) -> None:
+    """Calls a function and ends with its result; Ctrl-C ends all that runs, with one line."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt_once)
+    try:
+        sys.exit(function())  # type: ignore[arg-type]
+    except KeyboardInterrupt:
+        print("Interrupted", file=sys.stderr, flush=True)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    except StepError as error:
+        sys.exit(str(error))
+
+
 def raise_any(errors: Iterable[str | None]) -> None:
     messages = [error for error in errors if error]
     if messages:
@@ -60,14 +75,12 @@ class Counts:
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
-    def add(self, other: "Counts") -> None:
-        self.passed += other.passed
-        self.failed += other.failed
-        self.skipped += other.skipped
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(*map(int.__add__, astuple(self), astuple(other)))
 
     @property
     def total(self) -> int:
-        return self.passed + self.failed + self.skipped
+        return sum(astuple(self))
 
 
 def shown(words: Iterable[str | Path], env: Mapping[str, str] | None = None) -> str:
@@ -392,9 +405,7 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
 
 
 def run_steps(
-    steps: Sequence[Step],
-    check: Check = check_nothing,
-    keep: Keep = keep_nothing,
+    steps: Sequence[Step], check: Check = check_nothing, keep: Keep = keep_nothing
 ) -> tuple[dict[str, Result], float]:
     """Runs all steps, whatever fails; returns what each came to, and the seconds of all."""
     start = time.monotonic()
@@ -407,7 +418,4 @@ def run_steps(
 
 
 def total(results: Iterable[Result]) -> Counts:
-    counts = Counts()
-    for result in results:
-        counts.add(result.counts)
-    return counts
+    return sum((result.counts for result in results), Counts())

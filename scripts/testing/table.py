@@ -156,12 +156,7 @@ STEPS = [
         (*BUILD, *MANUAL, "bench/"),
         captures=False,
     ),
-    Step(
-        "fuzz",
-        f"fuzz targets, {programs.FUZZ_SECONDS} s each",
-        programs.fuzz,
-        WITH_TOOL,
-    ),
+    Step("fuzz", f"fuzz targets, {programs.FUZZ_SECONDS} s each", programs.fuzz, WITH_TOOL),
     Step(
         "no-jit",
         "configured without what libcarry-jit, or compression, needs",

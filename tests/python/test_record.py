@@ -168,7 +168,7 @@ def test_a_step_is_recorded_as_it_passes(root: Path, monkeypatch: pytest.MonkeyP
     file = root / "record.txt"
     steps.append(Step("stops", "", interrupt, captures=False))
     monkeypatch.setattr(runner, "LOGS", root / "logs")
-    monkeypatch.setattr(run_tests, "Tree", lambda: Tree(root))
+    monkeypatch.setattr(record, "Tree", lambda: Tree(root))
     monkeypatch.setattr(run_tests, "NAMES", [step.name for step in steps])
     monkeypatch.setattr(record.add, "__defaults__", (file,))
     monkeypatch.setattr(record.read, "__defaults__", (file,))
