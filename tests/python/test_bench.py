@@ -129,6 +129,26 @@ def test_options_choose_the_cells(carry: Run) -> None:
     assert [place[0] for place in places(sized)] == ["hot", "latency", "beside"]
 
 
+@KERNELS
+def test_sizes_interleave(carry: Run, bench: str, table: str) -> None:
+    """Two sizes at their alignments are summed by turns, alone unless other modes are named."""
+    pairs = ["--interleave", "20@1,1500@3", "--interleave", "1,64"]
+    cells = measure(carry, "--quick", *pairs, bench=bench)["cells"]
+    chosen = [[(20, 1), (1500, 3)], [(1, 0), (64, 0)]]
+    shown = [[(one["size"], one["align"]) for one in cell["pair"]] for cell in cells]
+    count = len(REFERENCES) + len(available(carry, table=table))
+    assert shown == [pair for pair in chosen for _ in range(count)]
+    assert {(cell["mode"], cell["size"], cell["align"]) for cell in cells} == {
+        ("interleave", None, None)
+    }
+    assert {cell["mean_size"] for cell in cells} == {760, 32.5}
+    beside = measure(carry, "--quick", *pairs, "--mode", "imix")["cells"]
+    assert {cell["mode"] for cell in beside} == {"interleave", "imix"}
+    assert {"pair" in cell for cell in beside if cell["mode"] == "imix"} == {False}
+    done = carry("bench", bench, "--quick", *pairs, env=masked(""))
+    assert "interleave: 20 bytes at 1 and 1500 at 3, by turns; ns a call" in done.stdout
+
+
 def test_options_choose_the_kernels(carry: Run) -> None:
     assert kernels_of(measure(carry, *ONE, "--kernel", "generic")) == [*REFERENCES, "generic"]
 
@@ -172,6 +192,14 @@ def test_against(carry: Run) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
+        ["--interleave", "20"],
+        ["--interleave", "20,"],
+        ["--interleave", "20@4096,1"],
+        ["--interleave", "0,1"],
+        ["--interleave", "1,2", "--size", "64"],
+        ["--interleave", "1,2", "--against"],
+        ["--interleave", "1,2"] * 33,
+        ["--mode", "interleave"],
         ["--nosuch"],
         ["file"],
         ["--size"],

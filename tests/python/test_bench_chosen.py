@@ -30,6 +30,7 @@ COMMANDS = [
     ["sum", "--size", "20", "--size", str(1 << 25), "--mode", "latency", "--align", "4095"],
     ["sum", "--size", "1500", *ALIGNMENTS, "--mode", "hot"],
     ["sum", "--quick", "--against", *ALIGNMENTS],
+    ["sum", "--quick", "--interleave", "33554432@4095,1@4095", "--interleave", "33554432,1"],
     ["crc", "--quick"],
     ["copy", "--quick"],
     ["copy", "--size", "64", "--size", str(1 << 20)],
@@ -240,3 +241,17 @@ def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
     millions = [0.00025, 2, 4, 6] * 14
     assert [one["million_a_second"] for one in report["sums"]] == pytest.approx(millions, rel=1e-4)
     assert {one["million_a_second"] for one in report["packets"]} == {0.00025, 2}
+
+
+@pytest.mark.parametrize("options", [[], ["--quick"]])
+def test_sizes_begin_with_one_byte(options: list[str]) -> None:
+    cells = json_of("bench_kernels", "sum", *options, "--mode", "hot", chosen="quiet")["cells"]
+    assert min(cell["size"] for cell in cells) == 1
+
+
+def test_a_pair_of_calls_counts_as_two() -> None:
+    """A sample of calls by turns, 502 ns, is of two calls."""
+    pair = ["--interleave", "20@1,1500@3"]
+    cells = json_of("bench_kernels", "sum", "--quick", *pair, chosen="quiet")["cells"]
+    assert {cell["ns"] for cell in cells} == {251}
+    assert [cell["bytes_per_ns"] for cell in cells] == pytest.approx([760 / 251] * len(cells), 1e-4)

@@ -12,6 +12,7 @@
 #include "bench/options.h"
 #include "common/command.h"
 #include "common/options.h"
+#include "common/text.h"
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define ALIGN_MAX      4095
@@ -29,7 +30,7 @@ struct effort {
 };
 
 static const struct effort quick = {
-    .sizes = {6, {8, 20, 64, 256, 1500, 9000}},
+    .sizes = {7, {1, 8, 20, 64, 256, 1500, 9000}},
     .aligns = {2, {0, 1}},
     .rounds = 25,
     .sample_ns = 50e3,
@@ -37,9 +38,8 @@ static const struct effort quick = {
 };
 
 static const struct effort normal = {
-    .sizes = {18,
-              {8, 14, 20, 40, 44, 64, 100, 128, 256, 550, 1400, 1500, 1516, 4096, 9000, 65535,
-               1 << 20, 64 << 20}},
+    .sizes = {22, {1,   2,   4,   7,    8,    14,   20,   40,   44,    64,      100,
+                   128, 256, 550, 1400, 1500, 1516, 4096, 9000, 65535, 1 << 20, 64 << 20}},
     .aligns = {4, {0, 1, 3, 4}},
     .rounds = 151,
     .sample_ns = 100e3,
@@ -57,6 +57,8 @@ struct options {
     const char *against_name; /* NULL: the best scalar kernel */
     struct bench_list sizes, aligns;
     unsigned modes; /* a bit each */
+    size_t pair_count;
+    struct call pairs[BENCH_LIST_MAX][2];
     size_t kernel_count;
     const char *kernels[BENCH_LIST_MAX];
 };
@@ -79,7 +81,9 @@ static void print_usage(const void *context) {
            work->name, work->title);
     for (size_t i = 0; i < MODE_COUNT; i++)
         printf("                      %-12s%s\n", modes[i].name, modes[i].title);
-    printf("  --against [NAME]  compare --kernel (the chosen kernel) with kernel NAME (the\n"
+    printf("  --interleave PAIR two sizes and alignments by turns, such as 20@1,1500@3 (may\n"
+           "                    be repeated)\n"
+           "  --against [NAME]  compare --kernel (the chosen kernel) with kernel NAME (the\n"
            "                    best scalar one), in a table of lengths and alignments\n"
            "  -J, --json        print everything measured as a JSON object\n"
            "  -h, --help        print this help\n"
@@ -115,6 +119,41 @@ static int add_kernel(const char *command, const struct option_row *row, const c
     return STATUS_CLEAN;
 }
 
+/* "1500@2", up to `end`. */
+static int read_call(const char *command, const char *option, const char *text, size_t length,
+                     struct call *call) {
+    char part[TEXT_SIZE];
+    uint64_t size, align = 0;
+    if (length >= sizeof part)
+        return command_usage(command, "--%s: '%s' is too long", option, text);
+    memcpy(part, text, length);
+    part[length] = 0;
+    char *at = strchr(part, '@');
+    if (at)
+        *at++ = 0;
+    int status = command_number(command, option, part, 1, SIZE_MAX_BYTES, &size);
+    if (status == STATUS_CLEAN && at)
+        status = command_number(command, option, at, 0, ALIGN_MAX, &align);
+    *call = (struct call){(uint32_t)align, (uint32_t)size};
+    return status;
+}
+
+static int add_pair(const char *command, const struct option_row *row, const char *text) {
+    struct options *options = row->target;
+    const char *comma = strchr(text, ',');
+    if (options->pair_count == BENCH_LIST_MAX)
+        return command_usage(command, "--%s may be given at most %d times", row->name,
+                             BENCH_LIST_MAX);
+    if (!comma)
+        return command_usage(command, "--%s needs two sizes, as in 20@0,1500@2, not '%s'",
+                             row->name, text);
+    struct call *pair = options->pairs[options->pair_count++];
+    const int status = read_call(command, row->name, text, (size_t)(comma - text), &pair[0]);
+    return status != STATUS_CLEAN
+               ? status
+               : read_call(command, row->name, comma + 1, strlen(comma + 1), &pair[1]);
+}
+
 static int set_against(const char *command, const struct option_row *row, const char *name) {
     struct options *options = row->target;
     (void)command;
@@ -134,6 +173,7 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
          OPTION_RANGE(1, SIZE_MAX_BYTES)},
         {"align", .set = bench_add_number, .target = &options->aligns, OPTION_RANGE(0, ALIGN_MAX)},
         {"mode", .set = add_mode, .target = &options->modes},
+        {"interleave", .set = add_pair, .target = options},
         {"against", .set = set_against, .value = VALUE_NEXT, .target = options},
         {"json", 'J', .flag = &options->json},
         {0},
@@ -141,18 +181,35 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
     return options_read_help(argc, argv, print_usage, work, rows, OPERANDS_NONE, status);
 }
 
+/* The mode of --interleave is measured where there are pairs, and alone unless others are named. */
+static int complete_pairs(struct options *options, unsigned interleaved) {
+    if (options->modes & interleaved && !options->pair_count)
+        return command_usage(options->name, "--mode interleave needs --interleave");
+    if (options->pair_count && options->against)
+        return command_usage(options->name, "--interleave and --against exclude each other");
+    if (options->pair_count)
+        options->modes |= interleaved;
+    return STATUS_CLEAN;
+}
+
 /* What the options leave open, and what they contradict. */
 static int complete(struct options *options) {
-    unsigned mixes = 0;
+    unsigned mixes = 0, interleaved = 0;
     options->effort = options->quick ? &quick : &normal;
-    for (size_t i = 0; i < MODE_COUNT; i++)
+    for (size_t i = 0; i < MODE_COUNT; i++) {
         mixes |= (unsigned)is_mix(&modes[i]) << i;
-    unsigned all = (1u << MODE_COUNT) - 1;
+        interleaved |= (unsigned)modes[i].interleaved << i;
+    }
+    const int status = complete_pairs(options, interleaved);
+    if (status != STATUS_CLEAN)
+        return status;
+    unsigned all = (1u << MODE_COUNT) - 1 - interleaved;
     bool exact = options->sizes.count || options->aligns.count;
     if (options->every_cell && options->quick)
         return command_usage(options->name, "--quick and --full exclude each other");
     if (exact && options->modes & mixes)
-        return command_usage(options->name, "mixed modes exclude --size and --align");
+        return command_usage(options->name,
+                             "mixed modes and --interleave exclude --size and --align");
     if (!options->modes)
         options->modes = exact || options->against ? all & ~mixes : all;
     options->every_cell |= exact || options->against;
@@ -262,13 +319,24 @@ static void add_sized_cells(struct kernels_bench *bench, const struct options *o
     }
 }
 
+static void add_interleaved_cells(struct kernels_bench *bench, const struct options *options,
+                                  const struct mode *mode) {
+    for (size_t i = 0; i < options->pair_count; i++) {
+        struct cell *cell = &bench->cells[bench->cell_count++];
+        *cell = (struct cell){.mode = mode, .align = i};
+        memcpy(cell->pair, options->pairs[i], sizeof cell->pair);
+    }
+}
+
 static bool add_cells(struct kernels_bench *bench, const struct options *options) {
-    size_t most = MODE_COUNT * options->sizes.count * options->aligns.count;
+    size_t most = MODE_COUNT * options->sizes.count * options->aligns.count + options->pair_count;
     bench->cells = calloc(most, sizeof *bench->cells);
     for (size_t i = 0; bench->cells && i < MODE_COUNT; i++) {
         if (!(options->modes >> i & 1))
             continue;
-        if (is_mix(&modes[i]))
+        if (modes[i].interleaved)
+            add_interleaved_cells(bench, options, &modes[i]);
+        else if (is_mix(&modes[i]))
             bench->cells[bench->cell_count++] = (struct cell){.mode = &modes[i]};
         else
             add_sized_cells(bench, options, &modes[i]);

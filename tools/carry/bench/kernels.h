@@ -47,15 +47,17 @@ struct mode {
     const char *title;
     bool dependent;         /* each call waits for the last one's result */
     bool beside;            /* other work stands between the calls, and counts */
+    bool interleaved;       /* cells have two sizes and alignments, by turns */
     size_t sample_calls;    /* of a mix: enough for its fastest subject, few for its slowest */
     struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
 };
 
-#define MODE_COUNT 7
+#define MODE_COUNT 8
 extern const struct mode modes[MODE_COUNT];
 
+/* Has it no single size and alignment? */
 static inline bool is_mix(const struct mode *mode) {
-    return mode->shares[0].weight != 0;
+    return mode->shares[0].weight != 0 || mode->interleaved;
 }
 
 struct call {
@@ -65,11 +67,13 @@ struct call {
 
 struct cell {
     const struct mode *mode;
-    size_t size;  /* of each call; unless it is a mix */
-    size_t align; /* of its first byte, from the start of a page; unless it is a mix */
+    size_t size; /* of each call; unless it is a mix */
+    size_t
+        align; /* of its first byte, from the start of a page; of --interleave, which one it is */
     double bytes; /* a call has, on average */
     const unsigned char *data;
     const struct call *calls; /* of a mix: MIX_CALLS of them */
+    struct call pair[2];      /* of an interleaved mode */
 };
 
 struct wrong {

@@ -20,6 +20,17 @@ static json_t *wrong_json(const struct kernels_bench *bench) {
     return list;
 }
 
+static json_t *call_json(const struct call *call) {
+    return json_pack("{s:I, s:I}", "size", (json_int_t)call->size, "align",
+                     (json_int_t)call->offset);
+}
+
+static json_t *pair_json(const struct cell *cell) {
+    return cell->mode->interleaved
+               ? json_pack("[o, o]", call_json(&cell->pair[0]), call_json(&cell->pair[1]))
+               : NULL;
+}
+
 /* A mix has no size and alignment of its own: they are null. */
 static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t subject) {
     const struct cell *cell = &bench->cells[index];
@@ -27,12 +38,12 @@ static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t
     struct bench_stats ns = kernels_stats(bench, index, subject);
     json_t *size = mix ? json_null() : json_integer((json_int_t)cell->size);
     json_t *align = mix ? json_null() : json_integer((json_int_t)cell->align);
-    return json_pack("{s:s, s:o, s:o, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "mode",
-                     cell->mode->name, "size", size, "align", align, "mean_size", cell->bytes,
-                     "kernel", bench->subjects[subject].name, "ns", ns.median, "q1", ns.q1, "q3",
-                     ns.q3, "above_floor", kernels_added(bench, index, subject), "bytes_per_ns",
-                     cell->bytes / ns.median, "speedup",
-                     kernels_ratio(bench, index, bench->base, subject));
+    return json_pack("{s:s, s:o, s:o, s:o*, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "mode",
+                     cell->mode->name, "size", size, "align", align, "pair", pair_json(cell),
+                     "mean_size", cell->bytes, "kernel", bench->subjects[subject].name, "ns",
+                     ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor",
+                     kernels_added(bench, index, subject), "bytes_per_ns", cell->bytes / ns.median,
+                     "speedup", kernels_ratio(bench, index, bench->base, subject));
 }
 
 static json_t *cells_json(const struct kernels_bench *bench) {

@@ -31,6 +31,8 @@ static const char *size_label(char *buffer, size_t size) {
 }
 
 static const char *row_label(char *buffer, const struct cell *cell) {
+    if (cell->mode->interleaved)
+        return "by turns";
     if (is_mix(cell->mode))
         return cell->mode->beside ? "imix" : cell->mode->name;
     return size_label(buffer, cell->size);
@@ -49,7 +51,7 @@ struct selection {
 
 static bool is_selected(const struct cell *cell, struct selection selection) {
     if (!selection.mode)
-        return is_mix(cell->mode) && !cell->mode->beside;
+        return is_mix(cell->mode) && !cell->mode->beside && !cell->mode->interleaved;
     return is_of_mode(cell, selection.mode) && cell->align == selection.align;
 }
 
@@ -202,6 +204,16 @@ static void print_part(const struct kernels_bench *bench, struct selection selec
             print_row(bench, part, i, unit);
 }
 
+static void print_pair(FILE *out, const struct kernels_bench *bench, struct selection selection) {
+    char sizes[2][TEXT_SIZE];
+    const struct cell *cell = bench->cells;
+    while (!is_selected(cell, selection))
+        cell++;
+    fprintf(out, "%s bytes at %u and %s at %u, by turns; ",
+            size_label(sizes[0], cell->pair[0].size), cell->pair[0].offset,
+            size_label(sizes[1], cell->pair[1].size), cell->pair[1].offset);
+}
+
 static void print_table_title(const struct kernels_bench *bench, struct selection selection,
                               enum unit unit) {
     char text[TEXT_SIZE];
@@ -211,7 +223,9 @@ static void print_table_title(const struct kernels_bench *bench, struct selectio
     text_block_begin(&block, stdout);
     fprintf(block.out, "%s%s%s: ", text_colour(COLOUR_BOLD), mode ? mode->name : "mixed",
             text_colour(COLOUR_NONE));
-    if (mode)
+    if (mode && mode->interleaved)
+        print_pair(block.out, bench, selection);
+    else if (mode)
         fprintf(block.out, "%s, alignment %zu; ", mode->title, selection.align);
     fprintf(block.out, "%s", unit_names[unit]);
     if (unit == NS_A_CALL || unit == NS_A_TURN)
@@ -327,9 +341,9 @@ static void print_alignments(const struct kernels_bench *bench, const struct mod
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment) {
     for (size_t i = 0; i < MODE_COUNT; i++) {
         struct bench_list aligns = aligns_of(bench, &modes[i]);
-        if (is_mix(&modes[i]) || aligns.count == 0)
+        if ((is_mix(&modes[i]) && !modes[i].interleaved) || aligns.count == 0)
             continue;
-        size_t shown = every_alignment ? aligns.count : 1;
+        size_t shown = every_alignment || modes[i].interleaved ? aligns.count : 1;
         for (size_t j = 0; j < shown; j++)
             print_selection(bench, (struct selection){&modes[i], aligns.items[j]});
         if (shown < aligns.count)
@@ -357,8 +371,11 @@ void kernels_print_against(const struct kernels_bench *bench) {
 /* --- In words --- */
 
 static void print_cell_name(FILE *out, const struct cell *cell) {
-    char text[TEXT_SIZE];
-    if (is_mix(cell->mode))
+    char text[TEXT_SIZE], other[TEXT_SIZE];
+    if (cell->mode->interleaved)
+        fprintf(out, "%s and %s bytes by turns", size_label(text, cell->pair[0].size),
+                size_label(other, cell->pair[1].size));
+    else if (is_mix(cell->mode))
         fprintf(out, "%s", cell->mode->name);
     else
         fprintf(out, "%s bytes %s", size_label(text, cell->size), cell->mode->name);

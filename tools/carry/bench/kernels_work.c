@@ -42,6 +42,7 @@ const struct mode modes[MODE_COUNT] = {
      .title = "the same, with the sizes of imix",
      .beside = true,
      .shares = {IMIX_SHARES}},
+    {.name = "interleave", .title = "the sizes of --interleave, by turns", .interleaved = true},
 };
 
 /* What a call costs that does nothing but depend on its argument, as the latency mode needs. */
@@ -98,12 +99,17 @@ static double mean_size(const struct call *calls) {
     return total / (double)MIX_CALLS;
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 static size_t arena_size(const struct kernels_bench *bench) {
     size_t size = MIX_BYTES;
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
-        if (cell->size + cell->align > size)
-            size = cell->size + cell->align;
+        size = larger(size, cell->size + cell->align);
+        for (size_t j = 0; j < 2; j++)
+            size = larger(size, (size_t)cell->pair[j].size + cell->pair[j].offset);
     }
     return (size + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
 }
@@ -128,9 +134,11 @@ bool kernels_prepare(struct kernels_bench *bench) {
         return false;
     for (size_t i = 0; i < bench->cell_count; i++) {
         struct cell *cell = &bench->cells[i];
-        cell->data = bench->arena + cell->align;
+        cell->data = bench->arena + (is_mix(cell->mode) ? 0 : cell->align);
         cell->bytes = (double)cell->size;
-        if (!is_mix(cell->mode))
+        if (cell->mode->interleaved)
+            cell->bytes = ((double)cell->pair[0].size + cell->pair[1].size) / 2;
+        if (!is_mix(cell->mode) || cell->mode->interleaved)
             continue;
         struct call **mix = &bench->mixes[cell->mode - modes];
         if (!*mix)
@@ -179,6 +187,10 @@ static bool is_right(struct kernels_bench *bench, const struct subject *kernel) 
         const struct cell *cell = &bench->cells[i];
         if (!agrees(bench, kernel, cell->data, cell->size, cell->align, 0))
             return false;
+        for (size_t j = 0; j < 2; j++)
+            if (!agrees(bench, kernel, cell->data + cell->pair[j].offset, cell->pair[j].size,
+                        cell->pair[j].offset, 0))
+                return false;
     }
     return true;
 }
@@ -233,10 +245,23 @@ static uint32_t run_beside(const struct cell *cell, carry_sum_fn *sum, size_t fi
     return total + (uint32_t)work;
 }
 
+/* Twice as many calls: an odd one out would count as the other size, too. */
+static uint32_t run_pairs(const struct cell *cell, carry_sum_fn *sum, size_t pairs) {
+    const struct call *pair = cell->pair;
+    uint32_t total = 0;
+    for (; pairs; pairs--) {
+        total += sum(cell->data + pair[0].offset, pair[0].size, 0);
+        total += sum(cell->data + pair[1].offset, pair[1].size, 0);
+    }
+    return total;
+}
+
 __attribute__((noinline)) uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum,
                                                     size_t first, size_t calls) {
     if (cell->mode->beside)
         return run_beside(cell, sum, first, calls);
+    if (cell->mode->interleaved)
+        return run_pairs(cell, sum, calls);
     if (is_mix(cell->mode))
         return run_mix(cell, sum, first, calls);
     return cell->mode->dependent ? run_latency(cell, sum, calls) : run_hot(cell, sum, calls);
@@ -264,6 +289,15 @@ static void show_progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
+/* Of pairs, a sample is the mean of both calls. */
+static void halve_pairs(struct kernels_bench *bench) {
+    const struct bench_plan *plan = &bench->plan;
+    const size_t samples = plan->subjects * plan->rounds; /* a cell */
+    for (size_t i = 0; i < plan->cells * samples; i++)
+        if (bench->cells[i / samples].mode->interleaved)
+            bench->samples[i] /= 2;
+}
+
 bool kernels_measure(struct kernels_bench *bench) {
     bench->plan.cells = bench->cell_count;
     bench->plan.subjects = bench->subject_count;
@@ -276,6 +310,8 @@ bool kernels_measure(struct kernels_bench *bench) {
     const size_t rounds = bench->plan.rounds;
     bench->samples = bench_measure(&bench->plan);
     progress_end();
+    if (bench->samples)
+        halve_pairs(bench);
     if (bench->samples)
         bench_noise_add_plan(&bench->noise, &bench->plan, rounds, bench->samples);
     return bench->samples != NULL;
