@@ -28,6 +28,8 @@ PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("tools/carry/capture/", "tools/carry/common/"), "covers_capture", ""),
     (("tools/carry/live/",), "", "python/test_live.py python/test_interrupt.py"),
     (("tools/carry/bench/",), "", "python/test_bench.py python/test_bench_chosen.py"),
+    (("tools/carry/bench/copy*",), "", "python/test_bench_copy.py"),
+    (("examples/audit.c",), "", "python/test_auditor.py"),
     (("tools/carry/sites/",), "", "python/test_sites.py python/test_sites_aarch64.py"),
     (("tools/carry/xstate/",), "", "python/test_xstate.py python/test_xstate_leavers.py"),
     (("tools/carry/selftest*",), "", "python/test_selftest.py"),
