@@ -186,8 +186,9 @@ CARRY_API int carry_patch_apply(unsigned flags);
  *           "trap"    as "jump" where that is possible; elsewhere threads wait in a handler of
  *                     SIGTRAP, which no thread may block: Linux ends a process for a blocked trap
  *
- * By default the library exchanges pages. Where that is refused, the library uses traps if it finds
- * no thread and no handler that blocks SIGTRAP, and jumps otherwise.
+ * By default the library exchanges pages; below a debugger it writes in place and uses jumps.
+ * Where that is refused, it uses traps if it finds no thread and no handler that blocks SIGTRAP,
+ * and jumps otherwise.
  *
  * Returns 0, CARRY_ERROR_UNKNOWN for other names, or CARRY_ERROR_UNSUPPORTED in operating-system
  * kernels. Where the choice does not work, commits return CARRY_ERROR_PERMISSION. Must not be

@@ -33,6 +33,7 @@
 #define CARRY_SITE_SYMBOL "S"
 #endif
 #define CARRY_SITE_ALIGN ".balign 4\n\t"
+#define CARRY_SITE_PLACE ""
 
 /* Loads a key into x16, with acquire semantics; CARRY_STUB_END ends the stub. The encoder relies on
  * these three instructions: it finds the branch of a stub by its offset. */

@@ -5,6 +5,7 @@
  *
  *     CARRY_SITE_SYMBOL     the constraint of the address of a symbol, in position-independent code
  *     CARRY_SITE_ALIGN      text that aligns instructions in carry_bytes
+ *     CARRY_SITE_PLACE      text before a site, which moves it to where a guard can be put
  *     CARRY_OP_FUNCTION     the function that calls an operation
  *     CARRY_LOAD_n          the words of arguments, in their registers
  *     CARRY_TIED_0, _1      the operand of the first argument
@@ -161,6 +162,7 @@ template <> struct carry_result<void> {
 
 /* In carry_bytes: the sizes of both in bytes, then the bytes of both. */
 #define CARRY_ALT_TEXT(original, pad, replacement, key, flags)                                     \
+    CARRY_SITE_PLACE                                                                               \
     ".Lcarry_site%=: " original "\n"                                                               \
     ".Lcarry_pad%=: " pad ".Lcarry_next%=:\n\t"                                                    \
     ".pushsection carry_bytes, \"ao?\", @progbits, .Lcarry_site%=\n\t" CARRY_SITE_ALIGN            \

@@ -27,6 +27,12 @@
 #define CARRY_SITE_SYMBOL "i"
 #define CARRY_SITE_ALIGN  ""
 
+/*
+ * A NOP of one byte before a site whose first two bytes would lie on both sides of a multiple of
+ * eight: one store can put a jump to itself there, which holds threads without a signal.
+ */
+#define CARRY_SITE_PLACE ".p2align 3, , 1\n"
+
 /* --- Operations --- */
 
 __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
@@ -81,9 +87,9 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
     CARRY_INLINE result carry_call_##name parameters {                                             \
         CARRY_WORDS_##count CARRY_LOAD_##count uintptr_t carry_value;                              \
         __asm__ __volatile__ goto(                                                                 \
-            ".Lcarry_site%=: .byte 0xff, 0x15\n\t"                                                 \
-            ".long %c[carry_key] - .Lcarry_site%= - 6\n" CARRY_SITE_RECORD("%c[carry_key]", "0",   \
-                                                                           "1", "6", "0")          \
+            CARRY_SITE_PLACE ".Lcarry_site%=: .byte 0xff, 0x15\n\t"                                \
+                             ".long %c[carry_key] - .Lcarry_site%= - 6\n" CARRY_SITE_RECORD(       \
+                                 "%c[carry_key]", "0", "1", "6", "0")                              \
             : "=a"(carry_value)CARRY_TIED_##count                                                  \
             : [carry_key] "i"(&carry_op_##name), "r"(carry_stack_pointer)                          \
             : CARRY_SPARE_##count CARRY_SPARE_XMM CARRY_SPARE_AVX512 CARRY_SPARE_X87 "r10", "r11", \
@@ -104,6 +110,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
  */
 #define CARRY_BRANCH(name, condition, flags)                                                       \
     __asm__ __volatile__ goto(                                                                     \
+        CARRY_SITE_PLACE                                                                           \
         ".Lcarry_site%=: .byte 0xe9\n\t"                                                           \
         ".long .Lcarry_stub%= - .Lcarry_site%= - 5\n"                                              \
         ".subsection 1\n"                                                                          \
