@@ -446,6 +446,38 @@ static void test_half_exchanged(void) {
     report("pages that are exchanged in part");
 }
 
+/* A breakpoint that is set at a site between the look at it and the exchange. */
+static void test_breakpoint(void) {
+    start_registered(1);
+    set_mode(&(struct mode){.at_once = true});
+    struct carry_patch patch;
+    carry_patch_begin(&patch);
+    struct carry_key *key = (struct carry_key *)carry_site_key(&data->records[0]);
+    const uintptr_t before = key->value;
+    carry_patch_set(&patch, key, is_operation(key_of(0)) ? function_at(NEARER) : 1);
+    sim.breaks_at = offset_of_site(0);
+    require(sim.breaks_at != 0, "the site is at the start of the text");
+    require(carry_patch_commit(&patch) == CARRY_ERROR_BYTES, "another error");
+    require(sim.text[offset_of_site(0)] == 0xcc, "the breakpoint is gone");
+    require(key->value == before, "the key has changed");
+    sim.writable[offset_of_site(0)] = model.text[offset_of_site(0)];
+    compare_with_model();
+    report("a breakpoint at a site makes a commit fail");
+}
+
+static void test_debugger(void) {
+    static const struct mode watched[] = {{.alone = true}, {.alone = false}, {.at_once = true}};
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+        start_registered(600);
+        set_mode(&watched[i]);
+        sim.has_debugger = true;
+        choose_all();
+        commit_both(false, 0);
+        compare_with_model();
+        report("below a debugger, nothing between sites is written");
+    }
+}
+
 static bool begins_on(size_t page) {
     bool begins = false;
     for (size_t i = 0; i < sites; i++)
@@ -1009,6 +1041,8 @@ int main(void) {
     with_all_modes("the steps of a commit", test_steps);
     test_spans();
     test_half_exchanged();
+    test_breakpoint();
+    test_debugger();
     with_all_modes("random commits", random_commits);
     with_all_modes("each write fails, sites in their original state", rollback_fresh);
     with_all_modes("each write fails, sites patched", rollback_patched);

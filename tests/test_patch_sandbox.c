@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -95,7 +96,10 @@ static bool is_off(void) {
 
 enum { PASSED, FAILED, SKIPPED };
 
-static struct shared { char text[200]; } * shared;
+static struct shared {
+    char text[200];
+    bool flag;
+} * shared;
 
 static void leave(int status, const char *format, va_list args) {
     vsnprintf(shared->text, sizeof shared->text, format, args);
@@ -147,6 +151,7 @@ static int wait_for(pid_t child) {
 
 static void run_case(const char *name, void (*body)(void)) {
     shared->text[0] = '\0';
+    shared->flag = false;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -1126,19 +1131,111 @@ static void exchange_refused_chosen(void) {
     stop_runner();
 }
 
-/* Of copies of two pages, that of the second is not written: none takes the place of its page. */
+/* Of copies of one page and of two, the second is not written: none takes the place of its page. */
 static void exchange_not_written(void) {
-    static const struct sandbox_rule no_single_sites[] = {{SYS_pwrite64, EIO, 2, ~0u, 6}};
+    static const struct sandbox_rule no_two_pages[] = {{SYS_pwrite64, EIO, 2, ~0u, 8192}};
     only("procmem");
     reserve_own();
     own.records[1].site = site_record_distance(&own.records[1].site, (uintptr_t)own.text + 200);
     fill_own();
-    require(!carry_patch_register(own.records, own.records + 3), "no memory");
+    require(!carry_patch_register(own.records, own.records + 4), "no memory");
     start_runner();
     require(!flip(true), "commit fails");
-    REFUSE(no_single_sites);
-    require_own_follows(3);
+    REFUSE(no_two_pages);
+    require_own_follows(4);
     stop_runner();
+}
+
+/* --- A back end that worked is refused from now on --- */
+
+static void refuse_writes(const char *guard) {
+    needs("procmem");
+    start_runner();
+    carry_patch_select(NULL, guard);
+    require(!flip(true), "commit fails");
+    require(!strcmp(stats_now().backend, "procmem"), "written by %s", stats_now().backend);
+    REFUSE(no_pwrite);
+}
+
+static void writes_go(void) {
+    refuse_writes(NULL);
+    require_patching("mprotect");
+    require(!strcmp(stats_now().guard, "remap"), "guarded by %s", stats_now().guard);
+    stop_runner();
+}
+
+static void writes_go_trap(void) {
+    refuse_writes("trap");
+    require_patching("alias");
+    stop_runner();
+}
+
+static void writes_go_alone(void) {
+    needs("procmem");
+    require(!flip(true), "commit fails");
+    REFUSE(no_pwrite);
+    require_patching("alias");
+}
+
+/* Nothing else is left: the commit fails, and a later one that may write goes through. */
+static void writes_go_last(void) {
+    only("procmem");
+    start_runner();
+    require(!flip(true), "commit fails");
+    REFUSE(no_pwrite);
+    for (int i = 0; i < 3; i++)
+        require_refusal(true, CARRY_ERROR_PERMISSION);
+    stop_runner();
+}
+
+/* --- A debugger --- */
+
+#define DEBUGGER_WRITES 20000
+#define NOT_ALLOWED     77
+
+/* Writes one byte of its parent's text again and again; ends with how often it was lost, or 100. */
+static _Noreturn void be_debugger(uintptr_t address, bool *ready) {
+    char path[64];
+    int lost = 0;
+    snprintf(path, sizeof path, "/proc/%ld/mem", (long)getppid());
+    int memory = open(path, O_RDWR | O_CLOEXEC);
+    if (memory < 0 || ptrace(PTRACE_SEIZE, getppid(), 0, 0))
+        _exit(NOT_ALLOWED);
+    __atomic_store_n(ready, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < DEBUGGER_WRITES; i++) {
+        const uint8_t byte = (uint8_t)i;
+        uint8_t found;
+        if (pwrite(memory, &byte, 1, (off_t)address) != 1)
+            _exit(NOT_ALLOWED);
+        for (int j = 0; j < 4; j++)
+            if (pread(memory, &found, 1, (off_t)address) == 1 && found != byte)
+                lost++;
+    }
+    _exit(lost < 70 ? lost : 70);
+}
+
+/* Commits change other bytes of the page meanwhile: each byte that was written must stay. */
+static void debugger_writes(void) {
+    int status;
+    needs("procmem");
+    reserve_own();
+    fill_own();
+    require(!carry_patch_register(own.records, own.records + 1), "no memory");
+    start_runner();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    bool *ready = &shared->flag;
+    pid_t child = fork();
+    if (child == 0)
+        be_debugger((uintptr_t)own.text + 2000, ready);
+    for (uintptr_t i = 0; waitpid(child, &status, WNOHANG) == 0; i++)
+        if (__atomic_load_n(ready, __ATOMIC_SEQ_CST))
+            require(!set_key(own.key, (uintptr_t)own.text + i % 2), "a commit fails");
+        else
+            sched_yield();
+    stop_runner();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_ALLOWED)
+        skip("no process may trace another here");
+    require(!status, "of what a debugger wrote, %d bytes were lost", WEXITSTATUS(status));
 }
 
 /* An object goes, and another one comes to its addresses. */
@@ -1389,6 +1486,11 @@ static void test_processes(void) {
 static void test_objects(void) {
     run_case("exchange refused, and chosen: nothing", exchange_refused_chosen);
     run_case("copies of pages not all written: nothing", exchange_not_written);
+    run_case("writes are refused from now on: mprotect", writes_go);
+    run_case("writes are refused from now on, traps chosen: alias", writes_go_trap);
+    run_case("writes are refused from now on, alone: alias", writes_go_alone);
+    run_case("writes are refused from now on, and no other way is left: nothing", writes_go_last);
+    run_native("a debugger writes text: nothing is lost", debugger_writes);
     run_both("text goes and other text comes: procmem", text_goes_procmem);
     run_both("text goes and other text comes: alias", text_goes_alias);
     run_both("text goes and other text comes: mprotect", text_goes_mprotect);

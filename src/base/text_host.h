@@ -34,6 +34,7 @@ struct carry_text_session {
     bool writes_pairs; /* a write of two bytes is one store; so is one of four aligned ones */
     bool holds_traps;  /* a thread that meets a trap waits for the end: guards may be traps */
     bool at_once;      /* nothing is seen until the end, then all of a run: no guards needed */
+    bool sites_only;   /* another process may write text: nothing between sites is written */
 };
 
 struct carry_text_host {
@@ -64,8 +65,9 @@ struct carry_text_host {
      * Begin and end a session of writes within `runs`. open() returns 0, CARRY_ERROR_PERMISSION or
      * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. During a session no signal handler
      * runs on this thread. Without `keep`, writes that no thread has seen yet are discarded.
-     * close() returns false if some writes cannot be seen although they were to be kept: the next
-     * session then uses another way, and the caller must write everything again.
+     * close() returns false if some writes cannot be seen although they were to be kept, or if
+     * writes were refused and another way is left: the next session then uses that way, and the
+     * caller must write everything again.
      */
     int (*open)(const struct carry_text_run *runs, size_t count, bool quiet,
                 struct carry_text_session *session);
@@ -73,10 +75,14 @@ struct carry_text_host {
 
     /*
      * Writes text within one run: a pair as one store if `writes_pairs`, other bytes in any order.
-     * Returns false if not all bytes were written. The bytes may include text between sites, with
-     * the values read a moment before.
+     * Returns false if not all bytes were written. Without `sites_only`, the bytes may include text
+     * between sites, with the values read a moment before.
      */
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
+
+    /* NULL, or returns whether another process may write text now, as debuggers do. Asked in a
+     * session without `sites_only`, before text between sites is written. */
+    bool (*is_watched)(void);
 
     /* Gives the CPU to another thread. */
     void (*yield)(void);

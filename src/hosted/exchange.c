@@ -45,7 +45,8 @@ static bool are_writable(const struct carry_text_run *runs, size_t count) {
 
 static struct copy {
     struct carry_text_run run;
-    uint8_t *seen; /* its bytes when they were copied */
+    uint8_t *seen;   /* its bytes when they were last looked at */
+    uint8_t *wanted; /* ... and those that are to take their place */
 } * copies;
 static struct carry_text_run *places; /* of the copies */
 static size_t copy_count;
@@ -99,15 +100,15 @@ static bool map_copies(const struct carry_text_run *runs, size_t count) {
     return ok;
 }
 
-static bool fill_copies(void) {
+static bool read_pages(void) {
     for (size_t i = 0; i < copy_count; i++) {
         size_t size = run_bytes(&places[i]);
-        copies[i].seen = malloc(size);
+        copies[i].seen = malloc(2 * size);
         if (!copies[i].seen)
             return false;
+        copies[i].wanted = copies[i].seen + size;
         memcpy(copies[i].seen, (const void *)copies[i].run.low, size);
-        if (!writer->write(places[i].low, copies[i].seen, size))
-            return false;
+        memcpy(copies[i].wanted, copies[i].seen, size);
     }
     return true;
 }
@@ -140,7 +141,7 @@ static const struct carry_text_writer *make_copies(const struct carry_text_run *
     copy_last = 0;
     if (copies && places && map_copies(runs, count)) {
         writer = carry_text_open(places, count, CARRY_TEXT_IN_PLACE);
-        if (writer && fill_copies())
+        if (writer && read_pages())
             return writer;
     }
     carry_exchange_drop();
@@ -150,28 +151,35 @@ static const struct carry_text_writer *make_copies(const struct carry_text_run *
 bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size) {
     while (address < copies[copy_last].run.low || address >= copies[copy_last].run.high)
         copy_last = (copy_last + 1) % copy_count;
-    uintptr_t place = places[copy_last].low + (address - copies[copy_last].run.low);
-    return writer->write(place, bytes, size);
+    memcpy(copies[copy_last].wanted + (address - copies[copy_last].run.low), bytes, size);
+    return true;
 }
 
 /* --- Exchange --- */
 
+static bool may_repeat; /* another process changed a site, or the writer failed */
+
 /*
- * What somebody else has changed meanwhile, as debuggers set breakpoints. They have microseconds
- * for it in place of the whole commit; what comes in these is lost.
+ * Takes over what another process has changed meanwhile, as debuggers set breakpoints. Returns
+ * false where the commit changes the same bytes: the debugger would put back what it found there.
  */
-static bool catch_up(size_t i) {
+static bool take_over_changes(size_t i) {
     const uint8_t *text = (const uint8_t *)copies[i].run.low;
-    bool ok = true;
-    for (size_t at = 0, size = run_bytes(&places[i]); ok && at < size; at++)
-        if (text[at] != copies[i].seen[at]) {
-            copies[i].seen[at] = text[at];
-            ok = writer->write(places[i].low + at, &copies[i].seen[at], 1);
+    struct copy *copy = &copies[i];
+    for (size_t at = 0, size = run_bytes(&places[i]); at < size; at++) {
+        const uint8_t now = text[at];
+        if (now == copy->seen[at])
+            continue;
+        if (copy->wanted[at] != copy->seen[at]) {
+            may_repeat = true;
+            return false;
         }
-    return ok;
+        copy->seen[at] = copy->wanted[at] = now;
+    }
+    return true;
 }
 
-static bool is_as_copied(size_t i) {
+static bool is_as_seen(size_t i) {
     return !memcmp((const void *)copies[i].run.low, copies[i].seen, run_bytes(&places[i]));
 }
 
@@ -181,15 +189,42 @@ static bool protect_as_text(size_t i) {
                      carry_origin_protection(&copies[i].run));
 }
 
+static bool write_copy(size_t i) {
+    if (!writer->write(places[i].low, copies[i].wanted, run_bytes(&places[i]))) {
+        carry_text_note_failure(writer);
+        may_repeat = true;
+        return false;
+    }
+    writer->close(&places[i], 1);
+    return !writer->protects || protect_as_text(i);
+}
+
+/* Before the first is put in place, so that a failure changes nothing. */
+static bool write_copies(void) {
+    bool ok = true;
+    for (size_t i = 0; i < copy_count && ok; i++)
+        ok = write_copy(i);
+    return ok;
+}
+
+/* How often pages may have changed when they are looked at once more. */
+#define LOOKS_MAX 100
+
+/* Until the page is what the copy was made from: from then on the exchange is one system call. */
+static bool catch_up(size_t i) {
+    for (unsigned look = 0; look < LOOKS_MAX; look++) {
+        if (is_as_seen(i))
+            return true;
+        if (!take_over_changes(i) || !writer->open(&places[i], 1) || !write_copy(i))
+            return false;
+    }
+    return false;
+}
+
 static bool put_in_place(size_t i) {
     size_t size = run_bytes(&places[i]);
-    if (!is_as_copied(i) && !catch_up(i))
-        return false;
-    writer->close(&places[i], 1);
-    if (writer->protects && !protect_as_text(i))
-        return false;
-    if (mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
-               (void *)copies[i].run.low) == MAP_FAILED)
+    if (!catch_up(i) || mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
+                               (void *)copies[i].run.low) == MAP_FAILED)
         return false;
     carry_text_clean(copies[i].run.low, size);
     return true;
@@ -198,10 +233,19 @@ static bool put_in_place(size_t i) {
 /* The first ones; returns how many. */
 static size_t put_in_places(void) {
     size_t done = 0;
-    while (done < copy_count && put_in_place(done))
-        done++;
+    may_repeat = false;
+    if (write_copies())
+        while (done < copy_count && put_in_place(done))
+            done++;
     drop_copies(done);
     return done;
+}
+
+/* What the commit changed becomes again what was there before. */
+static void want_back(const struct copy *old, size_t size) {
+    for (size_t at = 0; at < size; at++)
+        if (old->wanted[at] != old->seen[at])
+            carry_exchange_write(old->run.low + at, &old->seen[at], 1);
 }
 
 /* The first of them are exchanged once more, for what was there before. */
@@ -213,12 +257,11 @@ static bool put_back(size_t count) {
         runs[i] = old[i].run;
     bool ok = make_copies(runs, count);
     for (size_t i = 0; i < count && ok; i++)
-        ok = carry_exchange_write(runs[i].low, old[i].seen, run_bytes(&runs[i]));
-    if (ok)
+        want_back(&old[i], run_bytes(&old[i].run));
+    if (ok) {
         ok = put_in_places() == count;
-    else
-        drop_copies(0);
-    release_copies();
+        release_copies();
+    }
     copies = old;
     places = runs;
     copy_count = old_count;
@@ -227,9 +270,12 @@ static bool put_back(size_t count) {
 
 enum carry_exchange carry_exchange_close(void) {
     const size_t done = put_in_places();
+    const bool again = may_repeat;
     enum carry_exchange result = CARRY_EXCHANGED_ALL;
-    if (done < copy_count)
-        result = !done || put_back(done) ? CARRY_EXCHANGED_NONE : CARRY_EXCHANGED_SOME;
+    if (done < copy_count && done && !put_back(done))
+        result = CARRY_EXCHANGED_SOME;
+    else if (done < copy_count)
+        result = again ? CARRY_EXCHANGED_AGAIN : CARRY_EXCHANGED_NONE;
     release_copies();
     return result;
 }
@@ -239,13 +285,14 @@ enum known { UNKNOWN, WORKS, FAILS };
 /* What the system refuses now it may allow later, and then it is not known what comes of it. */
 static enum known exchange_probe(uint8_t value) {
     const struct carry_text_run run = carry_text_probe_run();
-    if (!make_copies(&run, 1))
-        return UNKNOWN;
-    if (!carry_exchange_write((uintptr_t)carry_patch_probe_byte, &value, 1)) {
-        carry_exchange_drop();
-        return UNKNOWN;
+    enum carry_exchange result = CARRY_EXCHANGED_AGAIN;
+    while (result == CARRY_EXCHANGED_AGAIN) {
+        if (!make_copies(&run, 1))
+            return UNKNOWN;
+        carry_exchange_write((uintptr_t)carry_patch_probe_byte, &value, 1);
+        result = carry_exchange_close();
     }
-    if (carry_exchange_close() != CARRY_EXCHANGED_ALL)
+    if (result != CARRY_EXCHANGED_ALL)
         return UNKNOWN;
     return carry_text_probe_returns(value) ? WORKS : FAILS;
 }

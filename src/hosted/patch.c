@@ -6,6 +6,7 @@
 #include "hosted/patch.h"
 #include "hosted/origin.h"
 
+#include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
@@ -179,6 +180,24 @@ static void block_signals(void) {
     pthread_sigmask(SIG_BLOCK, &set, &signals_before);
 }
 
+/* --- Debuggers --- */
+
+/*
+ * Returns whether another process traces this thread: debuggers write text at any time, as they set
+ * breakpoints, and step over them in text that they borrow for it.
+ */
+static bool is_traced(void) {
+    static const char field[] = "\nTracerPid:\t";
+    char text[512];
+    int fd = open("/proc/thread-self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char *found = strstr(text, field);
+    return found && found[sizeof field - 1] != '0';
+}
+
 /* --- Sessions --- */
 
 /* How threads are held, best first. */
@@ -192,11 +211,32 @@ static const char *const guard_names[GUARDS] = {
 
 static enum guard chosen = GUARDS;    /* GUARDS: none of them */
 static enum carry_exchange exchanged; /* by the last session: if not all, another way is next */
+static bool write_failed;             /* in the open session */
+static bool in_place;                 /* the open session writes below a debugger */
+static bool lacks_jumps; /* ... which the last session could not: a site needs a trap */
+
+static bool may_exchange(void) {
+    return exchanged == CARRY_EXCHANGED_ALL || exchanged == CARRY_EXCHANGED_AGAIN;
+}
 
 static bool open_exchange(const struct carry_text_run *runs, size_t count) {
-    bool wanted = (chosen == GUARDS || chosen == REMAP) && exchanged == CARRY_EXCHANGED_ALL;
+    bool wanted = (chosen == GUARDS || chosen == REMAP) && may_exchange();
     writer = wanted ? carry_exchange_open(runs, count) : NULL;
     session.at_once = writer;
+    session.sites_only = writer;
+    return writer;
+}
+
+/*
+ * Where a debugger writes text, too. What it writes to a page while a copy of the page takes its
+ * place would be lost, and a debugger gets the signals of traps. So threads are held by jumps.
+ */
+static bool open_in_place(const struct carry_text_run *runs, size_t count) {
+    bool wanted = (chosen == GUARDS || chosen == JUMP) && !lacks_jumps && may_exchange() &&
+                  !carry_text_is_moved(runs, count);
+    writer = wanted ? carry_text_open(runs, count, CARRY_TEXT_IN_PAIRS_IN_PLACE) : NULL;
+    session.writes_pairs = writer;
+    in_place = writer;
     return writer;
 }
 
@@ -205,7 +245,7 @@ static bool may_trap(void) {
     if (!carry_ucontext_has_traps())
         return false;
     return chosen == TRAP || exchanged == CARRY_EXCHANGED_SOME ||
-           (chosen == GUARDS && carry_trap_is_safe());
+           (chosen == GUARDS && !session.sites_only && carry_trap_is_safe());
 }
 
 /* Jumps, and traps where a site or the writer leaves no choice. */
@@ -223,9 +263,27 @@ static bool open_guards(const struct carry_text_run *runs, size_t count) {
     return traps == session.holds_traps;
 }
 
+static bool open_live(const struct carry_text_run *runs, size_t count) {
+    const bool traced = is_traced();
+    if (traced && open_in_place(runs, count)) {
+        session.sites_only = true;
+        return true;
+    }
+    if (open_exchange(runs, count))
+        return true;
+    session.sites_only = traced;
+    return open_guards(runs, count);
+}
+
 static bool open_quiet(const struct carry_text_run *runs, size_t count) {
     writer = carry_text_open(runs, count, CARRY_TEXT_ANY);
     return writer;
+}
+
+/* When a commit is over, the next one may use every way. */
+static void forget_refusals(void) {
+    carry_text_forget_failures();
+    lacks_jumps = false;
 }
 
 /*
@@ -238,10 +296,12 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
         return CARRY_ERROR_NO_SYNC;
     block_signals();
     session = (struct carry_text_session){0};
-    bool ready = quiet || alone() ? open_quiet(runs, count)
-                                  : open_exchange(runs, count) || open_guards(runs, count);
+    write_failed = false;
+    in_place = false;
+    bool ready = quiet || alone() ? open_quiet(runs, count) : open_live(runs, count);
     exchanged = CARRY_EXCHANGED_ALL;
     if (!ready) {
+        forget_refusals();
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         return CARRY_ERROR_PERMISSION;
     }
@@ -252,22 +312,42 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
     return CARRY_OK;
 }
 
-static bool close_session(bool keep) {
+static void close_text(bool keep) {
     if (!session.at_once)
         writer->close(open_runs, open_count);
     else if (keep)
         exchanged = carry_exchange_close();
     else
         carry_exchange_drop();
+}
+
+/* Returns whether what was refused in this session may go another way in the next one. */
+static bool note_refusals(bool keep) {
+    if (write_failed)
+        carry_text_note_failure(writer);
+    else if (!keep && in_place)
+        lacks_jumps = true;
+    else
+        return exchanged != CARRY_EXCHANGED_ALL;
+    return true;
+}
+
+static bool close_session(bool keep) {
+    close_text(keep);
     if (session.holds_traps)
         carry_trap_end();
+    bool again = note_refusals(keep);
+    if (!again)
+        forget_refusals();
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
-    return exchanged == CARRY_EXCHANGED_ALL;
+    return !again;
 }
 
 static bool write_text(uintptr_t address, const void *bytes, size_t size) {
-    return session.at_once ? carry_exchange_write(address, bytes, size)
-                           : writer->write(address, bytes, size);
+    bool ok = session.at_once ? carry_exchange_write(address, bytes, size)
+                              : writer->write(address, bytes, size);
+    write_failed = write_failed || !ok;
+    return ok;
 }
 
 static void note_origin(uintptr_t address) {
@@ -320,6 +400,7 @@ const struct carry_text_host *carry_host_text(void) {
         .open = open_session,
         .close = close_session,
         .write = write_text,
+        .is_watched = is_traced,
         .synchronise = synchronise,
         .backend = backend,
         .select = choose,

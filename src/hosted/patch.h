@@ -22,7 +22,12 @@ struct carry_text_writer {
 };
 
 /* What a writer has to do, beside writing. */
-enum carry_text_need { CARRY_TEXT_ANY, CARRY_TEXT_IN_PAIRS, CARRY_TEXT_IN_PLACE };
+enum carry_text_need {
+    CARRY_TEXT_ANY,
+    CARRY_TEXT_IN_PAIRS,
+    CARRY_TEXT_IN_PLACE,
+    CARRY_TEXT_IN_PAIRS_IN_PLACE,
+};
 
 /*
  * Opens the first writer that works, was seen to work, does what is needed, and may be chosen; or
@@ -30,6 +35,13 @@ enum carry_text_need { CARRY_TEXT_ANY, CARRY_TEXT_IN_PAIRS, CARRY_TEXT_IN_PLACE 
  */
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need);
+
+/*
+ * Notes that the system refused a write: the writer is not opened again until failures are
+ * forgotten, when the commit is over, and then only if it is proved to work once more.
+ */
+void carry_text_note_failure(const struct carry_text_writer *writer);
+void carry_text_forget_failures(void);
 
 /* Where caches of instructions do not follow those of data, as on AArch64, makes them, for text
  * that was written. Every core has to be synchronised thereafter. */
@@ -57,9 +69,15 @@ bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
 
 /*
  * Puts the copies in place, or drops them. Where one cannot be put in place, those before are taken
- * back: only where that fails too, text has changed in part.
+ * back: only where that fails too, text has changed in part. AGAIN: none was exchanged, and the
+ * same may be tried once more, as another process changed a site, or a writer failed.
  */
-enum carry_exchange { CARRY_EXCHANGED_ALL, CARRY_EXCHANGED_NONE, CARRY_EXCHANGED_SOME };
+enum carry_exchange {
+    CARRY_EXCHANGED_ALL,
+    CARRY_EXCHANGED_AGAIN,
+    CARRY_EXCHANGED_NONE,
+    CARRY_EXCHANGED_SOME,
+};
 enum carry_exchange carry_exchange_close(void);
 void carry_exchange_drop(void);
 

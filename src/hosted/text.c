@@ -346,7 +346,7 @@ static const struct carry_text_writer writers[] = {
  * What is known of each writer. One that works may be refused later, or again be allowed; one whose
  * writes are not seen is never asked again: a second proof could look as if it worked by chance.
  */
-static enum { UNKNOWN, WORKS, FAILS } known[WRITERS];
+static enum known { UNKNOWN, WORKS, FAILS } known[WRITERS];
 
 static const char *only; /* NULL: all may be chosen */
 
@@ -375,9 +375,11 @@ struct carry_text_run carry_text_probe_run(void) {
     return (struct carry_text_run){page, page + carry_page_bytes()};
 }
 
-static bool runs_what_it_writes(const struct carry_text_writer *writer, uint8_t value) {
-    return writer->write((uintptr_t)carry_patch_probe_byte, &value, 1) &&
-           carry_text_probe_returns(value);
+/* What is known after one write: a refused one says nothing of those that are accepted. */
+static enum known probe_write(const struct carry_text_writer *writer, uint8_t value) {
+    if (!writer->write((uintptr_t)carry_patch_probe_byte, &value, 1))
+        return UNKNOWN;
+    return carry_text_probe_returns(value) ? WORKS : FAILS;
 }
 
 static void prove(size_t index) {
@@ -385,20 +387,33 @@ static void prove(size_t index) {
     const struct carry_text_run run = carry_text_probe_run();
     if (!writer->open(&run, 1))
         return;
-    bool works = runs_what_it_writes(writer, 2) && runs_what_it_writes(writer, 1);
+    known[index] = probe_write(writer, 2);
+    if (known[index] == WORKS)
+        known[index] = probe_write(writer, 1);
     writer->close(&run, 1);
-    known[index] = works ? WORKS : FAILS;
+}
+
+static bool failed[WRITERS]; /* a write, in the present commit */
+
+void carry_text_note_failure(const struct carry_text_writer *writer) {
+    failed[writer - writers] = true;
+    known[writer - writers] = UNKNOWN;
+}
+
+void carry_text_forget_failures(void) {
+    memset(failed, 0, sizeof failed);
 }
 
 static bool does(const struct carry_text_writer *writer, enum carry_text_need need) {
-    return need == CARRY_TEXT_ANY ||
-           (need == CARRY_TEXT_IN_PAIRS ? writer->writes_pairs : writer->stays);
+    const bool in_pairs = need == CARRY_TEXT_IN_PAIRS || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
+    const bool in_place = need == CARRY_TEXT_IN_PLACE || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
+    return (!in_pairs || writer->writes_pairs) && (!in_place || writer->stays);
 }
 
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need) {
     for (size_t i = 0; i < WRITERS; i++) {
-        if ((only && only != writers[i].name) || !does(&writers[i], need))
+        if ((only && only != writers[i].name) || failed[i] || !does(&writers[i], need))
             continue;
         if (known[i] == UNKNOWN)
             prove(i);

@@ -50,6 +50,7 @@ static struct plan {
     bool swaps;         /* nothing comes in that would need a guard: no body, no replacement */
     bool stays;         /* ... so an alternative keeps its original */
     bool lacks;         /* a guard that there is none of */
+    bool sites_only;    /* what lies between sites may be written by others */
 } plan;
 
 enum carry_patch_reason carry_patch_refusal;
@@ -387,7 +388,7 @@ static bool write_step(enum step step, bool forward, bool in_pairs) {
     bool ok = true;
     for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
         const struct piece *pieces = &plan.pieces[i];
-        count = in_pairs ? 1 : count_in_span(pieces, plan.count - i, blocks);
+        count = in_pairs || plan.sites_only ? 1 : count_in_span(pieces, plan.count - i, blocks);
         ok = write_span(pieces, count, step, forward) && ok;
     }
     return ok;
@@ -443,16 +444,44 @@ static bool choose_guards(const struct carry_text_session *session) {
     return !plan.lacks && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
 }
 
+/* Returns whether text between sites must not be written: asked only where that would happen. */
+static bool must_write_sites_only(const struct carry_text_session *session) {
+    const struct carry_text_host *host = carry_host_text();
+    return session->sites_only || (plan.count > 1 && host->is_watched && host->is_watched());
+}
+
+static bool piece_holds(const struct piece *piece, const uint8_t *bytes) {
+    return !__builtin_memcmp((const void *)piece->address, bytes, piece->length);
+}
+
+/*
+ * Returns whether another process changed a site after it was verified, as a debugger does that
+ * sets a breakpoint there. Where some pages could not be taken back, writing goes on regardless.
+ */
+static bool lost_a_site(void) {
+    bool lost = false, changed = false;
+    for (size_t i = 0; i < plan.count; i++) {
+        const struct piece *piece = &plan.pieces[i];
+        bool is_new = piece_holds(piece, piece->to);
+        changed = changed || is_new;
+        lost = lost || (!is_new && !piece_holds(piece, piece->from));
+    }
+    return lost && !changed;
+}
+
 /* Sets *seen to whether all of it came to be seen; if not, the same is to be done again. */
 static int write_once(bool *seen) {
     struct carry_text_session session;
     int error = carry_host_text()->open(plan.runs, find_runs(), plan.stays_quiet, &session);
     if (error)
         return error;
+    plan.sites_only = must_write_sites_only(&session);
     bool ok = choose_guards(&session) && write_all(&session);
     *seen = carry_host_text()->close(ok);
     if (session.at_once)
         carry_host_text()->synchronise();
+    if (!*seen)
+        return session.at_once && lost_a_site() ? CARRY_ERROR_BYTES : CARRY_OK;
     return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
 }
 

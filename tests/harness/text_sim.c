@@ -383,6 +383,7 @@ static int open_session(const struct carry_text_run *wanted, size_t count, bool 
         .writes_pairs = sim.writes_pairs && !is_unseen,
         .holds_traps = !is_unseen && !sim.holds_no_traps,
         .at_once = is_unseen,
+        .sites_only = is_unseen,
     };
     note_operation('(');
     return CARRY_OK;
@@ -392,8 +393,20 @@ static bool is_stuck(uintptr_t address) {
     return sim.stuck && address / SIM_PAGE_BYTES == (uintptr_t)sim.stuck / SIM_PAGE_BYTES;
 }
 
+/* Where a debugger has changed a site, nothing is exchanged. */
+static bool met_breakpoint(void) {
+    const size_t place = sim.breaks_at;
+    sim.breaks_at = 0;
+    if (place)
+        sim.writable[place] = 0xcc;
+    return place;
+}
+
 /* All runs, or the first. */
 static void exchange(void) {
+    exchange_failed = met_breakpoint();
+    if (exchange_failed)
+        return;
     exchange_failed = sim.exchange_fails;
     sim.exchange_fails = false;
     for (size_t i = 0; i < (exchange_failed ? 1 : run_count); i++) {
@@ -435,8 +448,16 @@ static size_t writable_bytes(uintptr_t address, size_t size) {
     return !fails ? size : sim.fails_halfway && size != 2 ? size / 2 : 0;
 }
 
+/* Each byte that lies between sites belongs to the debugger. */
+static void judge_owners(uintptr_t address, size_t size) {
+    for (size_t i = 0; i < size && sim.has_debugger; i++)
+        if (owner[offset_of(address + i)] < 0)
+            fail("a byte between sites is written", address + i);
+}
+
 static bool write_part(uintptr_t address, const void *bytes, size_t wanted) {
     judge_place(address, wanted);
+    judge_owners(address, wanted);
     sim.writes++;
     const size_t size = writable_bytes(address, wanted);
     if (sim.verdict.ok) {
@@ -552,6 +573,10 @@ static void start(void) {
     note_operation(']');
 }
 
+static bool is_watched(void) {
+    return sim.has_debugger;
+}
+
 static size_t page_bytes(void) {
     return SIM_PAGE_BYTES;
 }
@@ -570,6 +595,7 @@ const struct carry_text_host *carry_host_text(void) {
         .open = open_session,
         .close = close_session,
         .write = write_text,
+        .is_watched = is_watched,
         .synchronise = synchronise,
         .backend = backend,
         .forget = forget,

@@ -43,6 +43,8 @@ struct sim {
     bool at_once;         /* what live sessions write is seen when they end */
     bool holds_no_traps;  /* nobody waits at traps */
     bool exchange_fails;  /* the next one of these shows the first of its runs alone */
+    bool has_debugger;    /* another process may write text: commits must write sites alone */
+    size_t breaks_at;     /* ... and at the next exchange puts a trap at this offset; 0: nowhere */
     int refusal;          /* what open() returns */
     size_t fail_at;       /* the number of the write that fails, from 1; 0: none */
     bool fails_on;        /* ... and all after it */
