@@ -13,6 +13,7 @@ import resource
 import shutil
 import struct
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -566,6 +567,72 @@ def test_key_and_site_disagree(carry: Run, build: Build) -> None:
         status, found = check(carry, process.pid)
         assert (status, {each["what"] for each in found}) == (BAD, {"key"})
         assert {each["kind"] for each in found} == {"call", "jump"}
+
+
+COMMITTING = """
+#include <pthread.h>
+#include <stdio.h>
+static volatile int sink;
+static void *run(void *unused) {
+    for (;;)
+        sink = carry_call(route)(1) + carry_unlikely(tracing);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    carry_patch_apply(0);
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0;; i++) {
+        struct carry_patch patch;
+        carry_patch_begin(&patch);
+        carry_set(&patch, route, i % 2 ? route_plain : route_other);
+        if (i % 2)
+            carry_enable(&patch, tracing);
+        else
+            carry_disable(&patch, tracing);
+        if (carry_patch_commit(&patch))
+            return 1;
+    }
+}
+"""
+FUNCTIONS = """
+#include <carry/patch.h>
+CARRY_OP(int, route, int);
+CARRY_KEY(tracing);
+static int route_plain(int number) { return number; }
+static int route_other(int number) { return number + 1; }
+CARRY_OP_DEFINE(route, route_plain);
+CARRY_KEY_DEFINE(tracing, false);
+"""
+
+
+def test_a_process_that_commits(carry: Run, build: Build) -> None:
+    """What is seen in the midst of a commit is no fault."""
+    path = build(FUNCTIONS + COMMITTING, "pie", "-pthread")
+    with subprocess.Popen([path], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout and child.stdout.readline() == b"ready\n"
+            for _ in range(40):
+                assert check(carry, child.pid) == (CLEAN, [])
+            assert child.poll() is None
+        finally:
+            child.kill()
+
+
+def test_a_process_that_ends_meanwhile(carry: Run, build: Build) -> None:
+    """A process that ends during the check has no fault."""
+    path = build(FUNCTIONS + COMMITTING, "pie", "-pthread")
+    for i in range(30):
+        with subprocess.Popen([path], stdout=subprocess.PIPE) as child:
+            assert child.stdout and child.stdout.readline() == b"ready\n"
+            timer = threading.Timer(i / 5000, child.kill)
+            timer.start()
+            done = carry("sites", "--check", str(child.pid))
+            timer.join()
+            child.kill()
+        assert done.returncode in (CLEAN, ERROR), done.stdout
 
 
 def test_several_objects(carry: Run, build: Build, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include <carry/features.def>
 
@@ -12,6 +13,7 @@
 #define PAGE_BYTES       4096
 #define CACHE_LINE_BYTES 64
 #define KEY_VALUE_BYTES  8
+#define SITE_LOOKS_MAX   100 /* each a millisecond after the one before */
 
 /* The parts of a finding about a site that stay the same. */
 struct checked {
@@ -252,9 +254,36 @@ static void check_unknown(const struct checked *checked) {
                 record->kind);
 }
 
+/* --- Processes that commit meanwhile --- */
+
+/* Keys of a process that starts hold no addresses yet. */
+static bool is_relocated(const struct program *program, const struct site *site) {
+    return !site_is_far(site) || program_object_of(program, site->value);
+}
+
+/* Would this state be no finding if it lasted? A commit changes text before the key. */
+static bool is_sound(const struct program *program, const struct site *site) {
+    bool other_target = site->state == SITE_DIRECT && site->value_known;
+    return site->state != SITE_FOREIGN && site->state != SITE_UNREADABLE &&
+           !(other_target && site->target != site->value) && is_relocated(program, site);
+}
+
+/* Looks until the site is sound, or for a moment: a fault lasts, and a commit does not. */
+static void look_at_site(const struct checked *checked, struct site *site) {
+    static const struct timespec pause = {0, 1000000};
+    const struct program *program = checked->report->program;
+    unsigned looks = SITE_LOOKS_MAX;
+    site_look(program, checked->object, checked->record, site);
+    while (program->pid && !is_sound(program, site) && looks-- && checked->report->looks_left) {
+        checked->report->looks_left--;
+        nanosleep(&pause, NULL);
+        site_look(program, checked->object, checked->record, site);
+    }
+}
+
 static void check_record(const struct checked *checked, const struct record *before) {
     struct site site;
-    site_look(checked->report->program, checked->object, checked->record, &site);
+    look_at_site(checked, &site);
     sites_report_count(checked->report, &site);
     check_place(checked);
     if (site.state == SITE_UNKNOWN) {

@@ -33,21 +33,6 @@ static bool is_loaded(const struct object *object, const struct process_map *map
     return false;
 }
 
-/* Records never change, so those in memory tell whether this is the file that was loaded. */
-static bool is_unchanged(const struct program *program, const struct object *object) {
-    for (uint64_t done = 0; done < object->section_bytes;) {
-        uint8_t in_file[4096], in_memory[sizeof in_file];
-        uint64_t rest = object->section_bytes - done;
-        size_t size = rest < sizeof in_file ? (size_t)rest : sizeof in_file;
-        if (!object_read(object, object->section + done, in_file, size) ||
-            !program_read(program, object->section + done, in_memory, size) ||
-            memcmp(in_file, in_memory, size) != 0)
-            return false;
-        done += size;
-    }
-    return true;
-}
-
 static void skip(const struct program *program, const struct process_mapping *mapping,
                  const char *reason) {
     command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
@@ -60,7 +45,7 @@ static bool is_wanted(const struct program *program, const struct process_map *m
     object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
     if (!is_loaded(object, map))
         return false;
-    if (is_unchanged(program, object))
+    if (program_holds(program, object))
         return true;
     skip(program, mapping, "has changed since it was loaded");
     return false;

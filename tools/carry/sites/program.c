@@ -2,6 +2,7 @@
 #include "sites/program.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <carry/patch.h>
@@ -93,6 +94,26 @@ bool program_read(const struct program *program, uint64_t address, void *buffer,
     if (program->pid)
         return pread(program->memory, buffer, size, (off_t)address) == (ssize_t)size;
     return object_read(program->objects[0], address, buffer, size);
+}
+
+bool program_holds(const struct program *program, const struct object *object) {
+    for (uint64_t done = 0; done < object->section_bytes;) {
+        uint8_t in_file[4096], in_memory[sizeof in_file];
+        uint64_t rest = object->section_bytes - done;
+        size_t size = rest < sizeof in_file ? (size_t)rest : sizeof in_file;
+        if (!object_read(object, object->section + done, in_file, size) ||
+            !program_read(program, object->section + done, in_memory, size) ||
+            memcmp(in_file, in_memory, size) != 0)
+            return false;
+        done += size;
+    }
+    return true;
+}
+
+/* Linux reads nothing from memory that is gone, and fails at addresses that are unmapped. */
+bool program_has_ended(const struct program *program) {
+    uint8_t byte;
+    return program->pid && pread(program->memory, &byte, sizeof byte, 0) == 0;
 }
 
 char *program_place(const struct program *program, uint64_t address, char text[PLACE_SIZE]) {

@@ -37,6 +37,15 @@ bool program_collect_bodies(struct program *program);
 /* Reads what stands at `address`: in the process, or in the file. */
 bool program_read(const struct program *program, uint64_t address, void *buffer, size_t size);
 
+/*
+ * Returns whether an object is loaded as it was when the program was opened: records never change.
+ * False once a process has ended, or has unloaded the object.
+ */
+bool program_holds(const struct program *program, const struct object *object);
+
+/* Returns whether a process has ended since it was opened. */
+bool program_has_ended(const struct program *program);
+
 /* The object that `address` is in, or NULL. */
 const struct object *program_object_of(const struct program *program, uint64_t address);
 

@@ -305,6 +305,10 @@ void sites_report_finding(struct sites_report *report, enum finding_kind kind,
     char sentence[512], symbol[PLACE_SIZE], place[PLACE_SIZE + TEXT_SIZE] = "";
     char subject[3 * SITE_NAME_SIZE] = "", kind_name[SITE_NAME_SIZE], name[SITE_NAME_SIZE];
     va_list arguments;
+    if (report->program->pid && !program_holds(report->program, object)) {
+        report->gone = object;
+        return;
+    }
     va_start(arguments, format);
     vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);

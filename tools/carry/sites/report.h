@@ -14,7 +14,9 @@ struct sites_report {
     size_t states[SITE_STATES];
     size_t findings;
     size_t notes;
-    const struct object *object;        /* the last one printed, */
+    size_t looks_left;           /* how often sites may be looked at once more */
+    const struct object *gone;   /* the last one that was unloaded before a finding was reported */
+    const struct object *object; /* the last one printed, */
     const struct object_symbol *symbol; /* and the function */
 };
 

@@ -14,16 +14,29 @@ static void list_object(struct sites_report *report, const struct object *object
     }
 }
 
+/* Looks at sites once more, of all objects together: a second, if each site is wrong. */
+#define LOOKS_MAX 1000
+
+static void check_object(struct sites_report *report, const struct object *object) {
+    sites_check_records(report, object);
+    sites_check_text(report, object);
+    if (report->gone == object && !program_has_ended(report->program))
+        command_error("process %ld: %s: was unloaded meanwhile; its sites are left out",
+                      report->program->pid, object->path);
+}
+
 static int run(const struct sites_options *options, const struct program *program) {
-    struct sites_report report = {.program = program, .json = options->json};
+    struct sites_report report = {
+        .program = program, .json = options->json, .looks_left = LOOKS_MAX};
     for (size_t i = 0; i < program->objects_count; i++) {
         if (!options->check) {
             list_object(&report, program->objects[i]);
             continue;
         }
-        sites_check_records(&report, program->objects[i]);
-        sites_check_text(&report, program->objects[i]);
+        check_object(&report, program->objects[i]);
     }
+    if (program_has_ended(program))
+        return command_error("process %ld has ended", program->pid);
     sites_report_summary(&report, options->check);
     return report.findings ? STATUS_BAD : STATUS_CLEAN;
 }
