@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies that survive faults while a thread takes pages away and gives them back: bytes behind
- * those that were copied are as they were. check_copies_races() takes pages away between two
- * instructions; here it also happens within one, which matters to `rep movsb`: its registers may
- * then lie before what it has stored, so no copy that survives may contain it.
+ * Copies that survive faults while threads take pages away and return them: bytes behind those that
+ * were copied are as they were. check_copies_races() takes pages away between two instructions.
+ * Here it also happens within one. Then registers of `rep movsb` may lie before the last byte that
+ * it has stored, so no copy that survives may contain it.
  */
 #include <carry/fault.h>
 #include <carry/sum.h>
@@ -24,6 +24,7 @@
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 #define MARGIN     ((size_t)64)
 #define UNTOUCHED  0xa5
+#define PEERS      2 /* a single one meets that moment much more rarely */
 
 /* --- Instructions that may fault --- */
 
@@ -75,7 +76,7 @@ struct race {
 static struct {
     const struct race *race;
     bool stops;
-} peer;
+} peers;
 
 static struct {
     int source_file, target_file;
@@ -93,9 +94,11 @@ static void truncate_source(size_t page) {
     check_call(!ftruncate(areas.source_file, AREA_BYTES));
 }
 
+/* The address must not become free: another mapping could get it. */
 static void unmap_source(size_t page) {
     unsigned char *start = areas.source + page * PAGE_BYTES;
-    check_call(!munmap(start, PAGE_BYTES));
+    check_call(mmap(start, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+               start);
     check_call(mmap(start, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                     areas.source_file, (off_t)(page * PAGE_BYTES)) == start);
 }
@@ -127,11 +130,11 @@ static uint64_t next_random(uint64_t *seed) {
     return *seed;
 }
 
-static void *race_with_copies(void *unused) {
-    uint64_t seed = 7;
-    while (!__atomic_load_n(&peer.stops, __ATOMIC_RELAXED))
-        peer.race->take_and_return(next_random(&seed) % PAGES);
-    return unused;
+static void *race_with_copies(void *number) {
+    uint64_t seed = 7 + *(const unsigned *)number;
+    while (!__atomic_load_n(&peers.stops, __ATOMIC_RELAXED))
+        peers.race->take_and_return(next_random(&seed) % PAGES);
+    return NULL;
 }
 
 /* --- Copies --- */
@@ -186,13 +189,18 @@ static void copy_for(struct trial *trial, double duration) {
 
 static struct trial try_race(const struct race *race, copy_fn *copy, double duration) {
     struct trial trial = {.copy = copy};
-    pthread_t thread;
-    peer.race = race;
-    peer.stops = false;
-    check_call(!pthread_create(&thread, NULL, race_with_copies, NULL));
+    pthread_t threads[PEERS];
+    unsigned numbers[PEERS];
+    peers.race = race;
+    peers.stops = false;
+    for (unsigned i = 0; i < PEERS; i++) {
+        numbers[i] = i;
+        check_call(!pthread_create(&threads[i], NULL, race_with_copies, &numbers[i]));
+    }
     copy_for(&trial, duration);
-    __atomic_store_n(&peer.stops, true, __ATOMIC_RELAXED);
-    pthread_join(thread, NULL);
+    __atomic_store_n(&peers.stops, true, __ATOMIC_RELAXED);
+    for (unsigned i = 0; i < PEERS; i++)
+        pthread_join(threads[i], NULL);
     return trial;
 }
 

@@ -16,8 +16,9 @@
  *  - Without such a race, a copy ends at the first byte that cannot be accessed. A page that
  *    returns during the call may be copied or left.
  *  - Each byte is copied with a value that it had at some time during the call.
- *  - A fault costs one signal; without a fault there is no extra cost. If pages vanish or return
- *    during the call, the cost may be more than one signal.
+ *  - A fault costs one signal. If pages vanish or return during the call, the cost may be more than
+ *    one. Without a fault a copy costs what carry_copy() costs; on x86-64 large ones cost more, as
+ *    `rep movsb` does not keep this contract.
  *  - In a process, handlers of SIGSEGV and SIGBUS handle the faults. carry_fault_acquire() installs
  *    them before the present handlers, and they pass on faults of other code to those handlers.
  *    The library's handlers run on the thread's alternate stack, if it has one.

@@ -20,8 +20,8 @@
  *       CARRY_DONE_R8: or all before the address in r8, whichever is more
  *
  * What is assumed of the CPU: if a load or a store faults, no register and no byte of memory has
- * changed. Where an access lies on two pages, Intel promises that up to 8 bytes (SDM vol. 3, 9.1.1),
- * not of vectors. Tests let every store fault at each of its bytes. Nothing is assumed of
+ * changed. Where an access lies on two pages, Intel promises that of up to 8 bytes, not of vectors
+ * (SDM vol. 3, 9.1.1). Tests let every store fault at each of its bytes. Nothing is assumed of
  * `rep movsb`, and no copy that survives may use it: if pages vanish meanwhile, it may have stored
  * up to 63 bytes more than rcx says at a fault (Emerald Rapids).
  */

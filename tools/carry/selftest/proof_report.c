@@ -37,11 +37,11 @@ static void print_row(const struct proof_row *row) {
 
 static void print_end(const struct proof *proof) {
     if (is_all_proven(proof)) {
-        printf("\nall proven\n");
+        printf("\nall proven, where nothing faults\n");
         return;
     }
-    printf("\n%zu proven, %zu unproven, %zu different\n", proof->states[PROOF_PROVEN],
-           proof->states[PROOF_NONE], proof->states[PROOF_DIFFERENT]);
+    printf("\n%zu proven where nothing faults, %zu unproven, %zu different\n",
+           proof->states[PROOF_PROVEN], proof->states[PROOF_NONE], proof->states[PROOF_DIFFERENT]);
     if (proof->states[PROOF_DIFFERENT])
         text_wrap(
             stdout, 0,
