@@ -10,6 +10,7 @@
 #include <linux/virtio_net.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -38,6 +39,9 @@
 #define SPARE_LEAST 60
 #define SPARE_MOST  600
 
+/* Blocks whose packets are judged in one go: few of those that there are. */
+#define HELD_MOST 8
+
 #define TAG_SIZE       4
 #define ADDRESSES_SIZE 12
 
@@ -62,10 +66,6 @@ static void tell(const struct ring *ring, const char *what) {
 
 static bool set(const struct ring *ring, int option, int value) {
     return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
-}
-
-static bool is_any(const struct ring *ring) {
-    return strcmp(ring->name, RING_ANY) == 0;
 }
 
 /* With a protocol the socket would receive from every interface until it is bound. */
@@ -156,8 +156,8 @@ static bool bind_to(struct ring *ring, int index) {
 }
 
 static bool find(struct ring *ring, int *index) {
-    *index = is_any(ring) ? 0 : (int)if_nametoindex(ring->name);
-    return *index || is_any(ring) || fail(ring, "");
+    *index = ring->is_any ? 0 : (int)if_nametoindex(ring->name);
+    return *index || ring->is_any || fail(ring, "");
 }
 
 /* The kernel chooses a number that no other program has; false with errno set. */
@@ -186,7 +186,7 @@ static bool join(struct ring *ring, const struct ring_options *options) {
 
 static bool is_up(const struct ring *ring) {
     struct ifreq request = {0};
-    if (is_any(ring))
+    if (ring->is_any)
         return true;
     if (!ring->index || (int)if_nametoindex(ring->name) != ring->index)
         return false;
@@ -199,6 +199,7 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
     int index;
     *ring = (struct ring){
         .name = name,
+        .is_any = strcmp(name, RING_ANY) == 0,
         .socket = -1,
         .promiscuous = options->promiscuous,
         .is_first = !options->first,
@@ -222,26 +223,42 @@ void ring_close(struct ring *ring) {
 
 /* --- Packets --- */
 
-static struct tpacket_block_desc *present_block(const struct ring *ring) {
-    return (struct tpacket_block_desc *)(ring->blocks + ring->block * ring->block_size);
+static struct tpacket_hdr_v1 *block_head(const struct ring *ring, unsigned number) {
+    uint8_t *block = ring->blocks + number % ring->blocks_count * ring->block_size;
+    return &((struct tpacket_block_desc *)block)->hdr.bh1;
 }
 
-bool ring_begin_block(struct ring *ring) {
-    struct tpacket_block_desc *block = present_block(ring);
-    struct tpacket_hdr_v1 *head = &block->hdr.bh1;
-    if (!(__atomic_load_n(&head->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+/* The block after those that are held. */
+static const struct tpacket_hdr_v1 *next_head(const struct ring *ring) {
+    return block_head(ring, ring->block + ring->held);
+}
+
+static bool begin_block(struct ring *ring) {
+    const struct tpacket_hdr_v1 *head = next_head(ring);
+    if (ring->held == HELD_MOST ||
+        !(__atomic_load_n(&head->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
         return false;
-    ring->next = (const uint8_t *)block + head->offset_to_first_pkt;
+    ring->next = (const uint8_t *)head - offsetof(struct tpacket_block_desc, hdr) +
+                 head->offset_to_first_pkt;
     ring->left = head->num_pkts;
+    ring->held++;
     return true;
 }
 
 /* The kernel sets the number of packets when it opens the block: until then there are none. */
-void ring_end_block(struct ring *ring) {
-    struct tpacket_hdr_v1 *head = &present_block(ring)->hdr.bh1;
+static void release_block(struct ring *ring) {
+    struct tpacket_hdr_v1 *head = block_head(ring, ring->block);
     head->num_pkts = 0;
     __atomic_store_n(&head->block_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     ring->block = (ring->block + 1) % ring->blocks_count;
+    ring->held--;
+}
+
+bool ring_release(struct ring *ring) {
+    const bool any = ring->held;
+    while (ring->held > (ring->left != 0))
+        release_block(ring);
+    return any;
 }
 
 static const struct sockaddr_ll *address_of(const struct tpacket3_hdr *head) {
@@ -339,15 +356,17 @@ static bool is_repeated(const struct sockaddr_ll *address) {
 }
 
 bool ring_next(struct ring *ring, struct ring_packet *packet) {
-    while (ring->left) {
+    while (ring->left || begin_block(ring)) {
         const struct tpacket3_hdr *head = (const struct tpacket3_hdr *)ring->next;
+        if (!ring->left)
+            continue;
         ring->left--;
         ring->next += head->tp_next_offset;
         if (is_repeated(address_of(head)))
             continue;
         describe(ring, head, &packet->packet);
         packet->interface = address_of(head)->sll_ifindex;
-        packet->name = is_any(ring) ? NULL : ring->name;
+        packet->name = ring->is_any ? NULL : ring->name;
         return true;
     }
     return false;
@@ -359,8 +378,7 @@ void ring_stop(struct ring *ring) {
 
 /* The kernel counts the packets of a block while it fills it. */
 bool ring_has_rest(const struct ring *ring) {
-    const struct tpacket_hdr_v1 *head = &present_block(ring)->hdr.bh1;
-    return __atomic_load_n(&head->num_pkts, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&next_head(ring)->num_pkts, __ATOMIC_ACQUIRE) != 0;
 }
 
 uint64_t ring_drops(struct ring *ring) {

@@ -3,11 +3,11 @@
  * Packets of an interface, with what the kernel knows of their checksums: a packet socket whose
  * ring the kernel fills block by block (packet(7), TPACKET_V3). Packets are not copied out of it.
  *
- *     while (ring_begin_block(&ring)) {
- *         while (ring_next(&ring, &packet))
- *             judge(&packet);
- *         ring_end_block(&ring);
- *     }
+ *     do {
+ *         for (count = 0; count < BATCH && ring_next(&ring, &packets[count]); count++)
+ *             continue;
+ *         judge(packets, count);
+ *     } while (ring_release(&ring));
  */
 #ifndef CARRY_TOOLS_LIVE_RING_H
 #define CARRY_TOOLS_LIVE_RING_H
@@ -39,6 +39,7 @@ struct ring_options {
 
 struct ring {
     const char *name; /* of the interface, or RING_ANY */
+    bool is_any;      /* the name is RING_ANY */
     bool promiscuous;
     bool is_shared; /* with the other rings of a fanout group, */
     int group;      /* which has this number */
@@ -49,14 +50,15 @@ struct ring {
     bool is_down;   /* it is gone, or down: nothing comes */
     uint8_t *blocks;
     size_t block_size;
-    unsigned blocks_count, block;
-    const uint8_t *next; /* the next packet of the block */
-    uint32_t left;       /* packets of the block */
-    uint64_t drops;      /* as last asked */
+    unsigned blocks_count;
+    unsigned block, held; /* the first block that is not released, and how many were begun */
+    const uint8_t *next;  /* the next packet of the last block that was begun */
+    uint32_t left;        /* packets of that block */
+    uint64_t drops;       /* as last asked */
 };
 
 struct ring_packet {
-    struct carry_capture_packet packet; /* without a number; its bytes stay until the block ends */
+    struct carry_capture_packet packet; /* without a number; its bytes stay until ring_release() */
     int interface;                      /* the system's index */
     const char *name;                   /* of the interface; NULL: the ring is of any */
 };
@@ -65,15 +67,19 @@ struct ring_packet {
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options);
 void ring_close(struct ring *ring);
 
-/* Is a block full, or has it been open for long enough: a second at most? */
-bool ring_begin_block(struct ring *ring);
+/*
+ * Returns false if the kernel has handed out no more packets: it does when a block is full or was
+ * open for a time, a second at most. Also if so many blocks are read that some must be released.
+ */
 bool ring_next(struct ring *ring, struct ring_packet *packet);
-void ring_end_block(struct ring *ring);
+
+/* Returns the blocks that were read to the kernel; false if there are none. */
+bool ring_release(struct ring *ring);
 
 /* Lets no more packets come. */
 void ring_stop(struct ring *ring);
 
-/* Returns true if the present block has packets, though ring_begin_block() may not return it yet.
+/* Returns true if the present block has packets, though ring_next() may not return them yet.
  */
 bool ring_has_rest(const struct ring *ring);
 

@@ -34,7 +34,6 @@ static void fail(struct live *live, int code) {
 static void free_side(struct side *side) {
     carry_capture_checker_free(side->checker);
     carry_capture_summary_free(side->summary);
-    free(side->packets);
     free(side);
 }
 
@@ -46,9 +45,7 @@ static bool open_side(struct side *side) {
         .user = side,
     };
     side->summary = carry_capture_summary_create();
-    side->packets = calloc(WATCH_BATCH, sizeof *side->packets);
-    return side->summary && side->packets &&
-           carry_capture_checker_create(&options, &side->checker) == CARRY_OK &&
+    return side->summary && carry_capture_checker_create(&options, &side->checker) == CARRY_OK &&
            carry_capture_checker_begin(side->checker, side->summary) == CARRY_OK;
 }
 
@@ -85,12 +82,35 @@ static size_t take_numbers(struct live *live, size_t count, uint64_t *first) {
     return wanted - before < count ? (size_t)(wanted - before) : count;
 }
 
-static bool sort_into_sides(struct watch *watch, size_t count, uint64_t first) {
+static bool find_sides(struct watch *watch, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct carry_capture_packet *packet = &watch->packets[i].packet;
         struct side *side = find_side(watch, &watch->packets[i]);
         if (!side)
             return false;
+        watch->packet_sides[i] = side;
+        side->count++;
+    }
+    return true;
+}
+
+/* Gives each side as much of the room as it has packets, and none yet. */
+static void divide_room(struct watch *watch) {
+    struct carry_capture_packet *room = watch->sorted;
+    for (unsigned i = 0; i < watch->sides_count; i++) {
+        struct side *side = watch->sides[i];
+        side->packets = room;
+        room += side->count;
+        side->count = 0;
+    }
+}
+
+static bool sort_into_sides(struct watch *watch, size_t count, uint64_t first) {
+    if (!find_sides(watch, count))
+        return false;
+    divide_room(watch);
+    for (size_t i = 0; i < count; i++) {
+        struct carry_capture_packet *packet = &watch->packets[i].packet;
+        struct side *side = watch->packet_sides[i];
         packet->number = first + i;
         packet->interface = side->interface;
         side->packets[side->count++] = *packet;
@@ -145,25 +165,15 @@ static size_t gather(struct watch *watch, struct ring *ring) {
     return count;
 }
 
-/* Judges the packets of a block, which goes back to the kernel; false once no more are wanted. */
-static bool judge_block(struct watch *watch, struct ring *ring) {
-    bool wants = true;
-    size_t count;
-    while (wants && (count = gather(watch, ring)))
-        wants = judge(watch, count);
-    ring_end_block(ring);
-    return wants;
-}
-
-/* One block of each ring; false if there is none. */
-static bool judge_blocks(struct watch *watch, bool *wants) {
+/* Judges a batch of each ring, whose blocks go back to the kernel; false if there is none. *wants
+   becomes false once no more packets are wanted. */
+static bool judge_batches(struct watch *watch, bool *wants) {
     bool any = false;
     for (unsigned i = 0; i < watch->rings_count && *wants; i++) {
-        struct ring *ring = &watch->rings[i];
-        if (!ring_begin_block(ring))
-            continue;
-        *wants = judge_block(watch, ring);
-        any = true;
+        const size_t count = gather(watch, &watch->rings[i]);
+        if (count)
+            *wants = judge(watch, count);
+        any |= ring_release(&watch->rings[i]);
     }
     return any;
 }
@@ -206,7 +216,7 @@ static void judge_rest(struct watch *watch) {
         ring_stop(&watch->rings[i]);
     nanosleep(&moment, NULL);
     for (unsigned idle = 0; wants && idle < LAST_MOMENTS;) {
-        if (judge_blocks(watch, &wants))
+        if (judge_batches(watch, &wants))
             continue;
         if (!any_rest(watch))
             return;
@@ -220,7 +230,7 @@ static void *run(void *context) {
     struct live *live = watch->live;
     bool wants = true;
     while (wants && !atomic_load(&live->stops))
-        if (!judge_blocks(watch, &wants))
+        if (!judge_batches(watch, &wants))
             await_packets(watch);
     if (wants)
         judge_rest(watch);
@@ -246,7 +256,9 @@ bool watch_open(struct watch *watch, struct live *live, const struct watch *firs
     const struct live_options *options = &live->options;
     *watch = (struct watch){.live = live, .lock = PTHREAD_MUTEX_INITIALIZER};
     watch->packets = calloc(WATCH_BATCH, sizeof *watch->packets);
-    if (!watch->packets)
+    watch->packet_sides = calloc(WATCH_BATCH, sizeof *watch->packet_sides);
+    watch->sorted = calloc(WATCH_BATCH, sizeof *watch->sorted);
+    if (!watch->packets || !watch->packet_sides || !watch->sorted)
         return false;
     for (unsigned i = 0; i < options->interfaces_count; i++) {
         const struct ring_options own = {
@@ -269,5 +281,7 @@ void watch_close(struct watch *watch) {
     for (unsigned i = 0; i < watch->sides_count; i++)
         free_side(watch->sides[i]);
     free(watch->packets);
+    free(watch->packet_sides);
+    free(watch->sorted);
     free(watch->found);
 }

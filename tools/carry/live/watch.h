@@ -18,7 +18,7 @@
 #include "live/ring.h"
 
 /* Packets that are judged in one go. */
-#define WATCH_BATCH 512u
+#define WATCH_BATCH 4096u
 
 struct packet_file;
 struct outlet;
@@ -35,7 +35,7 @@ struct side {
     bool sent;
     struct carry_capture_checker *checker;
     struct carry_capture_summary *summary;
-    struct carry_capture_packet *packets; /* that wait to be judged, at most WATCH_BATCH */
+    struct carry_capture_packet *packets; /* of the present batch, in that of the watch */
     size_t count;
     uint64_t last_written; /* number of the packet */
 };
@@ -62,8 +62,10 @@ struct watch {
     struct ring rings[LIVE_INTERFACES_MAX];
     unsigned rings_count;
     struct interface_cache cache;
-    struct ring_packet *packets; /* of WATCH_BATCH, in the order in which they came */
-    pthread_mutex_t lock;        /* held while the sides change */
+    struct ring_packet *packets;         /* of WATCH_BATCH, in the order in which they came */
+    struct side **packet_sides;          /* of each */
+    struct carry_capture_packet *sorted; /* the same by their sides */
+    pthread_mutex_t lock;                /* held while the sides change */
     struct side *sides[WATCH_SIDES_MAX];
     unsigned sides_count;
     struct side *of[INTERFACES_MAX][2]; /* the same by interface and whether it sent */
