@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -149,6 +150,84 @@ def test_sizes_interleave(carry: Run, bench: str, table: str) -> None:
     assert "interleave: 20 bytes at 1 and 1500 at 3, by turns; ns a call" in done.stdout
 
 
+# Writes what callgrind would write, of one kernel in two cells.
+FAKE_VALGRIND = """#!/bin/sh
+for word; do
+    case $word in --callgrind-out-file=*) out=${word#*=};; esac
+done
+write() {
+    printf 'version: 1\\ndesc: Trigger: Client Request: %s\\nevents: Ir Bc Bcm Bi Bim\\n' "$2"
+    printf 'totals: %s\\n' "$3"
+} > "$out.$1"
+: > "$out"
+write 1 "floor hot 64 0" "640 128 9 64 9"
+write 2 "generic hot 64 0" "6400 192 9 128 9"
+write 3 "floor interleave 0 0" "1280 0 0 0 0"
+write 4 "generic interleave 0 0" "2560 128 9 0 9"
+write 5 "nobody hot 64 0" "1 1 1 1 1"
+echo "$@" > "$CARRY_ASKED"
+"""
+
+
+def count(carry: Run, path: str, *arguments: str) -> dict[str, Any]:
+    env = {**masked("all"), "PATH": path, "CARRY_ASKED": f"{path.partition(':')[0]}/asked"}
+    done = carry("bench", "sum", "--json", *arguments, env=env)
+    assert (done.returncode, done.stderr) == (CLEAN, "")
+    report = conforming("bench_kernels", done.stdout)
+    if report["counted_by"] == "counters":
+        pytest.skip("the CPU has counters for this process")
+    return report
+
+
+COUNTED = ["--quick", "--count", "--kernel", "generic", "--mode", "hot", "--size", "64"]
+COUNTED += ["--align", "0"]
+
+
+def test_counts_are_those_that_callgrind_wrote(carry: Run, tmp_path: Path) -> None:
+    """Of 64 calls (and 128 of pairs), above those of an empty function."""
+    fake = tmp_path / "valgrind"
+    fake.write_text(FAKE_VALGRIND)
+    fake.chmod(0o755)
+    report = count(carry, f"{tmp_path}:{os.environ['PATH']}", *COUNTED)
+    if report["counted_by"] is None:
+        pytest.skip("built without valgrind's headers")
+    assert (tmp_path / "asked").read_text().split()[-len(COUNTED) - 3 :] == [
+        *("bench", "sum", "--json"),
+        *COUNTED,
+    ]
+    counts = {cell["kernel"]: cell for cell in report["cells"]}
+    assert (counts["generic"]["instructions"], counts["generic"]["branches"]) == (90, 2)
+    assert (counts["floor"]["instructions"], counts["floor"]["branches"]) == (0, 0)
+    assert "instructions" not in counts["plain"] and "branches" not in counts["load"]
+    pair = ["--quick", "--count", "--kernel", "generic", "--interleave", "1,2"]
+    cells = count(carry, f"{tmp_path}:{os.environ['PATH']}", *pair)["cells"]
+    counts = {cell["kernel"]: cell for cell in cells}
+    assert (counts["generic"]["instructions"], counts["generic"]["branches"]) == (10, 1)
+
+
+def test_without_counters_and_callgrind_nothing_is_counted(carry: Run, tmp_path: Path) -> None:
+    report = count(carry, str(tmp_path), *COUNTED)
+    assert report["counted_by"] is None
+    assert not any("instructions" in cell for cell in report["cells"])
+    assert measure(carry, *ONE)["counted_by"] is None
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_more_bytes_are_more_instructions(carry: Run) -> None:
+    """What is counted is what a kernel executes: the plain loop, one step more for two bytes."""
+    sizes = ["--size", "100", "--size", "200", "--align", "0"]
+    report = measure(carry, "--quick", "--count", "--mode", "hot", *sizes, mask="avx512f")
+    if report["counted_by"] is None:
+        pytest.skip("built without valgrind's headers")
+    assert report["counted_by"] in {"counters", "callgrind"}
+    plain = [cell for cell in report["cells"] if cell["kernel"] == "plain"]
+    steps = plain[1]["branches"] - plain[0]["branches"]
+    assert steps == pytest.approx(50, abs=1)
+    assert plain[1]["instructions"] - plain[0]["instructions"] == pytest.approx(5 * steps, rel=0.5)
+    kernels = [cell for cell in report["cells"] if cell["kernel"] == "adc"]
+    assert all(0 < cell["instructions"] < 400 for cell in kernels)
+
+
 def test_options_choose_the_kernels(carry: Run) -> None:
     assert kernels_of(measure(carry, *ONE, "--kernel", "generic")) == [*REFERENCES, "generic"]
 
@@ -200,6 +279,7 @@ def test_against(carry: Run) -> None:
         ["--interleave", "1,2", "--against"],
         ["--interleave", "1,2"] * 33,
         ["--mode", "interleave"],
+        ["--count", "--against"],
         ["--nosuch"],
         ["file"],
         ["--size"],

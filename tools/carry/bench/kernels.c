@@ -8,6 +8,7 @@
 #include <carry/cpu.h>
 
 #include "bench/kernels.h"
+#include "bench/kernels_count.h"
 #include "bench/noise.h"
 #include "bench/options.h"
 #include "common/command.h"
@@ -53,6 +54,8 @@ struct options {
     bool every_cell; /* also those that seldom tell anything */
     bool quick;
     bool json;
+    bool counts;
+    char **arguments; /* of the command */
     bool against;
     const char *against_name; /* NULL: the best scalar kernel */
     struct bench_list sizes, aligns;
@@ -83,6 +86,8 @@ static void print_usage(const void *context) {
         printf("                      %-12s%s\n", modes[i].name, modes[i].title);
     printf("  --interleave PAIR two sizes and alignments by turns, such as 20@1,1500@3 (may\n"
            "                    be repeated)\n"
+           "  --count           also instructions and branches, in modes hot and interleave:\n"
+           "                    by the counters of the CPU, or by callgrind\n"
            "  --against [NAME]  compare --kernel (the chosen kernel) with kernel NAME (the\n"
            "                    best scalar one), in a table of lengths and alignments\n"
            "  -J, --json        print everything measured as a JSON object\n"
@@ -174,6 +179,7 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
         {"align", .set = bench_add_number, .target = &options->aligns, OPTION_RANGE(0, ALIGN_MAX)},
         {"mode", .set = add_mode, .target = &options->modes},
         {"interleave", .set = add_pair, .target = options},
+        {"count", .flag = &options->counts},
         {"against", .set = set_against, .value = VALUE_NEXT, .target = options},
         {"json", 'J', .flag = &options->json},
         {0},
@@ -182,11 +188,13 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
 }
 
 /* The mode of --interleave is measured where there are pairs, and alone unless others are named. */
-static int complete_pairs(struct options *options, unsigned interleaved) {
+static int complete_added(struct options *options, unsigned interleaved) {
     if (options->modes & interleaved && !options->pair_count)
         return command_usage(options->name, "--mode interleave needs --interleave");
     if (options->pair_count && options->against)
         return command_usage(options->name, "--interleave and --against exclude each other");
+    if (options->counts && options->against)
+        return command_usage(options->name, "--count and --against exclude each other");
     if (options->pair_count)
         options->modes |= interleaved;
     return STATUS_CLEAN;
@@ -200,7 +208,7 @@ static int complete(struct options *options) {
         mixes |= (unsigned)is_mix(&modes[i]) << i;
         interleaved |= (unsigned)modes[i].interleaved << i;
     }
-    const int status = complete_pairs(options, interleaved);
+    const int status = complete_added(options, interleaved);
     if (status != STATUS_CLEAN)
         return status;
     unsigned all = (1u << MODE_COUNT) - 1 - interleaved;
@@ -384,18 +392,28 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
     bench->plan.seconds = options->effort->seconds * (options->every_cell ? 2 : 1);
     if (!add_cells(bench, options) || !kernels_prepare(bench))
         return command_error("out of memory");
+    if (options->counts && kernels_is_counted()) {
+        kernels_run_all_counted(bench);
+        return STATUS_CLEAN;
+    }
     kernels_verify(bench);
     report_wrong(bench);
     if (!has_enough_subjects(bench, options))
         return STATUS_BAD;
     choose_roles(bench, options);
-    if (!kernels_measure(bench))
+    if (!kernels_measure(bench) || (options->counts && !kernels_count(bench, options->arguments)))
         return command_error("out of memory");
     return report(bench, options);
 }
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
     struct options options = {.name = argv[0], .table = work->table};
+    char *arguments[argc + 3];
+    arguments[0] = "carry";
+    arguments[1] = "bench";
+    arguments[2] = (char *)work->name;
+    memcpy(arguments + 3, argv + 1, (size_t)argc * sizeof *argv);
+    options.arguments = arguments;
     int status;
     if (!read_options(argc, argv, work, &options, &status))
         return status;

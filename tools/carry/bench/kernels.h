@@ -76,6 +76,11 @@ struct cell {
     struct call pair[2];      /* of an interleaved mode */
 };
 
+/* Of a call, above an empty one; NAN: not known. */
+struct kernels_counted {
+    double instructions, branches;
+};
+
 struct wrong {
     const char *kernel;
     size_t size, align;
@@ -99,6 +104,8 @@ struct kernels_bench {
     struct bench_plan plan;
     double *samples;
     struct bench_noise noise;
+    struct kernels_counted *counts; /* of each subject in each cell; NULL: nobody asked */
+    const char *counted_by;         /* "counters" or "callgrind"; NULL: neither is there */
 };
 
 /* Sets up the three subjects that are no kernels. */

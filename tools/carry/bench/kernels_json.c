@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
 
 #include <jansson.h>
@@ -31,6 +32,17 @@ static json_t *pair_json(const struct cell *cell) {
                : NULL;
 }
 
+static void add_counts(json_t *object, const struct kernels_bench *bench, size_t cell,
+                       size_t subject) {
+    if (!bench->counts)
+        return;
+    const struct kernels_counted *counted = &bench->counts[cell * bench->subject_count + subject];
+    if (isnan(counted->instructions))
+        return;
+    json_object_set_new(object, "instructions", json_real(counted->instructions));
+    json_object_set_new(object, "branches", json_real(counted->branches));
+}
+
 /* A mix has no size and alignment of its own: they are null. */
 static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t subject) {
     const struct cell *cell = &bench->cells[index];
@@ -38,12 +50,14 @@ static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t
     struct bench_stats ns = kernels_stats(bench, index, subject);
     json_t *size = mix ? json_null() : json_integer((json_int_t)cell->size);
     json_t *align = mix ? json_null() : json_integer((json_int_t)cell->align);
-    return json_pack("{s:s, s:o, s:o, s:o*, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "mode",
-                     cell->mode->name, "size", size, "align", align, "pair", pair_json(cell),
-                     "mean_size", cell->bytes, "kernel", bench->subjects[subject].name, "ns",
-                     ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor",
-                     kernels_added(bench, index, subject), "bytes_per_ns", cell->bytes / ns.median,
-                     "speedup", kernels_ratio(bench, index, bench->base, subject));
+    json_t *object = json_pack(
+        "{s:s, s:o, s:o, s:o*, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "mode", cell->mode->name,
+        "size", size, "align", align, "pair", pair_json(cell), "mean_size", cell->bytes, "kernel",
+        bench->subjects[subject].name, "ns", ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor",
+        kernels_added(bench, index, subject), "bytes_per_ns", cell->bytes / ns.median, "speedup",
+        kernels_ratio(bench, index, bench->base, subject));
+    add_counts(object, bench, index, subject);
+    return object;
 }
 
 static json_t *cells_json(const struct kernels_bench *bench) {
@@ -56,12 +70,12 @@ static json_t *cells_json(const struct kernels_bench *bench) {
 
 bool kernels_print_json(const struct kernels_bench *bench) {
     json_t *object = json_pack(
-        "{s:s, s:o, s:I, s:f, s:o, s:i, s:s, s:s, s:o, s:o, s:o}", "bench", bench->work->name,
+        "{s:s, s:o, s:I, s:f, s:o, s:i, s:s, s:s, s:o, s:o, s:o, s:s?}", "bench", bench->work->name,
         "machine", bench_machine_json(), "rounds", (json_int_t)bench->plan.rounds, "sample_ns",
         bench->plan.sample_ns, "noise", bench_noise_json(&bench->noise), "load_bits",
         (int)bench->load_bits, "focus", bench->subjects[bench->focus].name, "base",
         bench->subjects[bench->base].name, "kernels", kernel_table_json(bench->work->table),
-        "wrong", wrong_json(bench), "cells", cells_json(bench));
+        "wrong", wrong_json(bench), "cells", cells_json(bench), "counted_by", bench->counted_by);
     if (!object)
         return false;
     json_print_report(object);

@@ -18,9 +18,15 @@
 #define LOSS_TOLERATED 0.05
 #define HEADLINE_BYTES 1500
 
-enum unit { NS_A_CALL, BYTES_A_NS, NS_A_TURN, NS_ADDED };
+enum unit { NS_A_CALL, BYTES_A_NS, NS_A_TURN, NS_ADDED, INSTRUCTIONS, BRANCHES };
 
-static const char *const unit_names[] = {"ns a call", "bytes/ns", "ns a turn", "ns added"};
+static const char *const unit_names[] = {
+    "ns a call",           "bytes/ns", "ns a turn", "ns added", "instructions above floor",
+    "branches above floor"};
+
+static bool is_count(enum unit unit) {
+    return unit == INSTRUCTIONS || unit == BRANCHES;
+}
 
 static const char *size_label(char *buffer, size_t size) {
     if (size && size % ((size_t)1 << 20) == 0)
@@ -171,6 +177,11 @@ static void print_header(const struct kernels_bench *bench, struct part part, co
 
 static double value_of(const struct kernels_bench *bench, size_t cell, size_t subject,
                        enum unit unit) {
+    if (is_count(unit)) {
+        const struct kernels_counted *counted =
+            &bench->counts[cell * bench->subject_count + subject];
+        return unit == BRANCHES ? counted->branches : counted->instructions;
+    }
     if (unit == NS_ADDED)
         return kernels_added(bench, cell, subject);
     double ns = kernels_stats(bench, cell, subject).median;
@@ -186,8 +197,9 @@ static void print_row(const struct kernels_bench *bench, struct part part, size_
     for (size_t place = 0; place < width_of(part); place++) {
         size_t subject = subject_of(bench, part, place);
         bool bold = subject == best;
+        const double value = value_of(bench, index, subject, unit);
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
-               text_measure(text, value_of(bench, index, subject, unit)),
+               isnan(value) ? "-" : text_measure(text, value),
                bold ? text_colour(COLOUR_NONE) : "");
     }
     if (part.is_last)
@@ -240,9 +252,11 @@ static void print_table(const struct kernels_bench *bench, struct selection sele
     print_table_title(bench, selection, unit);
     while (part.last < column_count(bench)) {
         part = part_from(bench, part.last);
+        part.is_last = part.is_last && !is_count(unit);
         print_part(bench, selection, part, unit);
     }
-    printf("spread at most %.1f%%\n", 100 * worst_spread(bench, selection));
+    if (!is_count(unit))
+        printf("spread at most %.1f%%\n", 100 * worst_spread(bench, selection));
 }
 
 static void print_selection(const struct kernels_bench *bench, struct selection selection) {
@@ -256,6 +270,10 @@ static void print_selection(const struct kernels_bench *bench, struct selection 
     print_table(bench, selection, NS_A_CALL);
     if (!selection.mode || !selection.mode->dependent)
         print_table(bench, selection, BYTES_A_NS);
+    if (bench->counted_by && selection.mode && !selection.mode->dependent) {
+        print_table(bench, selection, INSTRUCTIONS);
+        print_table(bench, selection, BRANCHES);
+    }
 }
 
 /* --- Lengths down, alignments across --- */
@@ -423,6 +441,21 @@ static void print_losses(const struct kernels_bench *bench) {
     printf("%s", any ? "" : " nowhere\n");
 }
 
+static void print_counted_by(const struct kernels_bench *bench) {
+    struct text_block block;
+    text_block_begin(&block, stdout);
+    if (!bench->counted_by)
+        fputs("Nothing was counted: there are no counters of the CPU, and no valgrind.\n",
+              block.out);
+    else if (strcmp(bench->counted_by, "callgrind") == 0)
+        fputs("Counted by callgrind, which has no AVX-512 and counts conditional and indirect "
+              "branches.\n",
+              block.out);
+    else
+        fputs("Counted by the CPU.\n", block.out);
+    text_block_end(&block, 0);
+}
+
 void kernels_print_verdict(const struct kernels_bench *bench) {
     bool any = false;
     putchar('\n');
@@ -433,6 +466,8 @@ void kernels_print_verdict(const struct kernels_bench *bench) {
         print_headline(bench, i);
         any = true;
     }
+    if (bench->counts)
+        print_counted_by(bench);
     if (bench->base == bench->focus)
         return;
     printf("%s", any ? "\n" : "");

@@ -157,6 +157,7 @@ void kernels_release(struct kernels_bench *bench) {
     free(bench->arena);
     free(bench->cells);
     free(bench->samples);
+    free(bench->counts);
 }
 
 /* --- Are they right? --- */
