@@ -291,6 +291,10 @@ static bool open_watches(struct run *run) {
         if (!watch_open(&run->watches[number], &run->live, number ? run->watches : NULL))
             return false;
     }
+    ring_await_joined();
+    for (unsigned i = 0; i < run->watches_count; i++)
+        if (!watch_receive(&run->watches[i]))
+            return false;
     return true;
 }
 

@@ -210,7 +210,21 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
     if (!bind_to(ring, index))
         return fail(ring, "");
     ring_heed_error(ring);
-    return join(ring, options) && attach_wanted(ring, options->filter);
+    return join(ring, options);
+}
+
+/*
+ * A packet that another CPU was at while a ring joined its group may still reach the ring alone.
+ * The kernel waits for all of these when a packet socket is closed.
+ */
+void ring_await_joined(void) {
+    const int unused = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+    if (unused >= 0)
+        close(unused);
+}
+
+bool ring_start(struct ring *ring, const struct sock_fprog *filter) {
+    return attach_wanted(ring, filter);
 }
 
 void ring_close(struct ring *ring) {

@@ -32,9 +32,8 @@ struct sock_fprog;
 struct ring_options {
     size_t size; /* of the packets that may wait, in bytes */
     bool promiscuous;
-    const struct sock_fprog *filter; /* NULL: none */
-    bool is_shared;                  /* the packets are, with other rings */
-    const struct ring *first;        /* of these; NULL: this one is */
+    bool is_shared;           /* the packets are, with other rings */
+    const struct ring *first; /* of these; NULL: this one is */
 };
 
 struct ring {
@@ -63,9 +62,16 @@ struct ring_packet {
     const char *name;                   /* of the interface; NULL: the ring is of any */
 };
 
-/* False after a message. ring_close() is due all the same. */
+/* No packet comes before ring_start(). False after a message. ring_close() is due all the same. */
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options);
 void ring_close(struct ring *ring);
+
+/* Between ring_open() of all rings that share packets, and ring_start() of the first of them: no
+   packet comes to two of them. */
+void ring_await_joined(void);
+
+/* Lets packets come, those that pass the filter (NULL: all). False after a message. */
+bool ring_start(struct ring *ring, const struct sock_fprog *filter);
 
 /*
  * Returns false if the kernel has handed out no more packets: it does when a block is full or was

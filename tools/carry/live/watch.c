@@ -264,7 +264,6 @@ bool watch_open(struct watch *watch, struct live *live, const struct watch *firs
         const struct ring_options own = {
             .size = (size_t)(options->ring_kib << 10) / options->threads,
             .promiscuous = options->promiscuous,
-            .filter = live_filter_of_kernel(live->filter),
             .is_shared = options->threads > 1,
             .first = first ? &first->rings[i] : NULL,
         };
@@ -272,6 +271,14 @@ bool watch_open(struct watch *watch, struct live *live, const struct watch *firs
         if (!ring_open(&watch->rings[i], options->interfaces[i], &own))
             return false;
     }
+    return true;
+}
+
+bool watch_receive(struct watch *watch) {
+    const struct sock_fprog *filter = live_filter_of_kernel(watch->live->filter);
+    for (unsigned i = 0; i < watch->rings_count; i++)
+        if (!ring_start(&watch->rings[i], filter))
+            return false;
     return true;
 }
 

@@ -78,6 +78,9 @@ struct watch {
 bool watch_open(struct watch *watch, struct live *live, const struct watch *first);
 void watch_close(struct watch *watch);
 
+/* Lets packets come to the rings, once those of all watches are open; false after a message. */
+bool watch_receive(struct watch *watch);
+
 /* False with errno set. */
 bool watch_start(struct watch *watch);
 
