@@ -14,7 +14,7 @@ from pathlib import Path
 
 from check_layers import LAYERS, RANK, public_module
 
-from testing.builds import gcc_build, meson_tests, python_tests
+from testing.builds import CONFIGURED, gcc_build, meson_tests, python_tests
 from testing.inputs import COMMON, git, is_named
 from testing.runner import ROOT, Log, Step, run_steps, total
 from testing.sources import style_of
@@ -96,7 +96,7 @@ def dependents(folder: Path, files: Iterable[str]) -> list[str]:
 
 def run_c_tests(files: Sequence[str], log: Log) -> None:
     of_tests = [file for file in files if is_named(file, OF_C)]
-    folder = gcc_build(log, *([] if of_tests else ["build.ninja"]))
+    folder = gcc_build(log, *([] if of_tests else [CONFIGURED]))
     if suites := [f"--suite={suite}" for suite in suites_of(files)]:
         meson_tests(log, folder, "short", *suites, rebuild=True)
     if names := dependents(folder, of_tests):

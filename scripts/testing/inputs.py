@@ -25,6 +25,7 @@ NEVER = ("tests/record.txt",)
 MADE = ("build/", "build-test/")
 # Programs that code generators and builds run.
 GENERATORS = ("scripts/version", "scripts/commit", "scripts/make_manual.py", "scripts/manual/")
+GENERATORS += ("docs/man/carry.1",)
 
 CORE = ("include/", "src/", *GENERATORS)
 CAPTURE = ("capture/",)

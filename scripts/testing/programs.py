@@ -19,6 +19,7 @@ from check_instructions import obstacle
 from testing.builds import (
     BUILDS,
     C_TESTS,
+    CONFIGURED,
     EMULATOR,
     JOBS,
     build,
@@ -225,7 +226,7 @@ def s390x(log: Log) -> None:
 def riscv64(log: Log) -> None:
     """Runs the portable tests: the others would run the same code as those of s390x."""
     options = ["-Dtool=disabled", "-Djit=disabled", "--cross-file=cross/riscv64.ini"]
-    folder = build(log, "riscv64", *options, targets=["build.ninja"])
+    folder = build(log, "riscv64", *options, targets=[CONFIGURED])
     meson_tests(log, folder, "short", "--suite=portable", slower=20, rebuild=True)
 
 
