@@ -32,7 +32,7 @@ static const char usage[] =
     "expression as tcpdump takes it. Needs the capability CAP_NET_RAW, and gives up\n"
     "all privileges once the interfaces are open.\n"
     "\n"
-    "Ends at Ctrl-C (or SIGTERM, SIGHUP) with a summary. A second one ends it at once.\n"
+    "Ends at Ctrl-C, SIGTERM or SIGHUP with a summary, at a second one at once.\n"
     "\n"
     "What to watch:\n"
     "  -i, --interface=IFACE   watch this interface; may be given several times\n"
