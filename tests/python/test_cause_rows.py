@@ -444,15 +444,3 @@ def test_each_row_has_a_test() -> None:
     named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # in other files
     named |= {"offload", "sent", "local", "passed_on", "received", "said_left", "said_valid"}
     assert named | set(FRAMES) | {"one_bit", "rewritten", "address_changed"} == set(ROWS)
-
-
-def test_documents_have_the_rows() -> None:
-    documented = (SOURCE / "docs/capture.md").read_text()
-    table = documented.split("## Causes\n")[1].split("\n\n")[1].splitlines()[2:]
-    assert table == [f"| {' | '.join(row.cells())} |" for row in ROWS.values()]
-    page = (SOURCE / "docs/man/carry-check.1").read_text()
-    listed = page.split(".SS Causes\n")[1].split("\n.PP\n")[0]
-    described = re.findall(r"^\.B (\w+)\n(.*?)$(?=\n\.TP|\Z)", listed, re.MULTILINE | re.DOTALL)
-    assert [(name, " ".join(text.split())) for name, text in described] == [
-        (row.name, f"{row.verdict.capitalize()}: it {row.one}.") for row in ROWS.values()
-    ]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import SOURCE
+from test_cause_rows import ROWS as CAUSES
 
 sys.path.insert(0, str(SOURCE / "scripts"))
 import check_style
@@ -214,3 +215,15 @@ def test_the_index_of_decisions_lists_each_under_its_module() -> None:
             listed.append(name)
     assert sorted(listed) == [path.name for path in RECORDS]
     assert [path.name[:3] for path in RECORDS] == [f"{i + 1:03}" for i in range(len(RECORDS))]
+
+
+def test_documents_have_the_rows_of_causes() -> None:
+    documented = (SOURCE / "docs/capture.md").read_text()
+    table = documented.split("## Causes\n")[1].split("\n\n")[1].splitlines()[2:]
+    assert table == [f"| {' | '.join(row.cells())} |" for row in CAUSES.values()]
+    page = (SOURCE / "docs/man/carry-check.1").read_text()
+    listed = page.split(".SS Causes\n")[1].split("\n.PP\n")[0]
+    described = re.findall(r"^\.B (\w+)\n(.*?)$(?=\n\.TP|\Z)", listed, re.MULTILINE | re.DOTALL)
+    assert [(name, " ".join(text.split())) for name, text in described] == [
+        (row.name, f"{row.verdict.capitalize()}: it {row.one}.") for row in CAUSES.values()
+    ]
