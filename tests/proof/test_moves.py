@@ -31,7 +31,9 @@ LOAD_END = "    LOAD_4(0, (%rsi, %rdx), -BLOCK_BYTES, 4, 5, 6, 7)\n"
 LOAD_START = "    LOAD_4(0, (%rsi), 0, 4, 5, 6, 7)\n"
 DOWN = "    COPY_ALIGN\n    COPY_BLOCKS start\n"
 UP = "    COPY_BLOCKS end\n"
-STORE_BYTE = "    CARRY_STORE 0, movb %al, (%rdi)\n"
+FEW_BYTES = "    COPY_BELOW_16\n"
+INVERT_ONE = "    cmpl $1, %edx\n    jne .Lmore\n    movzbl (%rsi), %eax\n    notl %eax\n"
+INVERT_ONE += "    movb %al, (%rdi)\n    COPY_RETURN\n.Lmore:\n"
 FIRST_LAST = "    STORE(0, FIRST, (%r8))\n"
 
 # Changes of the template, after which moves by AVX2 are wrong: texts, and what replaces them.
@@ -52,7 +54,7 @@ CHANGES = {
     "past_the_end": ("    subq %rcx, %rdx\n" + UP, "    addq %rcx, %rdx\n" + UP),
     "loaded_between": ("%rdx), R(1)); ", "%rdx), R(1)); LOAD(0, 1(%rsi), R(0)); "),
     "size_of_32_bits": ("CARRY_FUNCTION KERNEL\n", "CARRY_FUNCTION KERNEL\n    movl %edx, %edx\n"),
-    "a_byte_inverted": (STORE_BYTE, "    notl %eax\n" + STORE_BYTE),
+    "a_byte_inverted": (FEW_BYTES, INVERT_ONE + FEW_BYTES),
     "stops_early": ("    cmpq $BLOCK_BYTES, %rdx\n", "    cmpq $BLOCK_BYTES + 1, %rdx\n"),
 }
 # What this CPU cannot show in a second: it takes more than 4 GiB.
