@@ -146,15 +146,20 @@ def selected(build: Path, names: list[str]) -> list[Code]:
     return [code for code in codes if not names or code.name in names]
 
 
-def arguments() -> argparse.Namespace:
-    doc = __doc__ or ""
-    parser = argparse.ArgumentParser(usage=doc, add_help=False)
+def kernels_parser(usage: str | None) -> argparse.ArgumentParser:
+    """Returns what reads the arguments of a program that tries to prove kernels of a build."""
+    parser = argparse.ArgumentParser(usage=usage, add_help=False)
     parser.add_argument("--help", action="help")
-    parser.add_argument("--changed", action="store_true")
-    parser.add_argument("--record", action="store_true")
     parser.add_argument("-j", dest="jobs", type=int, default=1)
     parser.add_argument("build", type=Path)
     parser.add_argument("functions", nargs="*")
+    return parser
+
+
+def arguments() -> argparse.Namespace:
+    parser = kernels_parser(__doc__)
+    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--record", action="store_true")
     return parser.parse_args()
 
 

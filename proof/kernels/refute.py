@@ -190,16 +190,11 @@ def refute(tasks: Iterable[tuple[Kernel, Verdict, int]], jobs: int) -> Counter[s
 
 
 def arguments() -> argparse.Namespace:
-    doc = __doc__ or ""
-    parser = argparse.ArgumentParser(usage=doc, add_help=False)
-    parser.add_argument("--help", action="help")
+    parser = prove.kernels_parser(__doc__)
     parser.add_argument("--sample", type=int)
     parser.add_argument("--try", dest="tried", type=int)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=60)
-    parser.add_argument("-j", dest="jobs", type=int, default=1)
-    parser.add_argument("build", type=Path)
-    parser.add_argument("functions", nargs="*")
     return parser.parse_args()
 
 

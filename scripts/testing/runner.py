@@ -370,8 +370,8 @@ def send_lane(steps: Iterable[Step], run: RunStep, connection: Connection) -> No
 
 
 def run_lanes(steps: Sequence[Step], run: RunStep) -> dict[str, Result]:
-    """Runs steps one after the other, and at the same time those aside. Whoever is done with its
-    own takes what is left of those aside."""
+    """Runs steps in two processes: this one begins with those that use all CPUs, the other with
+    those that are marked `aside`. The one that ends first shares the remaining marked steps."""
     aside = [step for step in steps if step.aside]
     rest = [step for step in steps if not step.aside]
     if not aside or len(steps) == 1:

@@ -30,7 +30,7 @@ STEPS = [
         "tool",
         "the tool, on captures",
         programs.tool,
-        (*BUILD, *TESTS, "docs/capture.md", "docs/reference/", "ports/baremetal/"),
+        (*BUILD, *TESTS, "docs/reference/", "ports/baremetal/"),
         place=Place.MORE,
     ),
     Step(

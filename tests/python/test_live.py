@@ -537,33 +537,24 @@ def test_no_packet_is_seen_twice_while_threads_join(
     assert len(frames) == len(set(frames))
 
 
-def test_the_buffer_holds_packets_that_come_slowly(wire: Namespace, tool: str) -> None:
-    """None is lost while the command stands still, however little each block of the ring holds."""
+@pytest.mark.parametrize(("slow", "fast"), [(20, 0), (5, 700)], ids=["slowly", "in bytes"])
+def test_the_buffer_holds_what_comes_while_nobody_reads(
+    wire: Namespace, tool: str, slow: int, fast: int
+) -> None:
+    """None is lost, however little each block of the ring holds; and none of 1 MiB, with what the
+    kernel adds to a packet."""
+    frames = [ethernet(packet(UDP, bytes(1200)))] * fast
     with live(wire, tool, "-J", "-B", "1024", "v1") as process:
         process.process.send_signal(signal.SIGSTOP)
-        for _ in range(20):
+        for _ in range(slow):
             send(wire, GOOD_TCP)
             threading.Event().wait(0.2)
+        if frames:
+            send(wire, *frames)
         process.process.send_signal(signal.SIGCONT)
         process.end()
     report = last_report(process.output)
-    assert [side["packets"] for side in report["sides"]] == [20]
-    assert report["dropped"] == [{"interface": "v1", "packets": 0}]
-
-
-def test_the_buffer_holds_as_many_bytes_as_it_says(wire: Namespace, tool: str) -> None:
-    """None is lost of 1 MiB, with what the kernel adds to a packet, while nobody reads."""
-    frames = [ethernet(packet(UDP, bytes(1200)))] * 700
-    with live(wire, tool, "-J", "-B", "1024", "v1") as process:
-        process.process.send_signal(signal.SIGSTOP)
-        for _ in range(5):
-            send(wire, GOOD_TCP)
-            threading.Event().wait(0.2)
-        send(wire, *frames)
-        process.process.send_signal(signal.SIGCONT)
-        process.end()
-    report = last_report(process.output)
-    assert [side["packets"] for side in report["sides"]] == [705]
+    assert [side["packets"] for side in report["sides"]] == [slow + fast]
     assert report["dropped"] == [{"interface": "v1", "packets": 0}]
 
 
