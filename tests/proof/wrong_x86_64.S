@@ -14,15 +14,20 @@
     .size \name, . - \name
     .endm
 
-    /* Adds rsi bytes from rdi on to rax, and returns the sum. */
-    .macro SUM_REST
-11: cmp rsi, 2
-    jb 12f
+    /* Adds a word to rax, and goes on to the next one. */
+    .macro ADD_WORD
     movzx ecx, WORD PTR [rdi]
     add rax, rcx
     adc rax, 0
     add rdi, 2
     sub rsi, 2
+    .endm
+
+    /* Adds rsi bytes from rdi on to rax, and returns the sum. */
+    .macro SUM_REST
+11: cmp rsi, 2
+    jb 12f
+    ADD_WORD
     jmp 11b
 12: test rsi, rsi
     je 13f
@@ -51,6 +56,21 @@
     sub rdx, 1
     jmp 21b
 22: ret
+    .endm
+
+    /* PXOR clears half of ymm3; the other half is the caller's. */
+    .macro COPY_XOR_WITH_UPPER
+1:  cmp rdx, 32
+    jb 2f
+    pxor xmm3, xmm3
+    vmovdqu ymm0, [rsi]
+    vpxor ymm0, ymm0, ymm3
+    vmovdqu [rdi], ymm0
+    add rsi, 32
+    add rdi, 32
+    sub rdx, 32
+    jmp 1b
+2:  vzeroupper
     .endm
 
     /* Jumps where the ranges of rdx bytes from rdi and from rsi on overlap. */
@@ -174,11 +194,7 @@ FUNCTION sum_upper_half
     jmp 2f
 1:  movd xmm0, edx
 2:  xor eax, eax
-3:  movzx ecx, WORD PTR [rdi]
-    add rax, rcx
-    adc rax, 0
-    add rdi, 2
-    sub rsi, 2
+3:  ADD_WORD
     cmp rsi, 2
     jae 3b
     vextracti128 xmm1, ymm0, 1
@@ -611,11 +627,7 @@ FUNCTION sum_upper_over_loop
     jb sum_right
     movd xmm0, edx
     xor eax, eax
-3:  movzx ecx, WORD PTR [rdi]
-    add rax, rcx
-    adc rax, 0
-    add rdi, 2
-    sub rsi, 2
+3:  ADD_WORD
     cmp rsi, 2
     jae 3b
     vextracti128 xmm1, ymm0, 1
@@ -631,37 +643,15 @@ FUNCTION sum_upper_over_loop
     jmp sum_right
 END sum_upper_over_loop
 
-/* PXOR clears half of ymm3; the other half is the caller's. */
 FUNCTION copy_xor_with_upper
     xor eax, eax
-1:  cmp rdx, 32
-    jb 2f
-    pxor xmm3, xmm3
-    vmovdqu ymm0, [rsi]
-    vpxor ymm0, ymm0, ymm3
-    vmovdqu [rdi], ymm0
-    add rsi, 32
-    add rdi, 32
-    sub rdx, 32
-    jmp 1b
-2:  vzeroupper
+    COPY_XOR_WITH_UPPER
     COPY_REST
 END copy_xor_with_upper
 
-/* The same. */
 FUNCTION move_xor_with_upper
     WHERE_THEY_OVERLAP carry_copy_move_generic
-1:  cmp rdx, 32
-    jb 2f
-    pxor xmm3, xmm3
-    vmovdqu ymm0, [rsi]
-    vpxor ymm0, ymm0, ymm3
-    vmovdqu [rdi], ymm0
-    add rsi, 32
-    add rdi, 32
-    sub rdx, 32
-    jmp 1b
-2:  vzeroupper
+    COPY_XOR_WITH_UPPER
     jmp carry_copy_generic
 END move_xor_with_upper
 
@@ -671,11 +661,7 @@ FUNCTION sum_upper_quarter
     xor eax, eax
     cmp rsi, 2
     jb 4f
-3:  movzx ecx, WORD PTR [rdi]
-    add rax, rcx
-    adc rax, 0
-    add rdi, 2
-    sub rsi, 2
+3:  ADD_WORD
     cmp rsi, 2
     jae 3b
 4:  vextracti128 xmm1, ymm0, 1
@@ -933,11 +919,7 @@ FUNCTION sum_zero_of_ones
     mov eax, edx
 1:  cmp rsi, 2
     jb 12f
-    movzx ecx, WORD PTR [rdi]
-    add rax, rcx
-    adc rax, 0
-    add rdi, 2
-    sub rsi, 2
+    ADD_WORD
     jmp 1b
 12: test rsi, rsi
     je 13f
