@@ -19,7 +19,7 @@ ERF_ETHERNET = (2, 11, 16, 20)
 
 
 def fold(data: bytes) -> int:
-    """The one's complement sum of 16-bit words, not inverted."""
+    """Returns the one's complement sum of 16-bit words, not inverted."""
     total = 0
     for at in range(0, len(data), 2):
         total += data[at] << 8
@@ -31,7 +31,7 @@ def fold(data: bytes) -> int:
 
 
 def finish(data: bytes) -> int:
-    """The checksum to store over `data`, whose checksum field is 0."""
+    """Returns the checksum to store over `data`, whose checksum field is 0."""
     return fold(data) ^ 0xFFFF
 
 
@@ -40,7 +40,7 @@ def put16(data: bytes, at: int, value: int) -> bytes:
 
 
 def pseudo(src: str, dst: str, protocol: int, size: int) -> bytes:
-    """The pseudo-header: RFC 793 for IPv4, RFC 8200 for IPv6."""
+    """Returns the pseudo-header of RFC 793 for IPv4, or of RFC 8200 for IPv6."""
     source, target = ipaddress.ip_address(src), ipaddress.ip_address(dst)
     if source.version == 4:
         return source.packed + target.packed + struct.pack(">BBH", 0, protocol, size)
@@ -48,7 +48,7 @@ def pseudo(src: str, dst: str, protocol: int, size: int) -> bytes:
 
 
 def transport(protocol: int, payload: bytes, ports: tuple[int, int] = (40000, 443)) -> bytes:
-    """A transport header and its payload, with 0 for the checksum."""
+    """Returns a transport header with checksum 0, and its payload."""
     if protocol == TCP:
         return struct.pack(">HHLLBBHHH", *ports, 1, 2, 0x50, 0x18, 512, 0, 0) + payload
     if protocol in (UDP, UDPLITE):
@@ -59,7 +59,7 @@ def transport(protocol: int, payload: bytes, ports: tuple[int, int] = (40000, 44
 
 
 def network(src: str, dst: str, protocol: int, payload: bytes) -> bytes:
-    """An IPv4 or IPv6 packet, by the kind of address."""
+    """Returns an IPv4 or IPv6 packet, according to the kind of address."""
     source, target = ipaddress.ip_address(src), ipaddress.ip_address(dst)
     if source.version == 6:
         head = struct.pack(">LHBB", 6 << 28, len(payload), protocol, 64)
@@ -78,7 +78,7 @@ def packet(
     ports: tuple[int, int] = (40000, 443),
     sums: str = "good",
 ) -> bytes:
-    """An IP packet; `sums` is good, bad, partial or none."""
+    """Returns an IP packet; `sums` is good, bad, partial or none."""
     segment = transport(protocol, payload, ports)
     head = b"" if protocol in (ICMP, IGMP) else pseudo(src, dst, protocol, len(segment))
     check = {
@@ -93,7 +93,7 @@ def packet(
 
 
 def ethernet(ip: bytes, tags: Sequence[int] = ()) -> bytes:
-    """An Ethernet frame around an IP packet, padded to its minimum; `tags` are VLAN numbers."""
+    """Returns an Ethernet frame around `ip`, padded to its minimum; `tags` are VLAN numbers."""
     kind = b"\x86\xdd" if ip[0] >> 4 == 6 else b"\x08\x00"
     vlans = b"".join(struct.pack(">HH", 0x8100, tag) for tag in tags)
     return (MAC + vlans + kind + ip).ljust(60, b"\0")
@@ -101,7 +101,7 @@ def ethernet(ip: bytes, tags: Sequence[int] = ()) -> bytes:
 
 @dataclass(frozen=True)
 class Record:
-    """A packet as captured; `wire` defaults to all of it."""
+    """A captured packet; `wire` is its size on the wire (the size of `data` by default)."""
 
     data: bytes
     wire: int | None = None
@@ -122,7 +122,7 @@ def pcap(
     link: int = 1,
     snaplen: int = 262144,
 ) -> bytes:
-    """A pcap file; magic 0xa1b2cd34 has Kuznetzov's longer records."""
+    """Returns a pcap file; magic 0xa1b2cd34 selects Kuznetzov's longer records."""
     parts = [struct.pack(order + "LHHlLLL", magic, 2, 4, 0, 0, snaplen, link)]
     for item in records:
         record = item if isinstance(item, Record) else Record(item)
@@ -148,7 +148,7 @@ def snoop(
     link: int = 4,
     behind: bytes = b"",
 ) -> bytes:
-    """A snoop file (RFC 1761), with bytes behind each packet."""
+    """Returns a snoop file (RFC 1761), with the bytes `behind` after each packet."""
     out = b"snoop\0\0\0" + struct.pack(">LL", version, link)
     for item in packets:
         record = item if isinstance(item, Record) else Record(item)
@@ -168,7 +168,7 @@ def erf(
     fraction: int = 0,
     flags: int = 4,
 ) -> bytes:
-    """A record of ERF; the time is in parts of 2^32 of a second. Padded to 8 bytes, as cards do."""
+    """Returns an ERF record padded to 8 bytes, as cards do; `fraction` is in units of 2^-32 s."""
     head = b"".join(extensions)
     if kind & 0x7F in ERF_ETHERNET:
         head += bytes(2)
@@ -190,7 +190,7 @@ def option(order: str, code: int, value: bytes) -> bytes:
 
 @dataclass
 class Pcapng:
-    """A pcapng file, block by block."""
+    """Builds a pcapng file, block by block."""
 
     order: str = "<"
     parts: list[bytes] = field(default_factory=list)
@@ -217,7 +217,8 @@ class Pcapng:
         wire: int | None = None,
         flags: int = 0,
     ) -> Pcapng:
-        """`flags` are those of the packet's option; with 0 it has none."""
+        """Appends an enhanced packet block; `flags` is the value of its flags option (0: no
+        option)."""
         head = struct.pack(
             self.order + "LLLLL",
             interface,
@@ -251,27 +252,29 @@ RECEIVED, SENT, LEFT, VALID = 1, 2, 1 << 9, 1 << 10
 def flagged(
     packets: list[tuple[bytes, int]], order: str = "<", link: int = 1, old: bool = False
 ) -> bytes:
-    """A pcapng file of packets with these flags; 0 is no option."""
+    """Returns a pcapng file of packets with these flags; a packet with flags 0 gets no option."""
     file = Pcapng(order).section().interface(link=link)
     for data, flags in packets:
         (file.old_packet if old else file.packet)(data, flags=flags)
     return file.bytes()
 
 
-# The same packet as it should be, damaged, and as transmit offload leaves it.
+# The same packet with a good checksum, with a bad one, and as transmit offload leaves it.
 GOOD = ethernet(packet(TCP))
 WRONG = ethernet(packet(TCP, sums="bad"))
 PARTIAL = ethernet(packet(TCP, sums="partial"))
 
-# The ends of a packet over IPv6.
+# The addresses of a packet over IPv6.
 V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 
 
 @functools.cache
 def mixture() -> bytes:
-    """
-    A capture of many batches, in which what depends on the order of packets is there in plenty:
-    more senders than are remembered, more unknown link types than are named, damage at the end.
+    """Returns a capture of many batches, which exercises everything that depends on the order of
+    packets:
+    - more senders than the tool remembers;
+    - more unknown link types than it lists;
+    - damage at the end.
     """
     file = Pcapng().section()
     for link in (1, *range(60000, 60025), 101):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the tool share: how to run it, and to watch it run."""
+"""Fixtures and helpers of the tests of the tool: run it, and watch it run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import pytest
 from schemas import conforming
 
-# As in a terminal: shells have what they start in the background ignore Ctrl-C.
+# Restores the default for SIGINT: a shell makes background jobs ignore it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -32,7 +32,7 @@ SOURCE = Path(__file__).resolve().parent.parent.parent
 # Exit statuses.
 CLEAN, BAD, DAMAGED, ERROR = 0, 1, 2, 3
 
-HANGS = 120  # seconds that nothing takes, however busy the machine: what is waited for hangs
+HANGS = 120  # seconds; a wait that lasts longer has failed, on a busy machine too
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -44,7 +44,7 @@ CheckAll = Callable[[Iterable[bytes]], list[Report]]
 
 LEVEL = os.environ.get("CARRY_TEST_LEVEL", "medium")
 
-# A test that says nothing new beside others of its file, and costs seconds.
+# For a test that costs seconds and adds little to the other tests of its file.
 not_short = pytest.mark.skipif(LEVEL == "short", reason="left out at CARRY_TEST_LEVEL=short")
 
 
@@ -63,7 +63,7 @@ def cases(items: Iterable[Any], step: int) -> list[Any]:
 
 @pytest.fixture(scope="session")
 def tool() -> str:
-    """The tool under test: CARRY_TOOL, or where `make` leaves it."""
+    """Returns the tool under test: CARRY_TOOL, or the one that `make` builds."""
     path = Path(os.environ.get("CARRY_TOOL", SOURCE / "build/tools/carry/carry"))
     assert path.is_file(), f"{path} is missing: build it, or set CARRY_TOOL"
     return str(path)
@@ -71,7 +71,7 @@ def tool() -> str:
 
 @pytest.fixture(scope="session")
 def carry(tool: str) -> Run:
-    """Runs the tool and returns what it printed, and its exit status."""
+    """Runs the tool; returns its output and exit status."""
 
     def run(
         *arguments: str | Path, stdin: bytes | None = None, env: dict[str, str] | None = None
@@ -88,7 +88,7 @@ def carry(tool: str) -> Run:
 
 @pytest.fixture(scope="session")
 def check(carry: Run) -> Check:
-    """Checks the bytes of a capture: the exit status, and the JSON object."""
+    """Checks the bytes of a capture; returns the exit status and the JSON object."""
 
     def run(data: bytes) -> tuple[int, dict[str, Any]]:
         done = carry("check", "--json", "-", stdin=data)
@@ -100,8 +100,8 @@ def check(carry: Run) -> Check:
 
 @pytest.fixture
 def check_all(carry: Run, tmp_path: Path) -> CheckAll:
-    """Checks captures by one call: for each, the exit status that it has alone, and the JSON object
-    without the name."""
+    """Checks several captures in one call; returns, for each, the exit status that a check of it
+    alone has, and its JSON object without the name."""
 
     def run(captures: Iterable[bytes]) -> list[Report]:
         paths = []
@@ -140,7 +140,7 @@ def zstd(data: bytes, *options: str) -> bytes:
     return packed_by("zstd", data, *options)
 
 
-# What compresses, by the name of the format.
+# Functions that compress, by the name of the format.
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "zstd": zstd,
@@ -151,7 +151,8 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str) -> str:
-    """What a command writes to a terminal, on both outputs."""
+    """Runs `command` in a terminal; returns what it writes to standard output and standard
+    error."""
     child, terminal = pty.fork()
     if child == 0:
         os.execve(command[0], command, {"TERM": "xterm", "LC_ALL": "C", **variables})
@@ -170,7 +171,7 @@ def in_terminal(command: list[str], stdin: bytes | None = None, **variables: str
 
 
 def wait_until_read(child: subprocess.Popen[bytes]) -> None:
-    """Until a process has read all that its pipe held, and a moment more."""
+    """Waits until a process has read all that its pipe held, and 0.1 s more."""
     assert child.stdin
     while fcntl.ioctl(child.stdin, termios.FIONREAD, bytes(4)) != bytes(4):
         time.sleep(0.01)
@@ -179,10 +180,8 @@ def wait_until_read(child: subprocess.Popen[bytes]) -> None:
 
 
 def peak_kib(command: list[str], feed: list[bytes]) -> int:
-    """
-    The resident memory that a command has needed when it has read all that a pipe fed it.
-    (Not from rusage: that counts the memory of the parent before exec.)
-    """
+    """Returns the peak resident memory, in KiB, of a command that has read `feed` from a pipe. (Not
+    from rusage, which counts the memory of the parent before exec.)"""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
         for data in feed:
             child.stdin.write(data)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where our verdicts on the shared captures differ from tshark's, and why: see test_corpus.py."""
+"""Differences between the verdicts of carry and tshark on the shared captures, with the reasons
+(test_corpus.py)."""
 
 Row = tuple[str, str, str, str, int]  # file, protocol, our verdicts, tshark's verdicts, frames
 
@@ -84,8 +85,8 @@ REASONS: dict[str, list[Row]] = {
     ],
 }
 
-# The same with fragmented datagrams put together: of the files here, all rows; other files have the
-# rows above.
+# The differences with fragments reassembled. For the files listed here, these are all rows; for
+# other files, the rows above apply.
 REASSEMBLED: dict[str, list[Row]] = {
     "longer than 65,535 bytes with its options: no receiver accepts it, tshark does": [
         ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "-", "bad", 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libcarry-jit through ctypes: its specs, what it makes, and what it is to be compared with."""
+"""Calls libcarry-jit through ctypes, and the functions of libcarry to compare its output with."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Jit(c.Structure):
     _fields_ = [("function", c.c_void_p), ("text_size", c.c_size_t)]
 
 
-SUM_BYTES = 44  # of struct carry_packet_sum
+SUM_BYTES = 44  # size of struct carry_packet_sum
 Sums = c.c_uint8 * (SUM_BYTES * SUMS_MAX)
 SUM = c.CFUNCTYPE(c.c_uint32, c.c_void_p, c.c_size_t, c.c_uint32)
 SUM_COPY = c.CFUNCTYPE(c.c_uint32, c.c_void_p, c.c_void_p, c.c_size_t, c.c_uint32)
@@ -94,7 +94,7 @@ for function in (jit.carry_jit_sum_error, jit.carry_jit_packet_error):
 
 
 class Made:
-    """A function, until it is released; or the error that there is none for."""
+    """A generated function, valid inside a `with`; or `error`, the reason why there is none."""
 
     def __init__(self, maker: str, spec: SumSpec | PacketSpec) -> None:
         self._jit = c.POINTER(Jit)()

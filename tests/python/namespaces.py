@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Network namespaces of the tests' own, and sockets in them.
+"""Creates network namespaces for tests, and opens sockets in them.
 
-A namespace is a process that runs there and hands out sockets on request. It ends, and the
-namespace with it, when the connection to it closes: when the test ends, however it does. The first
-namespace has a user namespace around it where that is permitted, so nobody has to be root.
+A process in the namespace opens sockets on request. It exits when its connection closes, so the
+namespace ends with the test, however the test ends. The first namespace lies in a user namespace
+where that is permitted, so that root is not required.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 120  # for what takes milliseconds, on a busy machine too
+SECONDS = 120  # limit for operations that take milliseconds: the machine may be busy
 
-# Where tools that configure networks are, which not everybody's PATH says.
+# The folders of network tools, which may be missing from the user's PATH.
 PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
-# How to make a namespace, and how to enter it: without being root, and as root.
+# Options to create a namespace, and to enter it: as an ordinary user, and as root.
 WAYS = [
     (["--user", "--map-root-user", "--net"], ["--user", "--preserve-credentials", "--net"]),
     (["--net"], ["--net"]),
@@ -30,17 +30,18 @@ WAYS = [
 
 
 class NotPermittedError(Exception):
-    """No namespaces here, and why."""
+    """Namespaces are not permitted here; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Namespace:
     holder: subprocess.Popen[bytes]
-    enter: Sequence[str]  # options of nsenter
-    line: socket.socket  # to the holder
+    enter: Sequence[str]  # options for nsenter
+    line: socket.socket  # connection to the holder
 
     def command(self, *words: str | Path) -> list[str]:
-        """The command that runs `words` in the namespace, without a process in between."""
+        """Returns the command that runs `words` in the namespace without an intermediate
+        process."""
         target = f"--target={self.holder.pid}"
         return ["nsenter", target, *self.enter, *map(str, words)]
 
@@ -50,7 +51,7 @@ class Namespace:
             self.command(*words),
             capture_output=True,
             text=True,
-            errors="surrogateescape",  # names of interfaces may have any bytes
+            errors="surrogateescape",  # interface names may contain any bytes
             timeout=SECONDS,
             env=os.environ | {"PATH": PATH},
         )
@@ -62,7 +63,7 @@ class Namespace:
         return done.stdout
 
     def socket(self, family: int, kind: int, protocol: int = 0) -> socket.socket:
-        """A socket in the namespace, for use out here."""
+        """Returns a socket that belongs to the namespace, for use in this process."""
         self.line.send(f"{family} {kind} {protocol}".encode())
         message, fds, _, _ = socket.recv_fds(self.line, 256, 1)
         assert fds, message.decode()
@@ -73,7 +74,8 @@ class Namespace:
 
 @contextlib.contextmanager
 def make(outer: Namespace | None = None) -> Iterator[Namespace]:
-    """A new namespace; one within the user namespace of another, so that links can join both."""
+    """Creates a namespace, in the user namespace of `outer` if given, so that links can join
+    both."""
     ways = [(["--net"], outer.enter)] if outer else WAYS
     errors = []
     for options, enter in ways:
@@ -96,7 +98,7 @@ def make(outer: Namespace | None = None) -> Iterator[Namespace]:
 
 
 def hand_out(line: socket.socket) -> None:
-    """What the process in the namespace does: answers requests until nobody is left to ask."""
+    """Runs in the namespace: answers requests for sockets until the connection closes."""
     line.send(b"ready")
     while request := line.recv(64):
         try:

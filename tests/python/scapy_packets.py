@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Frames that scapy builds, and what the RFCs say of the checksums in them.
+"""Builds frames with scapy, and states which bytes the RFCs say their checksums cover.
 
-A frame is built from the inside out. Each step hands scapy an IP header and what follows it, up to
-the next one, and takes the sums that scapy stored. They are compared with those of the RFCs, for
-which only scapy's arithmetic is used: where they differ, DIFFERENCES must tell why, and the RFC is
-followed.
+A frame is built from the inside out. Each step passes an IP header and its content, up to the next
+IP header, to scapy, and reads the sums that scapy stored. They are compared with the sums of the
+RFCs, which are computed with scapy's arithmetic alone. Where they differ, DIFFERENCES must contain
+the reason, and the sum of the RFC is stored.
 """
 
 from __future__ import annotations
@@ -104,11 +104,11 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import NoPayload, Packet, Raw
 from scapy.utils import checksum
 
-# --- Headers of which scapy has no class ---
+# --- Headers for which scapy has no class ---
 
 
 class Own(Packet):
-    """A header whose checksum scapy does not know."""
+    """A header whose checksum scapy does not compute."""
 
 
 class UDPLite(Own):
@@ -129,7 +129,7 @@ class DCCP(Own):
 
 
 class PGM(Own):
-    """The header of RFC 3208, section 8, and the two sequence numbers of several types."""
+    """The header of RFC 3208, section 8, and two sequence numbers, which several types have."""
 
     fields_desc: ClassVar = [
         *(ShortField("sport", 0), ShortField("dport", 0), ByteField("type", 4)),
@@ -147,7 +147,7 @@ class HIP(Own):
 
 
 class RPL(Own):
-    """The routing header of RFC 6554; the last address comes without its first `elided` bytes."""
+    """The routing header of RFC 6554; the first `elided` bytes of the last address are omitted."""
 
     fields_desc: ClassVar = [
         *(ByteField("nh", 59), ByteField("len", 0), ByteField("type", 3), ByteField("segleft", 0)),
@@ -169,7 +169,7 @@ class CAPWAP(Own):
 
 
 class SCTPInUDP(Own):
-    """No bytes: what tells SCTP behind UDP from other traffic on the port (RFC 6951)."""
+    """A layer of no bytes that marks SCTP over UDP (RFC 6951)."""
 
 
 class TeredoAuthentication(Own):
@@ -180,19 +180,19 @@ class TeredoOrigin(Own):
     fields_desc: ClassVar = [ShortField("kind", 0), StrFixedLenField("origin", b"", 6)]
 
 
-# --- What the RFCs say ---
+# --- The rules of the RFCs ---
 
-# What a stored 0 means; or, of cryptographic authentication in OSPF, whatever is stored.
+# The meanings of a stored 0; UNUSED: of any stored value (OSPF with cryptographic authentication).
 PLAIN, ABSENT, ILLEGAL, UNUSED = "plain", "absent", "illegal", "unused"
-Range = tuple[int, int]  # of bytes in the frame: first, behind last
+Range = tuple[int, int]  # offsets in the frame: of the first byte, and past the last
 
 
 class Rule(NamedTuple):
-    """A checksum field: the protocol by carry's name, its place in the header, and its cover."""
+    """A checksum field: carry's name of the protocol, its place in the header, and its cover."""
 
     protocol: str
     at: int
-    pseudo: int = 0  # the protocol number in the pseudo-header; 0: there is none
+    pseudo: int = 0  # the protocol number in the pseudo-header (0: no pseudo-header)
     zero: str = PLAIN
     size: int = 2
 
@@ -220,7 +220,7 @@ RULES: dict[type[Packet], Rule] = {
     HIP: Rule("hip", 4, 139),
 }
 
-# The other headers, by carry's names; those that it counts to the header before them: "".
+# The other headers, by carry's names; "" for those that carry counts as part of the header before.
 NAMES: dict[type[Packet], str] = {cls: rule.protocol for cls, rule in RULES.items()} | {
     **{Ether: "ethernet", Dot3: "ethernet", Dot1Q: "vlan", LLC: "llc", SNAP: ""},
     **{CookedLinux: "sll", CookedLinuxV2: "sll2", Loopback: "loopback", CHDLC: "chdlc"},
@@ -235,10 +235,10 @@ NAMES: dict[type[Packet], str] = {cls: rule.protocol for cls, rule in RULES.item
     **{L2TP: "l2tp", LISP: "lisp", CAPWAP: "capwap", PIMRegister: ""},
     **{TeredoAuthentication: "teredo", TeredoOrigin: "teredo"},
 }
-# Headers that carry counts to the one before them, if that is this one.
+# Headers that carry counts as part of a header of the given type before them.
 PARTS = {"mpls": "mpls", "ppp": "ppp", "teredo": "teredo", "ieee80211": "radiotap"}
 
-# The numbers by which IP announces what follows.
+# The protocol numbers by which IP announces the next header.
 NUMBERS: dict[type[Packet], int] = {
     **{TCP: 6, UDP: 17, UDPLite: 136, SCTP: 132, DCCP: 33, ICMP: 1, _ICMPv6: 58, IGMP: 2},
     **{GRE: 47, PIMv2Hdr: 103, VRRP: 112, VRRPv3: 112, OSPF_Hdr: 89, OSPFv3_Hdr: 89},
@@ -250,7 +250,7 @@ IP_NUMBERS = {4: 4, 6: 41}
 ETHERTYPES = {4: 0x0800, 6: 0x86DD}
 TUNNEL_PORTS = {4789, 4790, 8472, 6081, 2152, 3544, 1701, 4341, 6635, 5247}
 
-# Bytes of headers that may be anything without a change of what follows.
+# Header bytes that can be changed without a change of what follows.
 FREE: dict[type[Packet], list[Range]] = {
     IP: [(4, 6), (8, 9), (12, 20)],
     IPv6: [(7, 40)],
@@ -271,7 +271,7 @@ def of_class(table: dict[type[Packet], Any], layer: Packet) -> Any:  # noqa: ANN
 
 @dataclass(frozen=True)
 class Pseudo:
-    """A pseudo-header, of which the frame holds the addresses."""
+    """A pseudo-header, whose addresses are ranges of the frame."""
 
     version: int
     addresses: tuple[Range, ...]
@@ -289,22 +289,22 @@ class Pseudo:
         return b"".join(data[start:end] for start, end in self.addresses) + tail
 
     def folded(self, data: bytes, with_size: bool = True) -> int:
-        """What transmit offload leaves in the field."""
+        """Returns what transmit offload leaves in the field."""
         return checksum(self.bytes(data, with_size)) ^ 0xFFFF
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A checksum field of a frame, and what the RFC of its protocol says that it covers."""
+    """A checksum field of a frame, and the bytes that it covers by the RFC of its protocol."""
 
     rule: Rule
     version: int  # of the IP header around it
     cover: Range
     pseudo: Pseudo | None = None
-    gap: Range | None = None  # bytes in it that are not covered
+    gap: Range | None = None  # bytes in the cover that do not count
     zero: str = PLAIN
-    quoted: bool = False  # by an ICMP error
-    other: Sum | None = None  # the same field as other senders read the RFC
+    quoted: bool = False  # whether an ICMP error quotes it
+    other: Sum | None = None  # the same field, by another reading of the RFC
 
     @property
     def protocol(self) -> str:
@@ -336,7 +336,7 @@ class Sum:
         return data[start:gap_start] + data[gap_end:end]
 
     def computed(self, data: bytes) -> int:
-        """What the field should hold, in scapy's arithmetic."""
+        """Returns what the field should hold, by scapy's arithmetic."""
         body = self.covered(self.store(data, 0))
         if self.rule.size == 4:
             return int(crc32c(body))
@@ -356,7 +356,7 @@ class Judgement(NamedTuple):
 
 
 def judge(item: Sum, data: bytes) -> Judgement:
-    """What carry should say of one sum, as docs/packet.md has it."""
+    """Returns the verdict that carry should give for one sum, by docs/packet.md."""
     stored = item.stored(data)
     if item.zero == UNUSED or (stored == 0 and item.zero == ABSENT):
         return Judgement("absent", None)
@@ -370,10 +370,8 @@ def judge(item: Sum, data: bytes) -> Judgement:
 
 
 def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
-    """
-    The same for all of a frame, outer to inner: what surrounds a partial sum is no damage, unless
-    that is quoted, as no card completes it then.
-    """
+    """Returns the verdicts for all sums of a frame, outer to inner. A sum around a partial sum is
+    no damage, unless it is quoted: no card completes it then."""
     found = [judge(item, data) for item in sums]
     partial = max(
         (i for i, item in enumerate(sums) if found[i].verdict == "partial" and not item.quoted),
@@ -386,23 +384,23 @@ def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
     return found
 
 
-# --- From scapy's layers to what is known of a frame ---
+# --- Frames and their description ---
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Bytes from some header on, and what is known of them."""
+    """The bytes from some header on, with their description."""
 
     data: bytes
-    layers: tuple[tuple[str, int], ...] = ()  # by carry's names, and where they begin
+    layers: tuple[tuple[str, int], ...] = ()  # carry's names, and offsets
     sums: tuple[Sum, ...] = ()  # outer to inner
-    version: int = 0  # of the IP header that it begins with
-    free: tuple[Range, ...] = ()  # bytes that may be anything without a change of what follows
-    unlike: frozenset[str] = frozenset()  # in what scapy differs from the RFCs here
-    link: int = 0  # a frame's link type
+    version: int = 0  # of its first IP header
+    free: tuple[Range, ...] = ()  # bytes that can be changed without a change of what follows
+    unlike: frozenset[str] = frozenset()  # why scapy stores other sums here than the RFCs say
+    link: int = 0  # the link type of a frame
 
     def after(self, head: bytes, pad: bytes = b"") -> Stack:
-        """The same behind other bytes, and in front of others."""
+        """Returns the stack with the bytes `head` before it and `pad` after it."""
         by, end = len(head), len(head) + len(self.data)
         return replace(
             self,
@@ -413,7 +411,7 @@ class Stack:
         )
 
     def tagged(self, name: str) -> Stack:
-        """The same with a layer in front that has no bytes."""
+        """Returns the stack with a layer of no bytes in front."""
         return replace(self, layers=((name, 0), *self.layers))
 
     def quoted(self) -> Stack:
@@ -436,7 +434,7 @@ def header_size(layer: Packet) -> int:
 
 
 def announce(headers: Sequence[Packet], content_version: int) -> None:
-    """Writes into each IP and extension header what follows it."""
+    """Writes into each IP and extension header the number of the next header."""
     following = [of_class(NUMBERS, layer) for layer in headers[1:]]
     for layer, number in zip(headers, [*following, IP_NUMBERS.get(content_version)], strict=True):
         if number is not None and isinstance(layer, IP):
@@ -451,7 +449,7 @@ def is_last(layer: Packet) -> bool:
 
 @dataclass
 class Ends:
-    """The addresses of a pseudo-header, as found on the way from the IP header."""
+    """The addresses of a pseudo-header, collected on the way from the IP header."""
 
     version: int = 0
     src: tuple[Range, ...] = ()
@@ -490,7 +488,7 @@ class Ends:
 
 
 def sum_of(layer: Packet, start: int, end: int, header: int, ends: Ends) -> Sum | None:
-    """The sum of a header, if it has one; `end` is where its IP packet ends."""
+    """Returns the sum of a header, if it has one; its IP packet ends at `end`."""
     rule = of_class(RULES, layer)
     if not rule or (isinstance(layer, GRE) and not layer.chksum_present):
         return None
@@ -538,7 +536,7 @@ def has_route_at_end(layer: Packet) -> bool:
 
 
 class Difference(NamedTuple):
-    """Where scapy stores something else than the RFC says, and a piece that shows it."""
+    """A case in which scapy stores another sum than the RFC says, and a piece that shows it."""
 
     reason: str
     piece: str
@@ -596,12 +594,12 @@ def why_unlike(layer: Packet) -> str:
 
 
 def says_none(layer: Packet) -> bool:
-    """Was scapy told to store no sum?"""
+    """Checks whether scapy was told to store no sum."""
     return layer.fields.get("chksum") == 0 or (isinstance(layer, OSPF_Hdr) and layer.authtype == 2)
 
 
 def build(headers: Sequence[Packet], content: Stack, pad: bytes = b"") -> Stack:
-    """Puts headers in front of a stack, and their sums right; `pad` follows behind all."""
+    """Puts headers in front of a stack and stores the sums of the RFCs; `pad` follows the stack."""
     headers = [header.copy() for header in headers]
     announce(headers, content.version)
     inner = content.after(b"", pad)
@@ -643,7 +641,7 @@ def build(headers: Sequence[Packet], content: Stack, pad: bytes = b"") -> Stack:
 
 seeds = st.integers(0, 2**32 - 1)
 words = st.integers(0, 0xFFFF)
-ports = st.integers(40000, 60000)  # none of those by which tunnels are known
+ports = st.integers(40000, 60000)  # none is the port of a tunnel
 payloads = st.binary(max_size=40) | st.builds(
     lambda size, seed: Random(seed).randbytes(size), st.integers(0, 600), seeds
 )
@@ -708,7 +706,7 @@ def ipv6_segments(draw: DrawFn) -> list[Packet]:
 
 
 def ipv6_rpl(draw: DrawFn) -> list[Packet]:
-    """Hops that come without the bytes that they share with the destination."""
+    """Addresses without the bytes that they share with the destination."""
     shared, elided, hops = *draw(st.tuples(*[st.integers(0, 15)] * 2)), draw(st.integers(1, 3))
     size = (hops - 1) * (16 - shared) + 16 - elided
     pad = -size % 8
@@ -877,9 +875,9 @@ def hip(draw: DrawFn) -> list[Packet]:
 
 class Transport(NamedTuple):
     versions: frozenset[int]
-    headers: Callable[..., list[Packet]]  # of draw, and the payload that they need to know
-    carries: bool = True  # any payload
-    alone: bool = False  # right behind an IP header without options
+    headers: Callable[..., list[Packet]]  # takes draw and the payload
+    carries: bool = True  # whether it carries any payload
+    alone: bool = False  # whether it must follow an IP header without options
 
 
 V4, V6, BOTH = frozenset([4]), frozenset([6]), frozenset([4, 6])
@@ -927,7 +925,7 @@ def packet(draw: DrawFn, network: list[Packet], transport: str) -> Stack:
 
 
 def zeroing(built: Stack, content: Stack) -> Stack:
-    """The content for which the innermost sum is 0: the corner of 0x0000 and 0xffff."""
+    """Returns the content for which the innermost sum is 0: the case of 0x0000 and 0xffff."""
     item = built.sums[-1]
     at = len(built.data) - len(content.data)
     if item.rule.size != 2 or (at - item.cover[0]) % 2:
@@ -937,10 +935,10 @@ def zeroing(built: Stack, content: Stack) -> Stack:
     return replace(content, data=word.to_bytes(2, "big") + content.data[2:])
 
 
-# --- Strategies: what stands between a link, or a tunnel, and IP ---
+# --- Strategies: headers between a link, or a tunnel, and IP ---
 
 MACS = {"dst": "02:00:00:00:00:02", "src": "02:00:00:00:00:01"}
-Shim = Callable[[DrawFn, int], list[Packet]]  # of the ethertype of what follows
+Shim = Callable[[DrawFn, int], list[Packet]]  # takes draw and the ethertype of what follows
 
 
 def qinq(draw: DrawFn, kind: int) -> list[Packet]:
@@ -984,7 +982,7 @@ ETHERNETS: dict[str, Shim] = {
 
 
 def ethernet(draw: DrawFn, content: Stack, name: str | None = None) -> Stack:
-    """A frame of Ethernet around IP, often with bytes behind the packet."""
+    """An Ethernet frame around IP, often with bytes after the packet."""
     shim = ETHERNETS[name or draw(st.sampled_from(sorted(ETHERNETS)))]
     return build(shim(draw, ETHERTYPES[content.version]), content, draw(pads))
 
@@ -1040,7 +1038,7 @@ LINKS = {
 
 
 def over_udp(draw: DrawFn, port: int) -> Packet:
-    """A header to a tunnel's port, or from it; such senders may leave the sum out."""
+    """A UDP header to or from the port of a tunnel; such a sender may omit the sum."""
     ends = draw(st.sampled_from([("sport", "dport"), ("dport", "sport")]))
     none = draw(st.sampled_from([{}, {}, {"chksum": 0}]))
     return UDP(**dict(zip(ends, (draw(ports), port), strict=True)), **none)
@@ -1057,7 +1055,7 @@ def gre(draw: DrawFn, kind: int) -> Packet:
     )
 
 
-Wrapped = tuple[list[Packet], Stack]  # headers behind IP, and what they carry
+Wrapped = tuple[list[Packet], Stack]  # the headers after IP, and what they carry
 
 
 def gre_ip(draw: DrawFn, content: Stack) -> Wrapped:
@@ -1134,7 +1132,7 @@ def gtp(draw: DrawFn, content: Stack) -> Wrapped:
 
 
 def teredo(draw: DrawFn, content: Stack) -> Wrapped:
-    """By its addresses it is known, so the inner ones are not free."""
+    """Its addresses identify Teredo, so the inner ones are not free."""
     authentication = TeredoAuthentication(nonce=draw(st.binary(min_size=9, max_size=9)))
     origin = TeredoOrigin(origin=draw(st.binary(min_size=6, max_size=6)))
     heads = draw(st.sampled_from([[], [origin], [authentication], [authentication, origin]]))
@@ -1227,7 +1225,7 @@ def tunnels(draw: DrawFn, piece: str | None) -> list[str]:
 
 
 def network_headers(draw: DrawFn, name: str, tunnel: str) -> list[Packet]:
-    """The IP header and its extensions, inside a tunnel; that of Teredo is known by addresses."""
+    """The IP header and its extensions, inside `tunnel`; Teredo is identified by its addresses."""
     headers = NETWORKS[name].headers(draw)
     if tunnel == "teredo":
         headers[0].src = "2001::1"
@@ -1236,7 +1234,7 @@ def network_headers(draw: DrawFn, name: str, tunnel: str) -> list[Packet]:
 
 @st.composite
 def frames(draw: DrawFn, piece: str | None = None) -> Stack:
-    """A frame, with the link, tunnel, kind of IP header or transport asked for."""
+    """A frame that contains `piece`: a link, tunnel, kind of IP header or transport."""
     outside, versions = tunnels(draw, piece), BOTH
     networks_outside = []
     for name in outside:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The schemas of the tool's JSON, docs/schema: each object that a test reads is compared with one.
+"""Compares JSON that the tool prints with the schemas in docs/schema.
 
-Published schemas let members be added. Here they do not: a member that no schema has is a fault.
+Published schemas permit further members. Here they do not: a member that no schema has is a fault.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COMMON = "common.json#/$defs/"
 
 
 def names() -> list[str]:
-    """The schemas of commands."""
+    """Returns the names of the schemas of commands."""
     return sorted(path.stem for path in FOLDER.glob("*.json") if path.stem != "common")
 
 
@@ -33,7 +33,8 @@ def load(name: str) -> dict[str, Any]:
 
 
 def closed(schema: Json) -> Json:
-    """In one piece, and without room for members that it does not name."""
+    """Returns the schema with shared definitions inside, which forbids members that it does not
+    name."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
     if not isinstance(schema, dict):
@@ -47,7 +48,7 @@ def closed(schema: Json) -> Json:
 
 
 def members(node: Json, path: str = "") -> Iterator[tuple[str, dict[str, Json]]]:
-    """All members that a schema has, by their paths, and the types that it defines."""
+    """Yields all members of a schema with their paths, and the types that it defines."""
     if not isinstance(node, dict):
         return
     parts = [
@@ -64,7 +65,7 @@ def members(node: Json, path: str = "") -> Iterator[tuple[str, dict[str, Json]]]
 
 
 def undescribed(schema: dict[str, Json]) -> list[str]:
-    """The members without a word on them, where they are and where they refer to."""
+    """Returns the members that have no description, neither their own nor that of their type."""
     types = {COMMON + key: part for key, part in load("common")["$defs"].items()}
     types |= {f"#/$defs/{key}": part for key, part in schema.get("$defs", {}).items()}
 
@@ -88,7 +89,7 @@ def complaints(name: str, value: dict[str, Any]) -> list[str]:
 
 
 def conforming(name: str, text: str) -> dict[str, Any]:
-    """The object in a text, which is as the schema has it (where jsonschema is installed)."""
+    """Returns the object in `text`, which must match its schema (where jsonschema is installed)."""
     value = json.loads(text)
     if jsonschema:
         assert not complaints(name, value), text

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The comparison with the recorded ABI finds what breaks programs, unless NEWS.md names it."""
+"""The comparison with the recorded ABI finds changes that break programs, unless NEWS.md names
+them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""That the tests of names and of arguments leave no public function out."""
+"""The tests of names and of arguments omit no public function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from check_symbols import api_symbols, code
 
 HEADERS = sorted((SOURCE / "include/carry").glob("*.h"))
 
-# What the rule of base.h says nothing of, and why.
+# Functions to which the rule of base.h does not apply, by reason.
 NO_FUNCTIONS = r"carry_op_\w+_export|carry_thunk_(any|around|enter)"
 TAKE_NOTHING = r"carry_(xstate_(default|enabled)|thunk_prepare|patch_(never|nothing))"
 TAKE_ANY_NUMBER = r"carry_sum_(combine|finish|finish_nonzero|fold|update16|update32)"
@@ -27,7 +27,7 @@ TAKE_POINTERS_TO_SOMETHING = (
     r"carry_section_(create|end|forget|reload|sync)|carry_sum_(pseudo4|pseudo6|update128)|"
     r"carry_xstate_(load|save)"
 )
-# CARRY_PATCH_QUIET is a flag, and carry_patch_apply() is what many tests begin with.
+# CARRY_PATCH_QUIET is a flag, and many tests begin with carry_patch_apply().
 TAKE_FLAGS = r"carry_patch_apply"
 EXEMPT = re.compile(
     "|".join([NO_FUNCTIONS, TAKE_NOTHING, TAKE_ANY_NUMBER, TAKE_POINTERS_TO_SOMETHING, TAKE_FLAGS])

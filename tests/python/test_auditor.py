@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""examples/audit.c, an auditor of the dynamic linker: vectors come through it, and stay clean."""
+"""examples/audit.c, an auditor of the dynamic linker, preserves vector arguments and clean upper
+halves."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ AUDITOR = BUILD / "examples/libcarry-audit.so"
 
 pytestmark = pytest.mark.skipif(not AUDITOR.is_file(), reason=f"{AUDITOR} was not built")
 
-# Functions whose arguments are in all that a call may use: 8 vectors of 512 bits, and the stack.
+# Functions whose arguments fill what a call may use: 8 vectors of 512 bits, and the stack.
 LIBRARY = """
 #include <immintrin.h>
 typedef __m512d V;
@@ -36,7 +37,7 @@ long many(long a, long b, long c, long d, long e, long f, long g, long h, double
 }
 """
 
-# Dirty upper halves are its own, and only while it works with them.
+# Only this code makes upper halves dirty, and it cleans them before each call of many().
 PROGRAM = """
 #include <immintrin.h>
 #include <stdio.h>
@@ -118,7 +119,8 @@ def test_dirty_upper_halves_would_be_seen(tmp_path: Path) -> None:
 
 
 def test_programs_run_as_without_it() -> None:
-    """Output and status stay, and what a program calls is counted though it closes its files."""
+    """Output and status do not change, and calls are counted though the program closes its
+    files."""
     plain = subprocess.run(["ls", "-d", "/"], capture_output=True, text=True, timeout=60)
     done = run("ls", "-d", "/")
     assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry bench`: its options and the shape of what it prints; never the times."""
+"""`carry bench`: its options and the shape of its output, but never the times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIXES = ["mixed64", "mixed1500", "imix"]
 BESIDE = ["beside", "beside-imix"]
 MODES = ["hot", "latency", *MIXES, *BESIDE]
 
-# One cell: as fast as the tool can be.
+# One cell, the fastest run that the tool has.
 ONE = ["--quick", "--mode", "hot", "--size", "64", "--align", "0"]
 
 
@@ -49,7 +49,7 @@ def available(carry: Run, mask: str = "", table: str = "sum") -> list[str]:
 
 
 def kernels_of(report: dict[str, Any]) -> list[str]:
-    """Whose times a report has, in the order of its first cell."""
+    """Returns the kernels that a report has times for, in the order of its first cell."""
     return list(dict.fromkeys(cell["kernel"] for cell in report["cells"]))
 
 
@@ -132,7 +132,8 @@ def test_options_choose_the_cells(carry: Run) -> None:
 
 @KERNELS
 def test_sizes_interleave(carry: Run, bench: str, table: str) -> None:
-    """Two sizes at their alignments are summed by turns, alone unless other modes are named."""
+    """Two sizes at their alignments are summed alternately, and in no other mode unless it is
+    named."""
     pairs = ["--interleave", "20@1,1500@3", "--interleave", "1,64"]
     cells = measure(carry, "--quick", *pairs, bench=bench)["cells"]
     chosen = [[(20, 1), (1500, 3)], [(1, 0), (64, 0)]]
@@ -150,7 +151,7 @@ def test_sizes_interleave(carry: Run, bench: str, table: str) -> None:
     assert "interleave: 20 bytes at 1 and 1500 at 3, by turns; ns a call" in done.stdout
 
 
-# Writes what callgrind would write, of one kernel in two cells.
+# A fake valgrind: writes what callgrind would write for one kernel in two cells.
 FAKE_VALGRIND = """#!/bin/sh
 for word; do
     case $word in --callgrind-out-file=*) out=${word#*=};; esac
@@ -184,7 +185,7 @@ COUNTED += ["--align", "0"]
 
 
 def test_counts_are_those_that_callgrind_wrote(carry: Run, tmp_path: Path) -> None:
-    """Of 64 calls (and 128 of pairs), above those of an empty function."""
+    """Counts are per call, of 64 calls (128 for pairs), minus those of an empty function."""
     fake = tmp_path / "valgrind"
     fake.write_text(FAKE_VALGRIND)
     fake.chmod(0o755)
@@ -214,7 +215,8 @@ def test_without_counters_and_callgrind_nothing_is_counted(carry: Run, tmp_path:
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_more_bytes_are_more_instructions(carry: Run) -> None:
-    """What is counted is what a kernel executes: the plain loop, one step more for two bytes."""
+    """The counts are of the instructions that a kernel executes: the plain loop has one step for
+    two bytes."""
     sizes = ["--size", "100", "--size", "200", "--align", "0"]
     report = measure(carry, "--quick", "--count", "--mode", "hot", *sizes, mask="avx512f")
     if report["counted_by"] is None:
@@ -425,7 +427,7 @@ def test_capture_says_that_there_is_no_libpcap(carry: Run, tmp_path: Path) -> No
 
 
 def start_capture(tool: str, folder: Path, *arguments: str, **env: str) -> subprocess.Popen[bytes]:
-    """Starts it with `folder` for its files, and an input that the test holds."""
+    """Starts the benchmark with `folder` for its files, and a pipe as standard input."""
     folder.mkdir()
     return subprocess.Popen(
         [tool, "bench", "capture", "--size=1M", *arguments],
@@ -528,7 +530,7 @@ PATCH_WAYS = [("procmem", "remap"), *((each, "trap") for each in ("procmem", "al
 
 
 def guard_beside_thread(arch: str, commit: dict[str, Any]) -> str:
-    """AArch64 exchanges branches without a guard where each is written by one store."""
+    """Returns the expected guard. AArch64 needs none where one store writes each branch."""
     if commit["chosen"] == "trap" and commit["backend"] != "procmem":
         return "none" if arch == "aarch64" else "jump"
     return str(commit["chosen"])
@@ -572,7 +574,7 @@ def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
     }
     for delay in delays:
         assert delay["available"] == beside[tuple(delay[each] for each in way)]
-        for key in {"longest", "total"} & delay.keys():  # noise hides others
+        for key in {"longest", "total"} & delay.keys():  # noise hides the others
             added = delay[key]
             assert delay["available"]
             assert 0 <= added["min"] <= added["q1"] <= added["ns"] <= added["q3"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `carry bench` prints of chosen times and kernels, whatever the machine: of carry_chosen."""
+"""The output of `carry bench` for given times and kernels, on any machine: carry_chosen."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ MACHINES |= {"jit": ["x86_64", "aarch64"], "xstate": ["x86_64"], "cost": ["x86_6
 
 
 def need(command: str) -> None:
-    """Skips the test if this machine or this build has nothing that the command could measure. What
-    the command itself says must not decide: one that measures nothing by mistake says the same."""
+    """Skips the test if `command` measures nothing on this machine or in this build. The command's
+    own output must not decide that: if it measured nothing by mistake, it would say the same."""
     machine = platform.machine()
     if machine not in MACHINES.get(command, [machine]):
         pytest.skip(f"{command} measures nothing on {machine}: the tool on x86-64 runs it")
@@ -63,7 +63,7 @@ def need(command: str) -> None:
 
 
 def bench(*arguments: str, chosen: str, kernels: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs a benchmark with chosen times, and with so many kernels in each table."""
+    """Runs a benchmark with times of the pattern `chosen`, and `kernels` kernels in each table."""
     assert CHOSEN.is_file(), f"{CHOSEN} is missing: build it, or set CARRY_BUILD"
     env = {**os.environ, "CARRY_CPU_MASK": "", "CARRY_CHOSEN": chosen}
     env["CARRY_CHOSEN_KERNELS"] = str(kernels)
@@ -95,7 +95,7 @@ def test_tables_of_many_kernels_fit(name: str, kernels: int) -> None:
 def test_each_of_many_kernels_has_a_column(name: str) -> None:
     done = bench(name, "--quick", "--size", "64", "--mode", "hot", chosen="widest", kernels=22)
     title, _, table = done.stdout.partition("\nhot: ")
-    assert title.count("made_up_kernel21") == 1  # which is the chosen one
+    assert title.count("made_up_kernel21") == 1  # the chosen one
     assert all(f"made_up_kernel{kernel:02}" in table for kernel in range(22))
 
 
@@ -107,7 +107,7 @@ def test_parts_of_a_table_lead_with_the_plain_loop_and_end_with_loads(kernels: i
     rows = [line.split() for line in table.splitlines() if line.startswith("       64 ")]
     parts = len(rows)
     assert table.count(" plain") == parts and table.count("of load") == 1
-    # The size, the plain loop, kernels, and at last the loads and their share.
+    # A row: the size, the plain loop, kernels, and finally the loads and their share.
     assert sum(len(row) - 2 for row in rows) == kernels + 2
     assert parts == -(-(kernels + 1) // 9)
 
@@ -124,7 +124,7 @@ def test_names_above_columns_end_where_their_column_does(kernels: int) -> None:
 
 # --- Noise ---
 
-# What times: by the schema of its JSON. The last ones measure programs, not what is chosen.
+# Benchmarks, by the schema of their JSON. The others measure programs, whose times are not given.
 TIMED = {
     "bench_kernels": ["sum", "--quick"],
     "bench_copy": ["copy", "--quick"],
@@ -150,7 +150,7 @@ def text_of(*arguments: str, chosen: str) -> str:
 
 
 def numbers(node: object) -> Iterator[float]:
-    """All in an object of JSON."""
+    """Yields all numbers in a JSON object."""
     if isinstance(node, (int, float)):
         yield node
     for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
@@ -228,7 +228,7 @@ def test_throughputs_and_their_ratios_are_those_of_the_times() -> None:
 
 
 def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
-    """Of 4 ms, 500, 250 and 166.67 ns: nanoseconds a byte, then million packets a second."""
+    """For 4 ms, 500, 250 and 166.67 ns: nanoseconds a byte, then million packets a second."""
     done = bench("jit", "--quick", chosen="backwards")
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +(20|1,500) ", line)]
     assert [" ".join(row) for row in rows[: len(rows) // 2]] == [
@@ -250,7 +250,7 @@ def test_sizes_begin_with_one_byte(options: list[str]) -> None:
 
 
 def test_a_pair_of_calls_counts_as_two() -> None:
-    """A sample of calls by turns, 502 ns, is of two calls."""
+    """A sample of alternate calls, 502 ns, counts as two calls."""
     pair = ["--interleave", "20@1,1500@3"]
     cells = json_of("bench_kernels", "sum", "--quick", *pair, chosen="quiet")["cells"]
     assert {cell["ns"] for cell in cells} == {251}

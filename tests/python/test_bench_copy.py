@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry bench copy`: its options and the shape of what it prints; never the times."""
+"""`carry bench copy`: its options and the shape of its output, but never the times."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
 WORKS = ["dd | cat", "dd"]
-WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last one not everywhere
+WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last is not everywhere
 MODES = ["hot", "cold", "mixed64", "beside", "move", "pipe"]
 
-# As fast as the tool can be.
+# The fastest run that the tool has.
 ONE = ["--quick", "--mode", "hot", "--size", "64"]
 
 
@@ -78,7 +78,7 @@ def test_moves_overlap(carry: Run) -> None:
 
 
 def test_copies_beside_other_work(carry: Run) -> None:
-    """Mode beside times one copy and a mix, above the time of nothing."""
+    """The mode beside times one copy and a mix, minus the time of an empty function."""
     beside = measure(carry, "--quick", "--mode", "beside", "--size", "64")["cells"]
     assert {cell["size"] for cell in beside} == {64, None}
     assert {cell["mode"] for cell in beside} == {"beside"}
@@ -107,7 +107,7 @@ def test_table_of_moves(carry: Run) -> None:
 
 
 def test_throughput_of_dd_and_cat(carry: Run) -> None:
-    """Blocks flow in each way, and each throughput has its ratio to those of the system's calls."""
+    """Blocks flow in each way; each throughput has its ratio to that of the system calls."""
     rates = measure(carry, "--quick", "--mode", "pipe")["throughput"]
     flows = [rate for rate in rates if rate["work"] != "one thread"]
     ways = [rate["subject"] for rate in flows if rate["work"] == "dd"]
@@ -123,7 +123,7 @@ def test_throughput_of_dd_and_cat(carry: Run) -> None:
     assert measure(carry, *ONE)["throughput"] == []
 
 
-# Blocks as carry bench copy has them flow, beside functions of which one copies wrongly.
+# Moves blocks as carry bench copy does, with a function that copies one byte too few.
 FLOW_MAIN = """
 #include <carry/carry.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The processes of peers in other languages: Python's live, the builds of others with fakes."""
+"""Peer processes in other languages: Python's is real, the builds of the others use fake tools."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plain_sum(data: bytes) -> int:
 
 
 def write_work(folder: Path, wrong: int | None = None) -> None:
-    """What CONTRACT.md calls WORK; one size may have a wrong sum."""
+    """Writes what CONTRACT.md calls WORK; the sum of size `wrong` is wrong."""
     data = random.Random(1).randbytes(4096)
     (folder / "data").write_bytes(data)
     lines = []
@@ -123,7 +123,7 @@ esac
 
 
 def put_program(folder: Path, name: str, text: str) -> dict[str, str]:
-    """A shell script on the PATH, which that returns."""
+    """Writes a shell script into a folder; returns the PATH that finds it."""
     program = folder / "bin" / name
     program.parent.mkdir(exist_ok=True)
     program.write_text(text)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The benchmark among peers: who is timed, what a result holds, what its report shows."""
+"""The benchmark among peers: which functions are timed, what a result contains, what its report
+shows."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ pytestmark = pytest.mark.one_build
 
 RESULTS = sorted(set((BENCH / "results").glob("*.json")) - set(BENCH.glob("results/*-quick.json")))
 
-# --- A process that is not one of ours ---
+# --- A fake peer process ---
 
 FAKE = f"""#!{sys.executable}
 import os, sys
@@ -86,7 +87,7 @@ USUAL = {
 
 class Fake(PeerProcess):
     def questions(self) -> list[str]:
-        """What it has been asked so far."""
+        """Returns the questions that it has received."""
         return Path(f"{self.program}.log").read_text().splitlines()
 
 
@@ -162,7 +163,7 @@ def test_what_is_no_time_is_refused(tmp_path: Path, answer: str) -> None:
     lane.process.stop()
 
 
-# --- Who is timed ---
+# --- Which functions are timed ---
 
 CELLS = [Cell("sum", "hot", 20), Cell("sum", "hot", 1 << 20)]
 SHORT = Plan(starts=2, rounds=2, seconds=60)
@@ -240,13 +241,14 @@ EMPTY, LIGHT, WIDE = range(3)  # functions
 
 
 def calm_canaries() -> canary.Canaries:
-    """Nobody disturbs anything: no canary is slower than usual by more than 2 %."""
+    """Returns canaries without disturbance: none is slower than usual by more than 2 %."""
     draw = np.random.default_rng(5)
     return canary.Canaries(*(QUIET * draw.uniform(1, 1.02, SHAPE) for _ in range(4)))
 
 
 def add_noise(canaries: canary.Canaries, share: float) -> np.ndarray:
-    """A neighbour comes in so many samples, and stays or goes while they last; where it was."""
+    """Adds a neighbour in `share` of the samples, which stays or leaves meanwhile; returns
+    which."""
     draw = np.random.default_rng(6)
     rests = draw.random(SHAPE) < share
     comes, goes = (draw.random(SHAPE) < part for part in (share / 10, 0.5))
@@ -258,7 +260,7 @@ def add_noise(canaries: canary.Canaries, share: float) -> np.ndarray:
 
 
 def add_lowering(canaries: canary.Canaries, share: float = 1.0, by: float = 1.6) -> np.ndarray:
-    """The last function lowers the clock from the second cell on, in so many starts."""
+    """The last function lowers the clock from the second cell on, in `share` of the starts."""
     lowered = np.zeros(SHAPE, bool)
     lowered[1:, WIDE, : round(share * SHAPE[2])] = True
     for one in (canaries.before, canaries.after):
@@ -307,7 +309,7 @@ def test_a_clock_that_is_lowered_in_some_starts_is_a_cost_too() -> None:
 
 
 def test_neighbours_come_more_often_while_long_samples_last() -> None:
-    """Slow canaries beside samples that take as long as a hundred rests show no lower clock."""
+    """Slow canaries beside samples that last a hundred rests do not mean a lower clock."""
     canaries = calm_canaries()
     add_noise(canaries, 0.6)
     draw = np.random.default_rng(7)
@@ -479,12 +481,12 @@ def test_a_mix_has_its_shares(work: Path) -> None:
     assert (calls[:, :2].max(axis=1) + calls[:, 2] <= 1 << 20).all()
 
 
-# --- What cannot be had ---
+# --- Missing peers ---
 
 
 @pytest.fixture
 def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A language, whose file `build` is to be written."""
+    """A language whose file `build` the test writes."""
     monkeypatch.setattr(build, "BENCH", tmp_path)
     folder = tmp_path / "peers/any"
     folder.mkdir(parents=True)
@@ -525,7 +527,7 @@ def test_a_package_that_cannot_be_downloaded_is_named(
 
 
 def fake_sources(folder: Path, archive: str) -> None:
-    """An apt-get that knows one kind of sources, and leaves an archive if there is one."""
+    """Writes an apt-get that lists one kind of sources, and provides `archive` if that exists."""
     program(
         folder,
         "apt-get",
@@ -638,7 +640,7 @@ def test_make_bench_goes_on_without_what_cannot_be_installed(
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where results go; what takes long is left out, and the result is the small one."""
+    """The folder of results; the slow part is replaced, and the result is the small one."""
     monkeypatch.setattr(run, "BENCH", tmp_path)
     monkeypatch.setattr(run, "make_result", lambda *_: made_result())
     monkeypatch.setattr(sys, "argv", ["run.py", f"--build={tmp_path / 'build'}"])
@@ -920,7 +922,7 @@ def test_wrong_usage_of_a_comparison_is_refused_before_a_build(
 
 
 def made_result() -> result.Result:
-    """A small result: the library wins at 1,500 bytes and loses at 64."""
+    """Returns a small result: the library wins at 1,500 bytes and loses at 64."""
     peers = [
         Peer("carry", "libcarry", "c", "carry.c", "this tree", ours=True),
         Peer("linux", "Linux <csum>", "c", "linux.c", "somewhere"),
@@ -960,7 +962,8 @@ def made_result() -> result.Result:
 
 
 def with_peers(**times: list[float]) -> result.Result:
-    """The small result, with more functions: `language_peer_variant` took so long in each cell."""
+    """Returns the small result with more functions: `language_peer_variant` took these times, one a
+    cell."""
     made = made_result()
     for key, taken in times.items():
         language, peer, variant = key.split("_")
@@ -985,7 +988,8 @@ def test_a_result_survives_its_file(tmp_path: Path) -> None:
 
 
 def beside_result() -> result.Result:
-    """The small result, with what 1,500 bytes and IMIX take beside a microsecond of other work."""
+    """Returns the small result with times of 1,500 bytes and IMIX beside a microsecond of other
+    work."""
     made = made_result()
     lane = Lane("c", PeerProcess(Path("none"), Path("none")))
     names = (("floor", ("floor",)), ("carry", ()), ("dpdk", ()))
@@ -1166,7 +1170,7 @@ def test_results_in_the_tree_are_whole_and_small() -> None:
 
 
 def cells_of(html: str) -> list[list[str]]:
-    """The texts of a table, by rows."""
+    """Returns the texts of a table, by rows."""
     rows = re.findall(r"<tr>(.*?)</tr>", html, re.DOTALL)
     cells = (re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL) for row in rows)
     return [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in cells]
@@ -1230,7 +1234,7 @@ def test_the_report_says_first_what_was_compared_and_on_what() -> None:
 
 
 def doubts_of(made: result.Result) -> list[str]:
-    """The warnings in the red box at the top of a report."""
+    """Returns the warnings in the red box at the top of a report."""
     page = make_report(made)
     box = re.search(r'<h1>[^<]*</h1>\s*<div class="doubts broken" id="doubts">(.*?)</div>', page)
     return re.findall(r"<p>(.*?)</p>", box[1]) if box else []
@@ -1440,7 +1444,7 @@ def test_what_is_said_of_linux_names_its_version(fetched: str, title: str) -> No
 
 
 def block_of(made: result.Result) -> str:
-    """As one line."""
+    """Returns the block for a result, as one line."""
     return " ".join(readme.make_block(made, "r.json").split())
 
 
