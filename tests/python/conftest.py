@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import pytest
 from schemas import conforming
 
-# Restores the default for SIGINT: a shell makes background jobs ignore it.
+# Handles SIGINT as in a terminal: a shell makes background jobs ignore it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -124,7 +124,7 @@ def test_names_above_columns_end_where_their_column_does(kernels: int) -> None:
 
 # --- Noise ---
 
-# Benchmarks, by the schema of their JSON. The others measure programs, whose times are not given.
+# Benchmarks whose times are given, by the schema of their JSON.
 TIMED = {
     "bench_kernels": ["sum", "--quick"],
     "bench_copy": ["copy", "--quick"],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry bench ring0`: what it counts, and what it says where there is nothing to count with."""
+"""`carry bench ring0`: its counts, and its errors where nothing can be counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Table = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def kernel() -> Path:
-    """The test kernel, which the tests in ring 0 build at the same place."""
+    """Builds the test kernel, where the tests in ring 0 build it too."""
     if platform.machine() != "x86_64":
         pytest.skip("the kernel is of x86-64")
     if not shutil.which("qemu-system-x86_64"):
@@ -32,7 +32,7 @@ def kernel() -> Path:
     out = Path(os.environ.get("CARRY_RING0", SOURCE / "build-test/ring0"))
     out.mkdir(parents=True, exist_ok=True)
     command = ["make", "--silent", f"-j{os.cpu_count()}", "-C", SOURCE / "ports/baremetal"]
-    with (out / "lock").open("w") as lock:  # of tests that run at the same time
+    with (out / "lock").open("w") as lock:  # other tests may run at the same time
         fcntl.flock(lock, fcntl.LOCK_EX)
         subprocess.run([*command, f"OUT={out}"], check=True, timeout=600)
     return out / "kernel.elf"
@@ -68,7 +68,7 @@ def test_what_is_compiled_in(counted: Table) -> None:
 
 
 def test_a_patched_operation_is_what_would_be_compiled_in(counted: Table) -> None:
-    """But that restore is given an argument, and that nothing is one NOP."""
+    """Except that restore has an argument, and that nothing is one NOP."""
     more = {"cli": 0, "sti": 0, "save": 0, "restore": 1, "call": 0, "nothing": 1}
     for name, count in more.items():
         row = counted["native", name]
@@ -96,7 +96,7 @@ def test_table_for_people(carry: Run, kernel: Path, counted: Table) -> None:
     assert "not times" in done.stdout
 
 
-# --- What cannot be counted ---
+# --- Errors ---
 
 
 def test_without_a_kernel(carry: Run, tool: str) -> None:
@@ -123,7 +123,7 @@ def test_without_an_emulator(carry: Run, tool: str) -> None:
 
 
 def fake(folder: Path, *lines: str) -> Path:
-    """An emulator whose kernel says these lines."""
+    """Returns an emulator whose kernel prints these lines."""
     path = folder / "emulator"
     said = "".join(f"printf '%s\\r\\n' '{line}'\n" for line in lines)
     path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "A fake, version 1" && exit\n{said}')
@@ -139,7 +139,7 @@ def test_with_a_kernel_that_stops_halfway(carry: Run, tool: str, tmp_path: Path)
 
 
 def test_with_a_kernel_that_says_too_much(carry: Run, tool: str, tmp_path: Path) -> None:
-    """More operations than there is room for, longer names, forms that nobody knows."""
+    """Too many operations, long names and unknown forms are ignored."""
     rows = [f"bench op{i} native patched {i}" for i in range(100)]
     odd = ["bench " + 90 * "x" + " y patched 1", "bench op1 native folded 7", "bench", "bench a b"]
     emulator = fake(tmp_path, *odd, *rows, "bench done")

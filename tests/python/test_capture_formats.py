@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures in the formats of others: snoop and ERF; and what is not taken for one."""
+"""Captures in other formats, snoop and ERF; and files that are not mistaken for them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FILES = {"snoop": snoop, "erf": erf_file}
 BOTH = pytest.mark.parametrize("kind", FILES)
 
 
-# --- Of both ---
+# --- Both formats ---
 
 
 @BOTH
@@ -137,7 +137,7 @@ def test_links_of_snoop(check: Check, version: int, link: int, behind: bytes, fr
 
 
 def sizes(captured: int, record: int) -> bytes:
-    """The header of a record of snoop."""
+    """Returns the header of a snoop record."""
     return struct.pack(">6L", 60, captured, record, 0, 0, 0)
 
 
@@ -207,14 +207,14 @@ def test_padding_is_no_packet(check: Check) -> None:
 
 @pytest.mark.parametrize("places", list(itertools.product((False, True), repeat=4)))
 def test_padding_may_be_anywhere(check: Check, places: tuple[bool, ...]) -> None:
-    """Also among the records by which the format is recognised."""
+    """Padding may also be among the records by which the format is recognised."""
     records = [erf(bytes(20), 48, seconds=0) * pad + ONE for pad in places]
     status, report = check(b"".join(records))
     assert (status, report["packets"], report["damage"]) == (CLEAN, 4, None)
 
 
 def test_a_time_that_looks_like_gzip(check: Check) -> None:
-    """The magic number of gzip has a third byte: the method is always deflate."""
+    """Gzip is recognised by a third byte as well: its method is always deflate."""
     status, report = check(b"\x1f\x8b\x01\x01" + ONE[4:] + ONE)
     assert (status, report["packets"], report["damage"]) == (CLEAN, 2, None)
 
@@ -295,7 +295,7 @@ def test_files_of_other_kinds_are_no_captures(carry: Run, folder: Path) -> None:
     assert done.stderr == f"carry: {folder}: no captures in this folder\n"
 
 
-# --- The obsolete packet block of pcapng, whose size leaves padding out in files of ntar ---
+# --- The obsolete packet block of pcapng: ntar writes files in which its size excludes padding ---
 
 
 def unpadded(order: str, kind: int, body: bytes, padding: int, behind: int = 0) -> bytes:
@@ -343,11 +343,11 @@ def test_other_blocks_count_their_padding(check: Check, block: bytes, reason: st
     assert report["damage"]["reason"].startswith(reason)
 
 
-# --- Beside Wireshark's tools ---
+# --- Comparison with Wireshark's tools ---
 
 
 def tshark(path: Path) -> list[tuple[int, int, int]]:
-    """Time in nanoseconds, length on the wire and length captured of each frame."""
+    """Returns time in nanoseconds, size on the wire and captured size of each frame."""
     program = shutil.which("tshark")
     if not program:
         pytest.skip("tshark is not installed")
@@ -363,7 +363,7 @@ def tshark(path: Path) -> list[tuple[int, int, int]]:
 
 
 def explained(carry: Run, path: Path, count: int, headers: int = 0) -> list[tuple[int, int, int]]:
-    """The same, without `headers` bytes."""
+    """Returns the same values by `carry explain`, with sizes less `headers` bytes."""
     frames = []
     for number in range(1, count + 1):
         report = json.loads(carry("explain", "--json", path, str(number)).stdout)
@@ -382,7 +382,7 @@ def test_snoop_is_read_as_tshark_does(carry: Run, tmp_path: Path) -> None:
 
 
 def test_erf_is_read_as_tshark_does(carry: Run, tmp_path: Path) -> None:
-    """Whose lengths are those of the frame behind all headers, here 16 + 16 + 2 bytes."""
+    """tshark's sizes are those of the frame after all headers, here 16 + 16 + 2 bytes."""
     path = tmp_path / "a.erf"
     fractions = (0, 1, 2, 3, 1 << 31, 0x12345678, 0xFFFFFFFF)
     records = [erf(GOOD, 0x82, extensions=MORE, fraction=number) for number in fractions]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tests of libcarry-capture in C find faults: one file has one at a time, and a test fails."""
+"""The tests of libcarry-capture in C find every mutant: one fault in one file makes a test fail."""
 
 from __future__ import annotations
 
@@ -80,14 +80,13 @@ MUTANTS = [
 
 
 def unpackers() -> list[str]:
-    """What the build found to unpack captures with, as its file for pkg-config says."""
+    """Returns the libraries that the build unpacks captures with, from its pkg-config file."""
     text = (BUILD / "meson-private/libcarry-capture.pc").read_text()
     return re.findall(r"-l\S+", text.partition("Libs.private:")[2].partition("\n")[0])
 
 
 def program(folder: Path, test: str, changed: Path | None) -> Path:
-    """Links a test, as the build compiled it, with the changed file in the place of the library's
-    own."""
+    """Links a test as the build compiled it, with `changed` in place of that library file."""
     made = folder / test
     objects = sorted((BUILD / f"tests/test_capture_{test}.p").glob("*.o"))
     assert objects

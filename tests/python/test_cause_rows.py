@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each cause of bad checksums: packets that have it, and near misses that must not get its name."""
+"""Each cause of bad checksums: packets that show it, and near misses that must not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Row(NamedTuple):
     advice: str
 
     def cells(self) -> list[str]:
-        """What documents say of it."""
+        """Returns the cells of the row as documents print it."""
         shown = {"FRAME": "the frame", "SAID": "flags, link header", "FLOW": "its flow"}
         return [
             f"`{self.name}`",
@@ -58,7 +58,7 @@ class Row(NamedTuple):
 
 
 def rows() -> list[Row]:
-    """Adjacent string literals are one, and NULL is empty."""
+    """Returns the rows of the table, with adjacent string literals joined and NULL as ""."""
     text = TABLE.read_text()
     assert len(ROW.findall(text)) == text.count("\nCARRY_CAPTURE_CAUSE(")
     return [
@@ -73,7 +73,7 @@ A, B = "10.0.0.5", "10.0.0.9"
 
 
 def one(carry: Run, *frames: bytes) -> tuple[str | None, int | None]:
-    """Cause and bit of the last bad checksum of a capture, as it is reported."""
+    """Returns cause and bit of the last bad checksum in the report on a capture."""
     done = carry("check", "-bJ", "-", stdin=pcap(frames))
     found = conforming("check_bad_only", done.stdout.splitlines()[-1])
     return found["cause"], found["bit"]
@@ -87,7 +87,7 @@ def segment(
     dst: str = B,
     after: bytes = b"",
 ) -> bytes:
-    """A frame whose sum is what `change` makes of the right one, pseudo-header and segment."""
+    """Returns a frame whose stored sum is what `change` makes of sum, pseudo-header and segment."""
     head, body = (
         pseudo(src, dst, protocol, len(transport(protocol, payload))),
         transport(protocol, payload),
@@ -98,12 +98,12 @@ def segment(
 
 
 def plus(a: int, b: int) -> int:
-    """In ones'-complement arithmetic."""
+    """Adds in ones'-complement arithmetic."""
     return (a + b) % 0xFFFF
 
 
 def header(change: Callable[[int], int], ttl: int = 64) -> bytes:
-    """A frame whose IPv4 header sum is what `change` makes of the right one."""
+    """Returns a frame whose IPv4 header sum is what `change` returns for the right one."""
     ip = bytearray(packet(TCP))
     ip[8], ip[10], ip[11] = ttl, 0, 0
     return ethernet(put16(bytes(ip), 10, change(finish(bytes(ip[:20]))) & 0xFFFF))
@@ -180,7 +180,7 @@ def test_a_bit_that_flips_in_data_or_field(carry: Run) -> None:
     assert "bit 5 of 16, where 0 is the lowest" in " ".join(done.stdout.split())
 
 
-# Beside one cause or another, by one, so that no flipped bit explains it either.
+# Each differs from a cause by a value that no flipped bit explains.
 MISSES = [
     segment(lambda right, head, body: plus(right ^ 0xFFFF, 1)),
     segment(lambda right, head, body: plus(right >> 8 | right << 8, 3)),
@@ -199,7 +199,7 @@ def test_near_misses_are_damage(carry: Run, index: int) -> None:
 
 
 def test_what_a_ttl_cannot_have_been(carry: Run) -> None:
-    """255 is the highest, and transport sums cover none; a bit explains it all the same."""
+    """No TTL exceeds 255, and no transport sum covers a TTL; a flipped bit explains these sums."""
     assert one(carry, header(lambda right: plus(right, -0x100), 255)) == ("one_bit", 8)
     assert one(carry, header(lambda right: plus(right, 0x100))) == ("one_bit", 8)
     frame = segment(lambda right, head, body: plus(right, -0x100))
@@ -226,11 +226,11 @@ def rewritten(
     numbered: bool = False,
     tags: Sequence[int] = (),
 ) -> list[bytes]:
-    """Packets of a flow with different content, whose sums are off by `delta`."""
+    """Returns packets of a flow with different content, whose sums are off by `delta`."""
     frames = []
     for index in range(count):
         ip = bytearray(packet(TCP, bytes([index]) * 30, ports=ports, src=src))
-        if numbered:  # by the identification, as some senders do: then headers differ, too
+        if numbered:  # some senders number packets, which makes headers differ as well
             ip[4:6], ip[10:12] = index.to_bytes(2, "big"), bytes(2)
             ip[10:12] = finish(bytes(ip[:20])).to_bytes(2, "big")
         for at in (36, 10) if in_header else (36,):
@@ -241,7 +241,7 @@ def rewritten(
 
 
 def in_fragments(number: int, delta: int = 0x1357) -> list[bytes]:
-    """Two frames with a datagram of a flow, whose sum is off by `delta`."""
+    """Returns two frames with the fragments of a datagram, whose sum is off by `delta`."""
     ip = packet(UDP, bytes([number]) * 30)
     ip = put16(ip, 26, plus(int.from_bytes(ip[26:28], "big"), delta))
     frames = []
@@ -356,7 +356,7 @@ def test_a_good_sum_takes_back_what_was_reported(carry: Run) -> None:
 
 
 def test_the_rare_are_forgotten(carry: Run) -> None:
-    """Beyond 256 flows, those with the most bad sums stay."""
+    """Beyond 256 flows, those with the most bad sums are kept."""
     often = rewritten(6)
     rare = [frame for port in range(600) for frame in rewritten(1, ports=(port + 1, 80))]
     frames = often[:4] + rare + often[4:]
@@ -364,7 +364,7 @@ def test_the_rare_are_forgotten(carry: Run) -> None:
 
 
 def headers(count: int, first: int = 0, content: bytes = bytes(30)) -> list[bytes]:
-    """IPv4 packets with identifications from `first` on, whose headers alone are off."""
+    """Returns IPv4 packets numbered from `first` on, of which only the header sums are off."""
     frames = []
     for number in range(first, first + count):
         ip = put16(put16(network("10.0.0.1", "10.0.0.2", 4, content), 4, number), 10, 0)
@@ -373,7 +373,7 @@ def headers(count: int, first: int = 0, content: bytes = bytes(30)) -> list[byte
 
 
 def test_rare_headers_are_forgotten(carry: Run) -> None:
-    """The one that was taken last, too."""
+    """A rare header is forgotten even if it was added last."""
     rare = [frame for port in range(900) for frame in rewritten(1, ports=(port + 1, 80))]
     frames = rare[:300] + headers(1) + rare[300:]
     assert causes(carry, frames + headers(2, 1)) == {}
@@ -381,7 +381,7 @@ def test_rare_headers_are_forgotten(carry: Run) -> None:
 
 
 def test_a_flow_in_the_place_of_a_header(carry: Run) -> None:
-    """A flow is not beside itself, whichever takes that place."""
+    """A flow that takes the place of a header does not count as its own neighbour."""
     ports = [(port + 1, 80) for port in range(320)]
     rare = [rewritten(1, ports=pair)[0] for pair in ports]
     for last in range(300, 320):
@@ -392,7 +392,7 @@ def test_a_flow_in_the_place_of_a_header(carry: Run) -> None:
 
 
 def test_what_was_refuted_is_forgotten_first(carry: Run) -> None:
-    """Though it has the most bad sums."""
+    """A refuted flow is forgotten first, although it has the most bad sums."""
     refuted = [*rewritten(6), GOOD_ONE]
     others = [frame for port in range(255) for frame in rewritten(2, ports=(port + 1, 80))]
     first = rewritten(3, ports=(1, 80))
@@ -401,7 +401,7 @@ def test_what_was_refuted_is_forgotten_first(carry: Run) -> None:
 
 
 def test_flows_in_many_layouts(carry: Run) -> None:
-    """Of more than eight, none is remembered: any good sum of a flow refutes it."""
+    """More than eight layouts are not recorded: any good sum of such a flow refutes it."""
     frames = [
         frame for tags in range(12) for frame in rewritten(4, ports=(tags + 1, 80), tags=[7] * tags)
     ]
@@ -412,7 +412,7 @@ def test_flows_in_many_layouts(carry: Run) -> None:
 
 
 def test_headers_of_a_tunnel_are_no_address_of_its_content(carry: Run) -> None:
-    """Though both are off by the same."""
+    """Not even if both are off by the same difference."""
     frames = [headers(1, number, inner[14:])[0] for number, inner in enumerate(rewritten(4))]
     assert causes(carry, frames) == {"ip": {"rewritten": 4}, "tcp": {"rewritten": 4}}
 
@@ -441,6 +441,6 @@ def test_protocols_that_are_asked_for(carry: Run) -> None:
 
 
 def test_each_row_has_a_test() -> None:
-    named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # in other files
+    named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # named in other files
     named |= {"offload", "sent", "local", "passed_on", "received", "said_left", "said_valid"}
     assert named | set(FRAMES) | {"one_bit", "rewritten", "address_changed"} == set(ROWS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is said beside verdicts: causes, the rule where there are several, formats of others."""
+"""What reports say beside verdicts: causes, the rule where there are several, foreign formats."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_adler32_is_repaired_only_where_it_is_asked_for(carry: Run, tmp_path: Pa
     assert (done.returncode, carry("check", "-q", copy).returncode) == (CLEAN, CLEAN)
 
 
-# --- Which rule ---
+# --- The rule that decides ---
 
 
 def pim(kind: int, body: bytes, covered: int) -> bytes:
@@ -132,7 +132,7 @@ def test_an_authenticated_packet_needs_no_sum(carry: Run) -> None:
 
 
 def test_what_is_longer_than_the_wire_may_verify_as_it_is(carry: Run) -> None:
-    """Some senders of ICMP cut the packet, and sum what is left."""
+    """Some senders of ICMP truncate a packet and sum the rest."""
     message = struct.pack(">BBHL", 8, 0, 0, 1) + b"payload!" * 6
     message = put16(message, 2, finish(message))
     long = network("10.0.0.5", "10.0.0.9", ICMP, message + bytes(100))
@@ -144,7 +144,7 @@ def test_what_is_longer_than_the_wire_may_verify_as_it_is(carry: Run) -> None:
     assert other["why"].endswith("or the enclosing packet")
 
 
-# --- Files that are no captures here ---
+# --- Foreign files ---
 
 
 EDITCAP = "convert it with editcap -F pcap"
@@ -170,7 +170,7 @@ def test_formats_of_others_are_named(check: Check, name: str) -> None:
     "name", ["netmon1", "netmon2", "ngsniffer", "ngwsniffer_1_1", "ngwsniffer_2_0"]
 )
 def test_the_advice_works(carry: Run, tmp_path: Path, name: str) -> None:
-    """Files that editcap makes are named, and what it converts back is read."""
+    """Files that editcap writes are named, and those that it converts back are read."""
     source, foreign, back = (tmp_path / part for part in ("a.pcap", "foreign", "back.pcap"))
     source.write_bytes(pcap([ethernet(packet(TCP))] * 3))
     made = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the capturing machine said of checksums: certain or inferred, and where it was wrong."""
+"""What captures state about their checksums: causes that are certain, and wrong statements."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_stays_on_its_machine_is_normal(carry: Run) -> None:
 
 
 def tunnel(inner: bytes, udp: str = "good") -> bytes:
-    """An Ethernet frame in VXLAN, whose UDP sum is good or holds that of its pseudo-header."""
+    """Returns an Ethernet frame with VXLAN; `udp` is good or partial, the kind of its UDP sum."""
     return ethernet(packet(UDP, b"\x08" + bytes(7) + inner, ports=(50000, 4789), sums=udp))
 
 
@@ -133,7 +133,7 @@ def test_of_two_open_sums_in_fragments_none_is_certain(carry: Run) -> None:
     assert [(one["cause"], one["certain"]) for one in found] == [("sent", False)] * 2
 
 
-# --- Where it was wrong ---
+# --- Wrong statements ---
 
 
 def test_said_to_be_left_and_is_not(carry: Run, check: Check) -> None:
@@ -152,7 +152,7 @@ def test_said_to_be_left_and_is_not(carry: Run, check: Check) -> None:
 
 
 def test_a_fragment_is_not_said_to_hold_what_is_left(carry: Run, check: Check) -> None:
-    """Only the datagram shows whether its checksum is left."""
+    """Only the complete datagram shows whether its checksum is left to the card."""
     parts = [ethernet(part) for part in fragments(packet(UDP, bytes(100), sums="partial"))]
     data = flagged([(part, SENT | LEFT) for part in parts])
     assert findings(carry, data) == [(len(parts), "sent", True)]
@@ -179,7 +179,7 @@ def test_a_good_sum_may_be_what_was_valid(carry: Run) -> None:
     assert findings(carry, flagged([(tunnel(WRONG), VALID)])) == [(1, None, None)]
 
 
-# --- The direction by the link header ---
+# --- Directions in link headers ---
 
 
 def cooked(kind: int, ip: bytes, device: int = 1) -> bytes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/testing/changed.py: which tests a change of the working tree asks for."""
+"""scripts/testing/changed.py selects the tests for a change of the working tree."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_changed_test_is_run_itself() -> None:
 
 
 def test_a_part_of_the_harness_has_all_tests_in_c_run(tmp_path: Path) -> None:
-    """It stands in a library, which each test links."""
+    """The harness is a library that each test links."""
     (tmp_path / "meson-info").mkdir()
     tests = [{"name": "sum", "cmd": [str(tmp_path / "tests/test_sum")]}]
     (tmp_path / "meson-info/intro-tests.json").write_text(json.dumps(tests))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check` as its users meet it: formats, damage, output, exit status."""
+"""`carry check` as users run it: formats, damage, output, exit status."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ BYTE_ORDERS = pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"]
 
 
 def counts(report: dict[str, Any], protocol: str) -> dict[str, int]:
-    """The verdicts that occur."""
+    """Returns the counts that are not 0."""
     return {name: n for name, n in report["protocols"].get(protocol, {}).items() if n}
 
 
@@ -93,7 +93,7 @@ def test_pcap(check: Check, order: str, magic: int) -> None:
 @BYTE_ORDERS
 @pytest.mark.parametrize("version", [(2, 4), (2, 3), (2, 2), (2, 0), (543, 0)])
 def test_pcap_versions(check: Check, order: str, version: tuple[int, int]) -> None:
-    """Old ones have the bytes on the wire before those captured."""
+    """Old versions store the size on the wire before the captured size."""
     old = version not in ((2, 4), (2, 3))
     sizes = (len(WRONG), 50)[:: 1 if old else -1]
     header = struct.pack(order + "LHHlLLL", 0xA1B2C3D4, *version, 0, 0, 65535, 1)
@@ -175,7 +175,7 @@ def test_simple_packets_are_cut_by_the_snap_length(check: Check) -> None:
 
 @BYTE_ORDERS
 def test_frame_check_sequence_lies_outside_the_packet(check: Check, order: str) -> None:
-    """With 4 bytes of FCS, an IP length that reaches into them is beyond the wire."""
+    """With 4 bytes of FCS, an IP length that includes any of them is beyond the wire."""
     ip = packet(TCP, b"12345678901234")
     frame = ethernet(ip)
     assert len(frame) == 14 + len(ip)
@@ -204,7 +204,7 @@ def test_a_packet_larger_than_its_wire_is_all_there(check: Check) -> None:
 
 
 def test_an_option_without_its_value_is_ignored(check: Check) -> None:
-    """Else the block's own length, which follows, would be taken for an FCS length."""
+    """Otherwise the length of the block, which follows, would be read as the length of the FCS."""
     frame = ethernet(packet(TCP, b"12345678901234"))
     file = Pcapng().section().interface(options=struct.pack("<HH", 13, 1)).packet(frame)
     assert counts(check(file.bytes())[1], "tcp") == {"good": 1}
@@ -284,7 +284,7 @@ def test_pcapng_times_below_a_nanosecond_are_rounded_down(carry: Run) -> None:
 
 
 def test_pcapng_resolutions_at_their_limits(carry: Run) -> None:
-    """As fine as 64 bits can reckon with; finer ones are ignored: ticks are microseconds."""
+    """Resolutions are supported as far as 64 bits suffice; finer ones mean microseconds."""
     quarters = ((18, 25 * 10**16), (0x80 | 60, 1 << 58))
     for resolution, ticks in quarters:
         file = Pcapng().section().interface(options=option("<", 9, bytes([resolution])))
@@ -318,7 +318,8 @@ def test_a_time_that_is_not_known_is_null(carry: Run) -> None:
 def test_pcapng_times_that_do_not_fit_are_not_known(
     carry: Run, order: str, start: int, resolution: int, ticks: int, time: str | None
 ) -> None:
-    """64 bits of nanoseconds end in 2554; what is before 1970 or behind wraps to no other time."""
+    """64 bits of nanoseconds end in 2554; times before 1970 or after that are unknown, and never
+    wrap."""
     options = option(order, 9, bytes([resolution])) + option(
         order, 14, struct.pack(order + "q", start)
     )
@@ -337,7 +338,7 @@ def test_pcapng_time_start(carry: Run, order: str) -> None:
 
 
 def cut_files() -> dict[str, list[bytes]]:
-    """Captures in pieces: a shorter file is a whole one only where a piece ends."""
+    """Returns captures in pieces: a truncated file is valid only if it ends with a piece."""
     files = {}
     for kind, magic in (("pcap", 0xA1B2C3D4), ("modified", 0xA1B2CD34)):
         header, record = pcap([], magic=magic), pcap([WRONG], magic=magic)[24:]
@@ -350,7 +351,7 @@ def cut_files() -> dict[str, list[bytes]]:
 
 @pytest.mark.parametrize("kind", cut_files())
 def test_cut_anywhere(check: Check, check_all: CheckAll, kind: str) -> None:
-    """Files of each size; a pipe of some of these sizes has the same report."""
+    """Every size of the file is checked; a pipe reports the same for some of these sizes."""
     pieces = cut_files()[kind]
     data, ends = b"".join(pieces), [0, *accumulate(map(len, pieces))]
     whole = check(data)[1]["packets"]
@@ -390,7 +391,7 @@ CAPTURES = {
 @pytest.mark.parametrize("first", CAPTURES)
 @pytest.mark.parametrize("second", CAPTURES)
 def test_one_capture_behind_another(check: Check, first: str, second: str) -> None:
-    """As `cat a.pcap b.pcap` leaves them; of pcapng, sections follow one another."""
+    """The file is what `cat a.pcap b.pcap` writes; sections of pcapng may follow one another."""
     status, report = check(CAPTURES[first] + CAPTURES[second])
     packets = 0 if first == "no packets" else 2
     if "pcapng" in first and "pcapng" in second:
@@ -673,7 +674,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
     assert "udp: 1 illegal, sent by 2001:db8::1; no checksum" in text
     assert "10.0.0.5:40000 -> 10.0.0.9:443" in text
     assert done.stdout.endswith("\n\n12 bad and 1 illegal checksums\n")
-    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first has the file's name
+    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first has the name of the file
 
 
 def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
@@ -705,7 +706,8 @@ def test_empty_fields_are_named(carry: Run) -> None:
 
 
 def test_many_senders_are_not_overstated(carry: Run) -> None:
-    """The table of senders is bounded: beyond it only floors are claimed, and they are true."""
+    """The table of senders is bounded; beyond its size, only lower bounds are reported, and they
+    are true."""
     often = [ethernet(packet(TCP, sums="bad", src="10.9.9.9"))]
     hosts = [f"10.1.{n // 200}.{n % 200 + 1}" for n in range(400)]
     others = [ethernet(packet(TCP, sums="bad", src=host)) for host in hosts]
@@ -738,7 +740,7 @@ def test_one_byte_is_no_plural(carry: Run) -> None:
 
 
 def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
-    """Several files have a total, and the status of the gravest."""
+    """Several files have a total, and the most severe exit status."""
     for name, data in (("a", pcap([GOOD])), ("b", pcap([WRONG])), ("c", b"")):
         (tmp_path / name).write_bytes(data)
     done = carry("check", *[tmp_path / name for name in "abcd"])
@@ -814,7 +816,7 @@ def test_bad_only_streams_from_a_pipe(tool: str) -> None:
         assert child.wait(HANGS) == BAD
 
 
-# --- Files that are none, and outputs that fail ---
+# --- Files that cannot be read, and outputs that fail ---
 
 
 def test_missing_file(carry: Run, tmp_path: Path) -> None:
@@ -825,7 +827,7 @@ def test_missing_file(carry: Run, tmp_path: Path) -> None:
 
 
 def test_unreadable_file(tool: str) -> None:
-    """Root may read everything, so it tests as nobody, from a folder that all may enter."""
+    """Root may read everything, so the test runs as nobody, in a folder that everyone may enter."""
     user = 65534 if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -845,7 +847,7 @@ def test_read_error(carry: Run) -> None:
 
 
 def test_closed_input(tool: str, tmp_path: Path) -> None:
-    """A file that gets the number of standard input is not taken for it."""
+    """A file that is opened as descriptor 0 is not mistaken for standard input."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD]))
     script = f"{tool} check -q - {path} - <&-"
@@ -882,7 +884,7 @@ def test_a_pipe_that_does_not_block(tool: str) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
 def test_closed_pipe(tool: str, tmp_path: Path, mode: str) -> None:
-    """As behind `| head`, which has seen enough: that is nothing to complain of."""
+    """`| head` closes its pipe early: no message follows."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG] * 5000))
     reader, writer = os.pipe()
@@ -896,7 +898,7 @@ def test_closed_pipe(tool: str, tmp_path: Path, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", ["", "--json", "--bad-only"])
 def test_full_device(tool: str, tmp_path: Path, mode: str) -> None:
-    """An output that cannot be written is an error of one line."""
+    """A write error is reported in one line."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG] * 5000))
     with open("/dev/full", "wb") as full:
@@ -940,7 +942,7 @@ def test_a_file_that_is_not_there_is_no_command(carry: Run) -> None:
 
 
 def test_a_file_in_place_of_a_command(tool: str, carry: Run, tmp_path: Path) -> None:
-    """What `tcpdump -G 60 -w %F-%T.pcap -z carry` calls."""
+    """`tcpdump -G 60 -w %F-%T.pcap -z carry` calls it this way."""
     path, named = tmp_path / "rot-0.pcap", tmp_path / "cpu"
     path.write_bytes(pcap([WRONG]))
     named.write_bytes(pcap([WRONG]))
@@ -980,7 +982,7 @@ def test_wrong_usage_is_refused_with_its_reason(
 
 
 def test_quiet(carry: Run, tmp_path: Path) -> None:
-    """--quiet prints nothing, and the exit status stays."""
+    """--quiet prints nothing, and does not change the exit status."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG]) + b"x")
     for options in ("-q", "-qb", "-qJ", "-qbJ", "-qt"):
@@ -1036,10 +1038,10 @@ def test_progress_line(tool: str, carry: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("columns", [12, 50, 80])
 def test_progress_lines_fit_and_are_few(tool: str, tmp_path: Path, columns: int) -> None:
-    """Of a terminal that tells its size; more often than ten times a second nobody reads."""
+    """Lines fit the size that the terminal reports, and there are at most ten a second."""
     path = tmp_path / "zeros.pcap"
     path.write_bytes(pcap([]))
-    os.truncate(path, 1 << 36)  # zeros are records of nothing
+    os.truncate(path, 1 << 36)  # zeros are empty records
     terminal, stderr = pty.openpty()
     fcntl.ioctl(stderr, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     started = time.monotonic()

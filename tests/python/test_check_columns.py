@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check --tsv` prints columns with what JSON says; all formats give the expected value."""
+"""`carry check --tsv` prints the values of JSON in columns; every format has the expected value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
 
 
 def test_what_an_illegal_sum_should_be(carry: Run, tmp_path: Path) -> None:
-    """What fix stores and explain says; of a frame that was cut nobody knows."""
+    """Every command gives the same expected value; a truncated frame has none."""
     frame = ethernet(packet(UDP, sums="none", **V6))
     path, fixed = tmp_path / "a.pcap", tmp_path / "b.pcap"
     path.write_bytes(pcap([frame, Record(frame[:-1], len(frame))]))

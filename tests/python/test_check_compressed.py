@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check` reads compressed captures like others, and says where a stream is damaged."""
+"""`carry check` reads compressed captures like others, and reports where a stream is damaged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_compressed_is_as_if_it_were_not(
 
 @ALL
 def test_streams_one_behind_the_other(check: Check, kind: str) -> None:
-    """Streams one behind the other have the report of one."""
+    """Consecutive streams have the report of one stream."""
     pack = PACKERS[kind]
     whole = pcap([GOOD, WRONG] * 50)
     for at in (1, 24, 30, len(whole) - 1):
@@ -55,7 +55,7 @@ def test_streams_one_behind_the_other(check: Check, kind: str) -> None:
 
 @ALL
 def test_cut_streams_are_damage(check_all: CheckAll, kind: str) -> None:
-    """Wherever a stream is cut: never a crash, and never what looks like a whole capture."""
+    """A stream that is cut anywhere neither crashes the tool nor passes for a complete capture."""
     data = pcap([ethernet(packet(TCP, os.urandom(30000))) for _ in range(20)])
     packed = PACKERS[kind](data)
     seen = set()
@@ -90,10 +90,9 @@ def test_corrupt_streams_are_damage(check: Check, check_all: CheckAll, kind: str
 
 @pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
 def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
-    """
-    Blocks of zstd: a header of whether it is the last, type and size; 0 is raw, 3 reserved. Large
-    ones do not fit into the reader's window, so the rest of one is still to come out.
-    """
+    """Packets before the corrupt block count. A block of zstd has a header of 3 bytes: last block,
+    type (0 raw, 3 reserved) and size. Large blocks exceed the reader's window, so that the rest of
+    one is still pending."""
     data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 0x38])  # no content size, a window of 128 KiB
     for at in range(0, len(data), block):
@@ -108,7 +107,7 @@ def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: in
 
 @pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
 def test_blocks_of_lz4_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
-    """A block is its size, with the top bit if it is raw, then its bytes; none is above 4 MiB."""
+    """A block of lz4 is its size (the top bit: raw) and its bytes, at most 4 MiB."""
     data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x04\x22\x4d\x18\x60\x70\x73"
     for at in range(0, len(data), block):
@@ -123,7 +122,7 @@ def test_blocks_of_lz4_before_a_corrupt_one_count(check: Check, packets: int, bl
 
 @pytest.mark.parametrize("kind", ["gzip", "xz"])
 def test_zeros_behind_streams(check: Check, kind: str) -> None:
-    """They fill the last block of a tape, or align a stream: gzip and xz take no notice of them."""
+    """Zeros fill the last block of a tape, or align a stream: gzip and xz ignore them."""
     data = pcap([GOOD, WRONG] * 50)
     pack = PACKERS[kind]
     packed = pack(data)
@@ -148,14 +147,14 @@ def test_twice_compressed(check: Check, kind: str) -> None:
 
 
 def test_frames_to_skip(check: Check) -> None:
-    """pzstd and other parallel compressors write them."""
+    """pzstd and other parallel compressors write skippable frames."""
     skip = struct.pack("<LL", 0x184D2A53, 5) + b"12345"
     assert check(skip + zstd(pcap([GOOD])) + skip) == check(pcap([GOOD]))
 
 
 def test_streams_that_ask_for_much_memory(check: Check) -> None:
     """A stream that asks for 2 GiB of memory is damage."""
-    # Magic, no content size, a window of 2 GiB, one last block of nothing.
+    # Magic, no content size, a window of 2 GiB, one last block of no bytes.
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 21 << 3]) + b"\x01\0\0"
     status, report = check(frame)
     assert status == DAMAGED
@@ -164,7 +163,7 @@ def test_streams_that_ask_for_much_memory(check: Check) -> None:
 
 @pytest.mark.parametrize(("dictionary", "fits"), [(28, True), (29, False), (40, False)])
 def test_xz_dictionaries(check: Check, dictionary: int, fits: bool) -> None:
-    """Of 64 MiB, as `xz -9` has it, 96 MiB, and 4 GiB, by their code in the block's header."""
+    """Dictionaries of 64 MiB (`xz -9`), 96 MiB and 4 GiB, by their code in the block header."""
     packed = lzma.compress(pcap([GOOD]), preset=0)
     block = packed[12:16] + bytes([dictionary]) + packed[17:20]
     packed = packed[:12] + block + struct.pack("<L", zlib.crc32(block)) + packed[24:]
@@ -194,7 +193,7 @@ def test_forms_of_streams(check: Check, name: str, options: list[str]) -> None:
     assert check(packed_by(name, data, *options)) == check(data)
 
 
-# A block of bzip2 has at most 900 kB, and takes long to compress.
+# Not bzip2: its blocks are at most 900 kB and slow to compress.
 @pytest.mark.parametrize("kind", [kind for kind in PACKERS if kind != "bzip2"])
 def test_memory_does_not_grow_with_what_comes_out(tool: str, kind: str) -> None:
     records = pcap([GOOD] * 2000)[24:]

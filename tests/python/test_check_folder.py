@@ -17,7 +17,7 @@ pytestmark = pytest.mark.covers_capture
 
 
 def test_folder(carry: Run, tmp_path: Path) -> None:
-    """A folder is read by content, in the order of names, without links to folders and pipes."""
+    """A folder is read by content in order of name; links to folders and pipes are skipped."""
     folder = tmp_path / "captures"
     (folder / "b" / "deep").mkdir(parents=True)
     (folder / "a").mkdir()
@@ -59,7 +59,7 @@ BROKEN = {
 }
 
 
-# Captures, whatever they are called.
+# Foreign captures, which are recognised whatever their names are.
 FOREIGN = {
     "monitor": (b"GMBU\0\1", "a Network Monitor file"),
     "old-monitor": (b"RTSS\0\1", "a Network Monitor file"),
@@ -126,7 +126,7 @@ def test_folder_without_captures(carry: Run, tmp_path: Path) -> None:
 
 
 def test_links_to_nowhere_in_a_folder(carry: Run, tmp_path: Path) -> None:
-    """A dangling link is named with the system's error."""
+    """A dangling link is named with the system error."""
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     os.symlink(tmp_path / "none", tmp_path / "b.pcap")
     done = carry("check", "-q", tmp_path)

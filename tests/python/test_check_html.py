@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page of `carry check --html`: what it holds, what it never does, and how it looks."""
+"""The page of `carry check --html`: its content, its safety, and its look in a browser."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROKEN = SOURCE / "examples/broken.pcap"
 
 
 class Reader(html.parser.HTMLParser):
-    """What a page holds; elements must be closed in order."""
+    """Collects the content of a page, whose elements must be closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ def page_of(carry: Run, folder: Path, *arguments: str | Path, status: int = BAD)
     return read(path)
 
 
-# --- What it holds ---
+# --- Content ---
 
 
 def test_the_page_of_one_capture(carry: Run, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_the_page_of_one_capture(carry: Run, tmp_path: Path) -> None:
 
 
 def test_what_it_loads_and_runs(carry: Run, tmp_path: Path) -> None:
-    """Nothing: no script, no address of anything but an empty icon."""
+    """It loads and runs nothing: no script, and no address except an empty icon."""
     page = page_of(carry, tmp_path, BROKEN)
     assert not page.tags & {"script", "img", "iframe", "object", "a", "form", "base"}
     assert [value for name, value in page.attributes if name in ("src", "href")] == ["data:,"]
@@ -144,19 +144,19 @@ def test_colours_of_a_terminal_are_not_on_the_page(carry: Run, tmp_path: Path) -
 def test_only_what_was_selected(carry: Run, tmp_path: Path) -> None:
     page = page_of(carry, tmp_path, "--frames=3", BROKEN)
     assert "1 of 11 packets" in page.text
-    assert "Over time" not in page.sections  # one span says nothing
+    assert "Over time" not in page.sections  # there is no chart for a single moment
     page = page_of(carry, tmp_path, "--frames=3", BROKEN, BROKEN)
     assert f"{BROKEN}1 of 111 bad checksum" in page.sections["Captures"]
 
 
 def test_verdicts_over_time(carry: Run, tmp_path: Path) -> None:
-    """The bars and the table beside them say the same as the counts."""
+    """The bars and the table beside them agree with the counts."""
     records = [Record(GOOD, seconds=1_700_000_000 + i) for i in range(500)]
     records[400] = Record(WRONG, seconds=1_700_000_400)
     (tmp_path / "a.pcap").write_bytes(pcap(records))
     page = page_of(carry, tmp_path, tmp_path / "a.pcap")
     text = (tmp_path / "page.html").read_text()
-    assert len(re.findall(r'class="fill-bad" x=', text)) == 3  # two charts, and tcp's share
+    assert len(re.findall(r'class="fill-bad" x=', text)) == 3  # two charts, and the share of TCP
     table = re.search(r"<details>.*?</details>", text, re.S)
     assert table
     rows = re.findall(r"<tr><td>(\S+)</td><td class=\"number\">(\d+)</td>", table[0])
@@ -167,7 +167,7 @@ def test_verdicts_over_time(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_field_without_bytes(carry: Run, tmp_path: Path) -> None:
-    """Of a reassembled datagram no single packet has them all; far behind, the rows move along."""
+    """The bytes are marked even where the field lies far behind in the frame."""
     inner = packet(TCP, bytes(600), sums="bad")
     deep = ethernet(packet(UDP, bytes(8) + inner, ports=(1, 4789)))
     path = tmp_path / "a.pcap"
@@ -176,7 +176,7 @@ def test_a_field_without_bytes(carry: Run, tmp_path: Path) -> None:
     assert "<mark>" in (tmp_path / "page.html").read_text()
 
 
-# --- Input that nobody can trust, and output ---
+# --- Hostile input, and output ---
 
 
 def test_names_are_escaped(carry: Run, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ return {
 
 
 def test_it_in_a_browser(carry: Run, tmp_path: Path) -> None:
-    """On a phone and a desk, in light and dark: it fits, can be read, and asks for nothing."""
+    """The page fits phones and desktops in light and dark mode, is readable, and loads nothing."""
     if missing := check_site.obstacle():
         pytest.skip(missing)
     long = tmp_path / ("y" * 200)
@@ -308,6 +308,6 @@ def test_it_in_a_browser(carry: Run, tmp_path: Path) -> None:
                 assert look["width"] <= look["room"], (width, scheme)
                 assert look["contrast"] >= 4.5, (width, scheme)
                 assert look["dark"] == (scheme == "dark")
-                asked = {url for url, _ in check_site.requests(browser)}  # also by an empty tab
+                asked = {url for url, _ in check_site.requests(browser)}  # an empty tab asks, too
                 assert {url for url in asked if not re.match("chrome:|data:", url)} == {address}
                 assert [*check_site.messages(browser)] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ways in and out of `carry check`: columns as CSV, colours, and names from a list."""
+"""Input and output of `carry check`: CSV columns, colours, and file names from a list."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_other_colours_are_refused(carry: Run) -> None:
 
 
 def listed(carry: Run, names: bytes, *options: str) -> tuple[int, list[str], str]:
-    """Exit status, the names of checked files, and the message."""
+    """Returns the exit status, the names of checked files, and the message."""
     done = carry("check", "--tsv", "--files0-from=-", *options, stdin=names)
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
     return done.returncode, [row[0] for row in rows if row[1] == "all"], done.stderr
@@ -83,7 +83,7 @@ def test_a_list_names_the_files(carry: Run, tmp_path: Path) -> None:
     given = [str(path) for path in (*paths[:2], paths[2].parent)]
     shown = [str(path).replace("\n", "?") for path in paths]
     names = "\0".join(given).encode()
-    for end in (b"", b"\0"):  # the last name may lack it
+    for end in (b"", b"\0"):  # the last name may lack its NUL
         assert listed(carry, names + end) == (CLEAN, shown, "")
     (tmp_path / "list").write_bytes(names)
     done = carry("check", f"--files0-from={tmp_path / 'list'}", "--color=never")

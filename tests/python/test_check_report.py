@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `carry check` says: of lists, narrow terminals, many captures, and what was not checked."""
+"""Reports of `carry check`: lists, narrow terminals, many captures, and what was not checked."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ UNCHECKED_STATUS = 4
 
 
 def test_listed_lines_are_for_programs_too(carry: Run) -> None:
-    """No commas, which would have to be taken out again, and the time."""
+    """Numbers contain no commas, which a program would have to remove, and there is a time."""
     record = Record(WRONG, fraction=5)
     done = carry("check", "-b", "-", stdin=pcap([GOOD] * 1017 + [record]))
     frame, protocol, _, _, offset, time, *_ = done.stdout.split()
@@ -81,7 +81,7 @@ def test_other_commas_are_not(carry: Run, number: str) -> None:
 
 
 def nested(depth: int) -> bytes:
-    """Ethernet, so many headers of IPv4 in one another, and TCP with a bad sum."""
+    """Returns Ethernet, `depth` nested IPv4 headers, and TCP with a bad sum."""
     inner = packet(TCP, sums="bad")
     for _ in range(depth - 1):
         inner = network("10.0.0.1", "10.0.0.2", 4, inner)
@@ -92,7 +92,7 @@ ARP = b"\xff" * 12 + b"\x08\x06" + bytes(46)
 CUT = Record(GOOD[:40], wire=len(GOOD))
 NO_UDP_SUM = ethernet(packet(UDP, sums="none"))
 
-# Why nothing was checked, of which captures.
+# Captures of which nothing was checked, by the reason.
 UNCHECKED = {
     "no packets": pcap([]),
     "no packet has a known link type": pcap([GOOD] * 2, link=195),
@@ -133,7 +133,7 @@ def test_nothing_was_checked_of_what_is_asked_for(carry: Run) -> None:
     ],
 )
 def test_strict(carry: Run, data: bytes, status: int, outcome: str) -> None:
-    """What could not be verified is less grave than what is wrong."""
+    """An unverifiable sum is less severe than a wrong one."""
     done = carry("check", "--strict", "-J", "-", stdin=data)
     assert (done.returncode, json.loads(done.stdout)["outcome"]) == (status, outcome)
     assert carry("check", "--strict", "-q", "-", stdin=data).returncode == status
@@ -142,7 +142,7 @@ def test_strict(carry: Run, data: bytes, status: int, outcome: str) -> None:
 
 
 def test_the_gravest_of_several(carry: Run, tmp_path: Path) -> None:
-    """Of several files, the gravest outcome is the exit status."""
+    """Of several files, the most severe outcome is the exit status."""
     statuses = {"a": pcap([GOOD]), "b": pcap([]), "c": pcap([WRONG]), "d": b"", "e": None}
     for name, data in statuses.items():
         if data is not None:
@@ -232,8 +232,8 @@ def test_one_sender_on_two_links_is_one_in_the_summary(carry: Run) -> None:
 
 
 def test_links_of_senders(carry: Run) -> None:
-    """Linux cooked captures have the sender's address too, raw IP has none; in tunnels, the inner
-    link counts."""
+    """Linux cooked captures record the sender's address too, raw IP has none; in a tunnel, the
+    inner link counts."""
     wrong = packet(TCP, sums="bad")
     mac = bytes.fromhex("0200000000aa")
     sll = struct.pack(">HHH6sHH", 4, 1, 6, mac, 0, 0x800)
@@ -251,7 +251,7 @@ def test_links_of_senders(carry: Run) -> None:
 
 
 def test_senders_beyond_those_remembered(carry: Run) -> None:
-    """Among many senders, the most frequent is kept, with bounds of its count."""
+    """Among many senders, the most frequent one is kept, with bounds of its count."""
     often = [tagged("bad", 1, [])] * 300
     others = [tagged("bad", n, [], f"10.1.{n // 200}.{n % 200 + 1}") for n in range(200)]
     found = senders(carry, pcap(others[:150] + often + others[150:]))["tcp"]["bad"]
@@ -290,7 +290,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_line_a_capture(carry: Run, folder: Path) -> None:
-    """Of several captures, each has one line with its outcome."""
+    """Each of several captures has one line with its outcome."""
     done = carry("check", folder)
     assert done.returncode == DAMAGED
     lines, *_ = done.stdout.split("\n\n")
@@ -395,7 +395,7 @@ def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
 
 
 def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> None:
-    """Whatever is in them; on a terminal they steer nothing."""
+    """Names are printed as they are, but on a terminal, control characters are replaced."""
     path = os.fsencode(tmp_path) + b"/\x1b[31m\xff"
     with open(path, "wb") as file:
         file.write(pcap([WRONG]))
@@ -425,7 +425,7 @@ def test_damage_in_columns(carry: Run, folder: Path) -> None:
 
 
 def calls_of(function: str, command: list[str | Path], out: Path) -> int:
-    """How often a program calls one of its functions, as callgrind counts it."""
+    """Returns how often a program calls one of its functions, as callgrind counts it."""
     checker = ["valgrind", "--tool=callgrind", "--compress-strings=no"]
     checker += [f"--callgrind-out-file={out}"]
     subprocess.run([*checker, *command], capture_output=True, check=True, timeout=60)
@@ -435,12 +435,12 @@ def calls_of(function: str, command: list[str | Path], out: Path) -> int:
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_a_summary_formats_what_it_shows(tool: str, tmp_path: Path) -> None:
-    """Not each number of each protocol for each cell: there were some 600 for a row."""
+    """A row formats only the numbers that it shows: it once formatted some 600."""
     if os.environ.get("CARRY_SANITIZED"):
         pytest.skip("valgrind does not run what is built with sanitizers")
     path, out = tmp_path / "a.pcap", tmp_path / "out"
     path.write_bytes(pcap([GOOD]))
-    bare = tmp_path / "carry"  # valgrind does not read the lines that Clang writes
+    bare = tmp_path / "carry"  # valgrind cannot read the debug information of Clang
     subprocess.run(["strip", "--strip-debug", "-o", bare, tool], check=True)
     assert 0 < calls_of("text_count", [bare, "check", "-j1", path], out) < 40
 
@@ -449,7 +449,7 @@ def test_a_summary_formats_what_it_shows(tool: str, tmp_path: Path) -> None:
 
 
 def sized(columns: int, command: list[str | Path]) -> list[str]:
-    """What a command writes to a terminal of so many columns."""
+    """Returns what a command writes to a terminal of `columns` columns."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {**os.environ, "LC_ALL": "C", "NO_COLOR": "1"}
@@ -514,10 +514,8 @@ DRAWN = "\r\x1b[K"
 def watch(
     command: list[str | Path], enough: Callable[[str], bool], feed: bytes = b"", columns: int = 120
 ) -> str:
-    """
-    What a command draws on a terminal of its own until it is enough. What is fed to it comes
-    through a pipe, which stays open, and what it prints goes elsewhere.
-    """
+    """Returns what a command draws on its terminal until `enough` accepts it. It reads `feed` from
+    a pipe, which stays open; its standard output goes to a file."""
     terminal, end = pty.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with (
@@ -543,13 +541,13 @@ def test_progress_counts_packets_and_bad_sums(tool: str) -> None:
 
 
 def test_progress_goes_on_where_nothing_comes(tool: str) -> None:
-    """It says how fast it is, which becomes less as time goes by."""
+    """The line continues to show a speed, which decreases."""
     watch([tool, "check", "-"], lambda text: text.count(DRAWN) >= 4, pcap([GOOD]))
 
 
 @pytest.fixture
 def endless(tmp_path: Path) -> Path:
-    """A folder with a capture that takes a while: zeros are records of nothing."""
+    """Returns a folder with a capture that takes long to check: zeros are empty records."""
     folder = tmp_path / "captures"
     folder.mkdir()
     (folder / "0-small").write_bytes(pcap([WRONG]))
@@ -575,20 +573,20 @@ def test_progress_fits(tool: str, endless: Path, columns: int) -> None:
 
 
 def test_progress_keeps_off_lines_of_captures(tool: str, tmp_path: Path, endless: Path) -> None:
-    """A line of a capture begins at the left, on a terminal that shows both."""
+    """A line of a capture starts at the left margin if the terminal shows both."""
     command = ["/bin/sh", "-c", f"{tool} check - {endless}/0-small"]
     pipe = f"{sys.executable} {slow_script(tmp_path)} | {' '.join(command[2:])}"
     shown = in_terminal(["/bin/sh", "-c", pipe], NO_COLOR="1")
     assert DRAWN in shown
     assert re.search(
         r"\r\x1b\[Kstandard input: \d+ packets, [^\n]*\n"
-        r"([^\n]*\r\x1b\[K)?[^\x1b\r\n]*/0-small: 1 pack",  # drawn again where time went by
+        r"([^\n]*\r\x1b\[K)?[^\x1b\r\n]*/0-small: 1 pack",  # drawn again if time went by
         shown,
     )
 
 
 def slow_script(tmp_path: Path) -> Path:
-    """Writes a capture, for longer than it takes until a progress line appears."""
+    """Returns a script that writes a capture for long enough to show a progress line."""
     script = tmp_path / "slow.py"
     script.write_text(
         f"import sys, time\nsys.path.insert(0, {str(SOURCE / 'tests/python')!r})\n"
@@ -607,7 +605,7 @@ def slow_script(tmp_path: Path) -> Path:
     cases(["check -b", "check", "check -J", "check -t", "fix --dry-run -l -", "fix --dry-run"], 4),
 )
 def test_no_progress_beside_a_pipe(tool: str, tmp_path: Path, command: str) -> None:
-    """What comes out of the pipe may be printed to the same terminal."""
+    """The output of the pipe may go to the same terminal."""
     pipe = f"{sys.executable} {slow_script(tmp_path)} | {tool} {command} - | cat"
     shown = in_terminal(["/bin/sh", "-c", pipe])
     assert shown

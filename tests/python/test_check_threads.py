@@ -67,7 +67,7 @@ def test_examples_with_any_number_of_threads(carry: Run) -> None:
 
 
 def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
-    """However a pipe divides the bytes, and so the batches."""
+    """The report does not depend on how a pipe divides the bytes, and so the batches."""
     path = tmp_path / "mixture.pcapng"
     path.write_bytes(mixture())
     for size in (777, 65536):
@@ -94,7 +94,7 @@ def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
 def test_threads_that_there_is_no_memory_for_are_done_without(
     tool: str, tmp_path: Path, kib: int
 ) -> None:
-    """Their stacks and heaps take addresses from what one thread alone needs."""
+    """Under a memory limit, stacks and heaps of threads must not take what one thread needs."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL] * 100_000))
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (kib * 1024,) * 2)

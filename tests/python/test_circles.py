@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checker of circles: it finds those of files in a folder, and what is no longer deliberate."""
+"""The checker of circles finds files that use each other, and exceptions without a use."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check(root: Path, build: Path) -> tuple[int, list[str]]:
 
 
 def compile_file(root: Path, file: str, text: str) -> dict[str, str]:
-    """Makes an object, and returns its row of compile_commands.json."""
+    """Compiles a file; returns its row of compile_commands.json."""
     path = root / file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Completion in bash, zsh and fish: each offers what --help lists, and files."""
+"""Completion in bash, zsh and fish offers what --help lists, and files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.completions
 
 Complete = Callable[[str], list[str]]
 
-# bash makes three words of --color=auto.
+# bash splits --color=auto into three words.
 BASH = """
 source "$1"
 read -ra COMP_WORDS <<<"${2//=/ = }"
@@ -32,7 +32,7 @@ _carry
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
-# What is added to the line goes to a pipe too; a full stop ends it.
+# Each completion also goes to a pipe; a line with a full stop ends them.
 ZSH = """
 fpath=({folder} $fpath)
 autoload -Uz compinit && compinit -u -D
@@ -56,14 +56,14 @@ PATIENCE = 120  # seconds
 
 @pytest.fixture(scope="module")
 def place(tool: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with a capture, from which the tool is found."""
+    """Prepares a folder with a capture, and a PATH that finds the tool."""
     folder = tmp_path_factory.mktemp("completion")
     (folder / "capture.pcap").touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("PATH", f"{Path(tool).parent}:{os.environ['PATH']}")
         patch.setenv("HOME", str(folder / ".home"))
-        # zsh continues what it starts, and LeakSanitizer then waits for ever for it to stop.
+        # zsh resumes its children, and LeakSanitizer then waits forever for one to stop.
         patch.setenv("ASAN_OPTIONS", "detect_leaks=0")
         yield folder
 
@@ -86,7 +86,7 @@ def bash(tool: str, place: Path) -> Iterator[Complete]:
 
 
 def fish(tool: str, place: Path) -> Iterator[Complete]:
-    """Its lines are words and, behind a tab, what they mean. A value comes with its option."""
+    """fish prints a word, a tab and its description; a value follows its option in the word."""
     source = 'source "$argv[1]"; complete -C "$argv[2]"'
     path = script(tool, "fish")
     yield lambda line: [
@@ -102,7 +102,7 @@ def drain(terminal: int) -> None:
 
 
 class Lines:
-    """Of a pipe. Raises what a test shows if none comes: no test waits for ever."""
+    """Reads lines of a pipe; raises an error if none arrives, so that no test waits forever."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
@@ -120,7 +120,7 @@ class Lines:
 
 
 def zsh(tool: str, place: Path) -> Iterator[Complete]:
-    """A shell on a terminal, in which Tab is pressed."""
+    """Presses Tab in a shell on a terminal."""
     folder = place / ".functions"
     folder.mkdir()
     shutil.copy(script(tool, "zsh"), folder / "_carry")
@@ -143,7 +143,7 @@ def zsh(tool: str, place: Path) -> Iterator[Complete]:
         os.write(ours, f"source {setup}\n".encode())
 
         def complete(line: str) -> list[str]:
-            os.write(ours, b"\x15" + line.encode() + b"\t")  # Ctrl-U first
+            os.write(ours, b"\x15" + line.encode() + b"\t")  # Ctrl-U clears the line
             return [*iter(lines.next, END)]
 
         yield complete
@@ -175,7 +175,7 @@ def complete(request: pytest.FixtureRequest, tool: str, place: Path) -> Iterator
         ("carry audit r", {"report"}),
         ("carry audit report --par", {"--partition"}),
         ("carry bench sum --quick --f", {"--full"}),
-        ("carry check b", set()),  # a verdict, which the help lists as it does commands
+        ("carry check b", set()),  # a verdict: the help lists those like commands
         ("carry check --color=a", {"auto", "always"}),
         ("carry check --partial ", {"ok", "bad", "report"}),
         ("carry check --partial=re", {"report"}),
@@ -188,13 +188,13 @@ def complete(request: pytest.FixtureRequest, tool: str, place: Path) -> Iterator
     ],
 )
 def test_offers(complete: Complete, line: str, expected: set[str]) -> None:
-    """Of several values, the last."""
+    """Of several values, the last one is completed."""
     assert {word.split(",")[-1] for word in complete(line)} == expected
 
 
 @pytest.mark.parametrize("line", ["carry check ca", "carry check --html=ca", "carry fix -o ca"])
 def test_offers_files(complete: Complete, request: pytest.FixtureRequest, line: str) -> None:
-    """bash offers them itself, where the function offers nothing."""
+    """bash completes files itself if the function offers nothing."""
     is_bash = request.node.callspec.params["complete"] == "bash"
     assert complete(line) == ([] if is_bash else ["capture.pcap"])
 

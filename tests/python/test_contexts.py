@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts, in a program that others wrote: an example."""
+"""Contexts, in a program outside the library: an example."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_every_loop_of_the_example_has_its_turn() -> None:
     rows = {row[1]: (int(row[2]), int(row[3])) for row in ROW.finditer(done.stdout)}
     assert set(rows) == {"sum", "divide", "polite"}
     assert all(rounds > 0 for rounds, _ in rows.values())
-    # Loops that never give way: only the timer takes the first one's turn from it.
+    # These loops never yield: only the timer interrupts the first one.
     assert rows["divide"][1] > 0
 
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Every sum of the shared captures against what tshark says of it.
+"""Compares every sum in the shared captures with tshark's verdict.
 
-The captures and tshark's verdicts stand beside the project, not in it: CARRY_CORPUS names their
-folder, ../shared/captures by default; the verdicts are in the folder of the same name with
-"-oracle". Frame by frame and protocol by protocol, the verdicts of all layers, outer to inner, must
-be the same, but for the rows of corpus_differences.py: each says in how many frames of a file they
-differ, how, and why. A difference without a row fails, and so does a row without its difference.
+The captures and tshark's verdicts lie beside the project, not in it: CARRY_CORPUS names their
+folder (../shared/captures by default); the verdicts lie in the folder of the same name with
+"-oracle". For each frame and protocol, the verdicts of all layers, outer to inner, must be equal,
+except for the rows of corpus_differences.py. Each row says in how many frames of a file they
+differ, how, and why. A difference without a row is a failure, and so is a row without its
+difference.
 
-All of it twice: with each frame by itself, and with fragmented datagrams put together.
+All of it runs twice: for single frames, and for reassembled datagrams.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ COLUMNS = {
 }
 STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
 
-# What tshark gives no status for, or none that its list holds: how many sums of each verdict. Those
-# of zeek are named by what they are; the rest tshark calls correct where it shows frames in full.
+# Sums without a status in tshark, or with one that its list omits: the count of each verdict. The
+# names of zeek's files give the verdicts; tshark shows the others as correct in its full output.
 OTHERS: dict[str, dict[tuple[str, str], int]] = {
     "arkime_arkime_synthetic.pcap": {("ospf", "good"): 1},
     "arkime_mpls-basic.pcap": {("eigrp", "good"): 10, ("rsvp", "good"): 1},
@@ -84,11 +85,11 @@ def our_verdicts(capture: str, *options: str) -> Verdicts:
     assert DUMP_SUMS.is_file(), f"{DUMP_SUMS} is missing: build it, or set CARRY_BUILD"
     command = [DUMP_SUMS, *options, CAPTURES / capture]
     run = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are on purpose
+    assert run.returncode in (0, 2), run.stderr  # 2: damaged, as some captures are intentionally
     verdicts: Verdicts = defaultdict(list)
     for line in run.stdout.splitlines():
         frame, protocol, verdict, *rest = line.split("\t")
-        protocol = "udp" if protocol == "udplite" else protocol  # as tshark has it
+        protocol = "udp" if protocol == "udplite" else protocol  # the name in tshark
         if verdict == "superseded":
             verdicts[int(frame), protocol].remove("unverifiable/fragment")
             continue
@@ -99,7 +100,8 @@ def our_verdicts(capture: str, *options: str) -> Verdicts:
 
 
 def their_verdicts(capture: str, variant: str) -> Verdicts:
-    # tshark 4.0 calls offload sums bad; another pass over its output told which of those they are.
+    # tshark 4.0 reports offload sums as bad; a second pass over its output found which ones they
+    # are.
     partial = {
         (row["frame"], row["proto"])
         for row in rows(ORACLE / f"{capture}.partial.tsv")
@@ -109,7 +111,7 @@ def their_verdicts(capture: str, variant: str) -> Verdicts:
     frame = 0
     for row in rows(ORACLE / f"{capture}.{variant}.tsv"):
         if not row["frame.encap_type"]:
-            continue  # a custom block of pcapng: tshark numbers it, but it is no packet
+            continue  # a custom block of pcapng: tshark numbers it, though it is no packet
         frame += 1
         for protocol, column in COLUMNS.items():
             statuses = [STATUSES[status] for status in row[column].split(",") if status]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Damaged captures: see test_corpus.py for where they are.
+"""Damaged captures from the corpus of test_corpus.py.
 
-Each must end with status 2, say where the damage starts and what it is, and give every verdict on
-what stands before: the same as if the file ended there. That is asked of the captures that are
-damaged, and of all others, cut or changed here.
+Each check must exit with status 2, report the place and kind of the damage, and give the verdicts
+that a file ending there has. The tests use the damaged captures, and cut or change all others.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["pytestmark"]
 
 
 class Damage(NamedTuple):
-    packets: int  # before it
+    packets: int  # before the damage
     offset: int
     reason: str
 
@@ -45,7 +44,7 @@ def without_end(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
-    """Returns the reports, once they are as they must be of captures that may be damaged."""
+    """Returns the reports, after the checks that damage permits no other report."""
     reports = [report for _, report in check_all(captures)]
     wholes, befores = [], []
     for data, report in zip(captures, reports, strict=True):
@@ -68,7 +67,7 @@ def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
 def test_damage_is_told_and_all_before_it_judged(
     check: Check, check_all: CheckAll, capture: str
 ) -> None:
-    """The report of a pipe is that of the file."""
+    """A pipe has the report of the file."""
     data = (CAPTURES / capture).read_bytes()
     [report] = judge(check_all, data)
     assert check(data) == (status_of(report), {"file": "-", **report})
@@ -97,7 +96,7 @@ def test_damage_is_shown_and_hides_no_bad_sum(carry: Run, capture: str) -> None:
 
 @pytest.mark.parametrize("capture", captures())
 def test_cut_anywhere(check_all: CheckAll, capture: str) -> None:
-    """A capture that is cut has the verdicts of all before the cut."""
+    """A truncated capture has the verdicts of all packets before the cut."""
     data = (CAPTURES / capture).read_bytes()
     sizes = random.Random(capture).sample(range(1, len(data)), 3)
     judge(check_all, *(data[:size] for size in sizes))

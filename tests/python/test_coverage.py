@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checker of coverage: what its tables lack, and what they have for nothing; what programs of
-`make coverage` count, whatever becomes of them."""
+"""The checker of coverage finds missing and superfluous rows; programs count however they end."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ TABLES = SOURCE / "tests/coverage"
 
 
 def function(name: str, calls: int, **branches: tuple[int, int]) -> checker.Function:
-    """Each branch with how often it was true and false; their names are their texts."""
+    """Returns a function; each branch is named by its text, with its counts of true and false."""
     made = checker.Function("src/sum/a.c", name, calls)
     for line, (text, (true, false)) in enumerate(branches.items()):
         counts = Counter(true=true, false=false)
@@ -52,7 +51,7 @@ def test_all_is_reached() -> None:
         ([HALF], "src/sum/a.c f: some is never false"),
         ([HALF], "src/sum/...c f: s...e is never false"),
         ([NEVER], "src/sum/a.c f is never called"),
-        # What lies behind a branch has no row of its own, unless nothing else says why.
+        # Code after a branch needs no row of its own unless no other row explains it.
         ([function("f", 1, some=(1, 0), behind=(0, 0))], "src/sum/a.c f: some is never false"),
         ([function("f", 1, behind=(0, 0))], "src/sum/a.c f: behind is never evaluated"),
     ],
@@ -78,7 +77,7 @@ def test_rows_that_are_wrong(row: str, error: str) -> None:
 
 
 def test_what_depends_on_the_machine() -> None:
-    """It may be reached or not, but must be there; and is in no sum."""
+    """Such a branch may be reached or not, but must exist; it counts in no sum."""
     (row,) = rows("src/sum/a.c f: some is never false", depends=True)
     for there in (HALF, REACHED):
         assert list(checker.check_rows([row], [there])) == []
@@ -90,7 +89,7 @@ def test_what_depends_on_the_machine() -> None:
 
 
 def test_conditions_of_one_text() -> None:
-    """Branches of the same text are numbered in the order of their lines."""
+    """Branches with the same text are numbered in the order of their lines."""
     branches = [checker.Branch("src/a.c", "f", (line, 1), "error") for line in (3, 1, 2)]
     checker.number_texts(branches)
     assert [branch.text for branch in branches] == ["error [3]", "error [1]", "error [2]"]
@@ -110,7 +109,7 @@ def test_floors() -> None:
 
 
 def test_the_tables_name_what_is_there() -> None:
-    """Functions and conditions of rows are in their files, macros and templates apart."""
+    """Functions and conditions of rows exist in their files, except for macros and templates."""
     for row in checker.parse_rows((TABLES / "unreached.toml").read_text()):
         file, name = row.text.split(" ")[:2]
         text = " ".join((SOURCE / file).read_text().split())
@@ -148,7 +147,7 @@ int main(void) {
 
 
 def test_children_count(tmp_path: Path) -> None:
-    """What is killed, or ends by _exit(), counts as much as its parent."""
+    """Processes that are killed, or end by _exit(), count like their parent."""
     if lacking := [tool for tool in checker.TOOLS if not shutil.which(tool)]:
         pytest.skip(f"{', '.join(lacking)} not installed")
     (tmp_path / "src").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry cpu`: what it shows follows the CPU and the mask."""
+"""`carry cpu`: its output follows the CPU and the mask."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from conftest import CLEAN, ERROR, SOURCE, Run
 from schemas import conforming
 
-# What has kernels, and the table of them.
+# Modules with kernels, and their tables of kernels.
 TABLES = {
     "sum": "src/sum/kernels.def",
     "crc32c": "src/sum/crc32c_kernels.def",
@@ -37,7 +37,7 @@ def states(shown: dict[str, Any]) -> dict[str, str]:
 
 
 def rows(table: str, arch: str) -> list[str]:
-    """The names in a table of the library, for one architecture."""
+    """Returns the names in a table of the library for one architecture."""
     text = (SOURCE / table).read_text()
     return re.findall(rf"^ *CARRY_\w+\((?:any|{arch}), (\w+)", text, re.MULTILINE)
 
@@ -72,8 +72,8 @@ def test_why_a_kernel_is_not_chosen_is_a_preference_that_does_not_hold(carry: Ru
             assert kernel["preferred"] or states(shown)[kernel["against"]] != "present"
 
 
-# What these CPUs are told to do by src/cpu/x86_64/facts.def. QEMU has no AVX-512, so what it calls
-# a Cascade Lake shows its kernels for AVX2.
+# The kernels that src/cpu/x86_64/facts.def chooses on these CPUs. QEMU has no AVX-512, so that its
+# Cascade Lake shows kernels for AVX2.
 CHOSEN_ON = {
     "Cascadelake-Server": ("avx2_add", "avx2_rep"),
     "EPYC-Milan": ("avx2", "avx2_erms"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What gdb sees from within callbacks of thunks: the whole way back to main()."""
+"""Backtraces of gdb from callbacks of thunks reach main()."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOL = Path(os.environ.get("CARRY_TOOL", "build/tools/carry/carry")).resolve()
 
 
 def frames(breakpoint: str) -> list[str]:
-    """The functions of a backtrace where it stops first, innermost first."""
+    """Returns the functions of the backtrace at the first stop, innermost first."""
     gdb = shutil.which("gdb")
     if not gdb:
         pytest.skip("gdb is not installed")
@@ -39,7 +39,7 @@ def frames(breakpoint: str) -> list[str]:
     [("bench_sse_callback", "carry_thunk_enter"), ("carry_thunk_around", "carry_thunk_around")],
 )
 def test_backtrace_through_thunks(breakpoint: str, thunk: str) -> None:
-    """gdb finds main() behind the frames of a thunk."""
+    """gdb finds main() beyond the frames of a thunk."""
     found = frames(breakpoint)
     assert thunk in found[:2], found
     assert found[found.index(thunk) + 1] == "bench_calls", found
@@ -47,7 +47,7 @@ def test_backtrace_through_thunks(breakpoint: str, thunk: str) -> None:
 
 
 def test_backtrace_from_a_target() -> None:
-    """Behind carry_thunk_around the thunk's own frame is between target and caller."""
+    """With carry_thunk_around, the frame of the thunk lies between target and caller."""
     found = frames('bench_target if $_caller_is("carry_thunk_around")')
     assert found[:3] == ["bench_target", "carry_thunk_around", "bench_calls"], found
     assert found[-1] == "main", found

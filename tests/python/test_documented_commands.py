@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Command lines in documents: each command and option is there; the README's print what it shows.
+"""Command lines in documents: each command and option exists; those of README.md print what it
+shows.
 
-Those of tutorials and how-tos run as a whole (test_tutorials.py, test_howto_*.py).
+The commands of tutorials and how-tos run completely (test_tutorials.py, test_howto_*.py).
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ START = re.compile(r"(?:carry|make|bench/\w+\.py|scripts/\w+(?:\.py)?)(?: |$)")
 
 
 def command_of(line: str) -> list[str]:
-    """The words of a line of a shell, up to a pipe or a file; none if it is not for this test."""
+    """Returns the words of a shell line up to a pipe or a file; none if it is not tested."""
     line = re.split(r" {2,}#|[|>;]", line.removeprefix("$ "))[0]
     line = re.sub(r"^(?:[A-Z_]+=\S* )+", "", line)
     return [word.strip("[]") for word in shlex.split(line)] if START.match(line) else []
 
 
 def shells(text: str) -> list[str]:
-    """The blocks of a document that show a terminal, or lines for one."""
+    """Returns the blocks of a document that show a terminal, or lines for one."""
     return [shown for language, shown in BLOCK.findall(text) if language in ("", "console")]
 
 
@@ -56,7 +57,7 @@ LINES = dict(command_lines())
 
 
 def used_options(words: list[str]) -> set[str]:
-    """As a help text has them: without values, of letters the letter alone."""
+    """Returns the options as a help text shows them: without values; a letter alone."""
     options = {word.partition("=")[0] for word in words if re.match("--?[^0-9-]", word)}
     return {name if name.startswith("--") else name[:2] for name in options}
 
@@ -85,7 +86,7 @@ def check_make(words: list[str]) -> None:
 
 
 def carry_command(words: list[str]) -> list[str]:
-    """The command of `carry`, and the part of it; `carry FILE` has none."""
+    """Returns the command of `carry`, and its subcommand; `carry FILE` has none."""
     names = [word for word in words if not word.startswith("-")]
     if not names or names[0].isupper():
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Documents: their links lead somewhere, and the index leads to every one of them."""
+"""Documents: links lead to existing places, and the index leads to every document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def prose(document: Path) -> str:
 
 
 def anchors(document: Path) -> set[str]:
-    """What headings are called in links: as GitHub and most generators have it."""
+    """Returns the anchors of headings, as GitHub and most generators form them."""
     words = (
         re.sub(r"[^\w\- ]", "", heading).lower() for heading in HEADING.findall(prose(document))
     )
@@ -37,7 +37,7 @@ def anchors(document: Path) -> set[str]:
 
 
 def links(document: Path) -> Iterator[tuple[Path, str]]:
-    """Where the links of a document lead to within the project, each with its anchor."""
+    """Yields the targets of the links of a document within the project, with their anchors."""
     for link in LINK.findall(prose(document)):
         if "://" not in link:
             name, _, anchor = link.partition("#")
@@ -63,7 +63,7 @@ def test_the_index_leads_to_every_document() -> None:
 
 
 def test_the_index_names_what_is_there() -> None:
-    """Headers, examples and commands, by which readers go on."""
+    """The index names all headers, examples and commands."""
     text = (SOURCE / "docs/index.md").read_text()
     headers = re.findall(r"`(carry/[\w/]+\.h)`", text)
     examples = re.findall(r"`(examples/\w+\.c)`", text)
@@ -73,8 +73,7 @@ def test_the_index_names_what_is_there() -> None:
         assert (SOURCE / name).is_file()
 
 
-# What somebody wants who has read the index only, the page that its row leads to, and what the page
-# must say for an answer.
+# Tasks of a reader of the index, the page that its row leads to, and an answer on that page.
 TASKS = [
     ("right, wrong or just offloaded", "README.md", "just offloaded"),
     ("what breaks checksums", "docs/howto/find-what-breaks-checksums.md", "ethtool -K"),
@@ -116,7 +115,7 @@ def test_manual_pages_are_there(document: Path) -> None:
 
 
 def test_the_limits_of_a_server_are_those_of_its_code() -> None:
-    """SECURITY.md promises them to users who open a port."""
+    """SECURITY.md promises these limits to users who open a port."""
     code = "".join((SOURCE / f"tools/carry/live/server.{end}").read_text() for end in "hc")
     limits = re.findall(r"#define (?:SERVER_CONNECTIONS|REQUEST_SIZE) +(\d+)", code)
     promised = "{} connections and {} bytes of a request at most".format(*limits)
@@ -132,7 +131,7 @@ def spelled(phrase: str, blank: str) -> str:
 
 @pytest.mark.parametrize("phrase", check_style.REPLACED, ids=lambda phrase: spelled(phrase, "-"))
 def test_prose_must_not_use_what_terms_replace(phrase: str) -> None:
-    """Over the end of a comment's line, too; only shown code may use it."""
+    """Phrases are found across line ends of comments too; only code may contain them."""
     word, plain = check_style.REPLACED[phrase], spelled(phrase, " ")
     fenced = f"```\n{plain}\n```\n"
     assert list(
@@ -151,7 +150,7 @@ def test_the_terms_are_in_the_glossary() -> None:
 
 
 def test_messages_must_not_use_what_terms_replace() -> None:
-    """String literals, over the end of a line too; comments and names are not messages."""
+    """Phrases are found in string literals, across line ends too; comments may contain them."""
     assert check_style.has_messages(SOURCE / "tools/carry/capture/check.c")
     assert check_style.has_messages(SOURCE / "capture/reasons.def")
     assert not check_style.has_messages(SOURCE / "src/sum/sum.c")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry explain`: what it says of one frame."""
+"""`carry explain`: its report on one frame."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from test_reassemble import datagram, fragments, raw
 
 pytestmark = pytest.mark.covers_capture
 
-START = 24 + 16  # of the first frame in a pcap file
+START = 24 + 16  # offset of the first frame in a pcap file
 
 
 def explain(carry: Run, data: bytes, frame: int = 1) -> tuple[int, dict[str, Any]]:
@@ -43,7 +43,7 @@ def names(report: dict[str, Any]) -> list[str]:
 
 
 def test_each_layer_and_its_checksum(carry: Run) -> None:
-    """Each layer has its place, and its checksum with all that decides it."""
+    """Each layer has its place, and its checksum with everything that decides it."""
     status, report = explain(carry, pcap([GOOD, Record(WRONG, fraction=5)]), 2)
     at = START + len(GOOD) + 16
     assert status == BAD
@@ -207,7 +207,7 @@ def bad_datagram() -> list[bytes]:
 
 
 def test_a_datagram_is_explained_by_each_of_its_frames(carry: Run) -> None:
-    """`carry check` lists it with the frame that completes it."""
+    """`carry check` lists the datagram with the frame that completes it."""
     parts = bad_datagram()
     data = raw([GOOD[14:], *parts, GOOD[14:]])
     done = carry("check", "-b", "--json", "-", stdin=data)
@@ -222,7 +222,7 @@ def test_a_datagram_is_explained_by_each_of_its_frames(carry: Run) -> None:
         assert whole["captured"] == whole["wire"] == len(datagram())
         assert names(whole) == ["ip", "udp"]
         ip, udp = (layer["checksum"] for layer in whole["layers"])
-        assert ip is None  # its header is that of each fragment
+        assert ip is None  # each fragment has a header of its own
         for name in ("verdict", "stored", "expected", "offset"):
             assert udp[name] == listed[name]
         assert (udp["covers_at"], udp["covers_size"]) == (20, 308)
@@ -277,7 +277,7 @@ def test_datagrams_that_do_not_come_together(carry: Run) -> None:
 
 
 def test_a_frame_of_several_datagrams(carry: Run) -> None:
-    """It completes a packet of a tunnel, which holds a fragment itself."""
+    """The frame completes a packet of a tunnel, which contains a fragment itself."""
     parts = [
         part
         for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
@@ -292,7 +292,7 @@ def test_a_frame_of_several_datagrams(carry: Run) -> None:
 
 
 def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
-    """Damage behind the last fragment is not met."""
+    """Damage after the last fragment is not reached."""
     parts = bad_datagram()
     data = raw(parts) + b"\x00"
     assert explain(carry, data, 1)[0] == BAD

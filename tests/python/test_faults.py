@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Copies that survive faults, in programs that others wrote: an example, and Python itself."""
+"""Copies that survive faults, in programs outside the library: an example, and Python."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix`: what it changes, what it leaves, and what it never does to files."""
+"""`carry fix`: what it changes, what it keeps, and what it never does to files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def log_of(path: Path) -> list[dict[str, Any]]:
 
 
 def apply(data: bytes, changes: list[dict[str, Any]]) -> bytes:
-    """The bytes with each logged change made, if they hold the old values."""
+    """Returns the data with each logged change made, which must have the old values."""
     out = bytearray(data)
     for change in changes:
         field = slice(change["offset"], change["offset"] + change["size"])
@@ -60,10 +60,9 @@ def is_wrong(line: dict[str, Any]) -> bool:
 
 
 class Fix:
-    """
-    Repairs bytes in a folder of its own, and sees that the log says all that changed, and all that
-    `carry check` finds in the copy, with the same exit status; and that there is no more to do.
-    """
+    """Repairs data in a folder of its own. Checks that the log lists everything that changed and
+    everything that `carry check` finds in the copy, with the same exit status; and that another run
+    changes nothing."""
 
     def __init__(self, carry: Run, folder: Path) -> None:
         self.carry, self.folder = carry, folder
@@ -72,7 +71,7 @@ class Fix:
         self.left: list[dict[str, Any]] = []
 
     def __call__(self, data: bytes, *options: str) -> tuple[int, bytes, list[dict[str, Any]]]:
-        """Exit status, the copy, and the changes that the log tells."""
+        """Returns the exit status, the copy, and the changes in the log."""
         self.input.write_bytes(data)
         done = self.carry("fix", self.input, "-o", self.output, "--log", self.log, *options)
         assert done.stderr == ""
@@ -95,7 +94,7 @@ class Fix:
         assert done.returncode == status
         names = ("frame", "protocol", "verdict", "offset")
         listed = [tuple(line[name] for name in names) for line in self.left if is_wrong(line)]
-        # check knows no place of a field beyond the first fragment of its datagram.
+        # check reports no place for a field beyond the first fragment of its datagram.
         placed = {line[:3]: line for line in listed}
         expected = [tuple(line[name] for name in names) for line in found]
         expected = [placed.get(line[:3], line) if line[3] is None else line for line in expected]
@@ -154,7 +153,7 @@ def test_every_pcap_format_is_kept(fix: Fix, order: str, magic: int) -> None:
 
 
 def pcapng(order: str, frame: bytes) -> bytes:
-    """A bit of everything that a section may hold."""
+    """Returns a pcapng file with each kind of block that a section may contain."""
     file = Pcapng(order).section(option(order, 1, b"a comment"))
     file.interface(options=option(order, 9, b"\x09")).block(0x0BAD, b"unknown block!!!")
     file.packet(frame, ticks=5).block(4, b"\x01\x00\x08\x00name....").old_packet(frame)
@@ -199,7 +198,7 @@ def test_only(fix: Fix) -> None:
         assert ([change["frame"] for change in log], result) == (frames, status)
 
 
-# --- What is left ---
+# --- What is not repaired ---
 
 
 def fragment(frame: bytes, flags: int) -> bytes:
@@ -233,7 +232,7 @@ def test_malformed_packets_are_passed_through(fix: Fix) -> None:
         b"",
     ]
     status, fixed, log = fix(pcap([*frames, WRONG]))
-    assert status == CLEAN  # what is malformed cannot be verified
+    assert status == CLEAN  # a malformed packet cannot be verified
     assert fixed.endswith(GOOD)
     assert [change["frame"] for change in log][-1] == 6
 
@@ -262,7 +261,7 @@ def test_what_comes_out_of_a_cut_stream_is_copied(carry: Run, tmp_path: Path, ki
     packed = PACKERS[kind](pcap(frames))
     sizes = [60, len(packed) // 3, len(packed) // 2, len(packed) - 1]
     if kind == "bzip2":
-        del sizes[0]  # of which only whole blocks come out
+        del sizes[0]  # the first piece has only complete blocks
     seen = set()
     for size in sizes:
         source.write_bytes(packed[:size])
@@ -287,7 +286,7 @@ def test_what_comes_out_of_a_corrupt_stream_is_copied(carry: Run, tmp_path: Path
     assert (tmp_path / "out").read_bytes() == pcap([GOOD] * 10)
 
 
-# What is no capture, with what is said of it.
+# Files that are no captures, with the message for each.
 OTHERS = {
     b"": "empty file",
     b"\x1f": "file header cut: 1 of 4 bytes",
@@ -318,7 +317,7 @@ def test_of_what_has_no_end_there_is_no_copy(carry: Run, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("behind", [b"", b"\xff" * 16], ids=["of records", "of damage"])
 def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: bytes) -> None:
-    """Zeros are records of nothing; behind damage they are copied as they are."""
+    """Zeros are empty records; after damage, they are copied unchanged."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(gzip.compress(pcap([]) + behind + bytes(100 * MIB)))
     done = carry("fix", source, "-o", out)
@@ -333,7 +332,7 @@ def test_captures_that_unpack_to_too_much(carry: Run, tmp_path: Path, behind: by
 
 
 def packets_of(size: int) -> bytes:
-    """Many, each as large as can be."""
+    """Returns many packets of the largest size."""
     record = pcap([packet(TCP, bytes(65000))], link=101)
     return record + record[24:] * (size // len(record))
 
@@ -350,7 +349,7 @@ def unpacking_to_much(packets: bool) -> bytes:
 def test_a_dry_run_refuses_what_unpacks_to_too_much(
     carry: Run, tmp_path: Path, packets: bool, options: list[str]
 ) -> None:
-    """Also if all of it is one block that is skipped."""
+    """The limit applies to one large skipped block too."""
     path = tmp_path / "a.pcapng.gz"
     path.write_bytes(unpacking_to_much(packets))
     done = carry("fix", path, "--dry-run", *options)
@@ -359,7 +358,7 @@ def test_a_dry_run_refuses_what_unpacks_to_too_much(
 
 
 def test_a_full_disk_ends_what_follows_damage(tool: str, tmp_path: Path) -> None:
-    """Though the pipe goes on."""
+    """The command ends although its input continues."""
 
     def limit() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -499,7 +498,7 @@ def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:
         assert os.listdir(tmp_path) == ["in"]
 
 
-# --- What is said ---
+# --- Reports ---
 
 
 def test_dry_run(carry: Run, tmp_path: Path) -> None:
@@ -514,7 +513,7 @@ def test_dry_run(carry: Run, tmp_path: Path) -> None:
 
 
 def test_summary(carry: Run, tmp_path: Path) -> None:
-    """The summary counts what was repaired and what was left."""
+    """The summary counts the sums that were repaired and those that were not."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG, PARTIAL, fragment(WRONG, 0x10), GOOD]))
     done = carry("fix", source, "-o", out, "--only", "partial")

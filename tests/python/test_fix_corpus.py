@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix` on the shared captures: see test_corpus.py for where they are.
+"""`carry fix` on the shared captures (test_corpus.py says where they lie).
 
-What is fixed differs from what was there only where the log says so; no sum that was good is worse,
-each that is left is one that `carry check` finds, with a reason, and tshark, where it is installed,
-agrees on all that changed.
+A copy differs from the original only where the log says so, and no good sum gets worse. `carry
+check` finds each sum that was not repaired, with a reason. tshark, where it is installed, agrees on
+everything that changed.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PREFERENCES = [
 class Layer(NamedTuple):
     frame: int
     protocol: str
-    offset: int  # of the field in the file
+    offset: int  # offset of the field in the file
 
 
 class State(NamedTuple):
     verdict: str
-    quoted: bool  # by an ICMP error
+    quoted: bool  # whether an ICMP error quotes it
 
 
 def layers(capture: Path) -> dict[Layer, State]:
@@ -51,7 +51,7 @@ Line = dict[str, Any]
 
 
 def fixed(carry: Run, capture: str, folder: Path) -> tuple[Path, list[Line], list[Line]]:
-    """The copy, and what the log says to be changed and to be left."""
+    """Returns the copy, and the log's lines on changes and on sums that were not repaired."""
     out, log = folder / "out", folder / "log"
     done = carry("fix", CAPTURES / capture, "-o", out, "--log", log)
     assert done.stderr == "" and done.returncode == carry("check", "-q", out).returncode
@@ -68,7 +68,7 @@ def changed_at(changes: list[Line]) -> set[int]:
 
 
 def wrong(carry: Run, capture: Path) -> Counter[tuple[int, str, str]]:
-    """What `carry check` finds: frame, protocol and verdict."""
+    """Returns the findings of `carry check`: frame, protocol and verdict."""
     done = carry("check", "-b", "--json", "--partial=report", capture)
     return names(conforming("check_bad_only", line) for line in done.stdout.splitlines())
 
@@ -97,7 +97,7 @@ def test_repairs_what_it_can_and_breaks_nothing(carry: Run, tmp_path: Path, capt
 
 
 def statuses(capture: Path) -> dict[tuple[int, str], list[str]]:
-    """What tshark says of each frame and protocol, with every kind of checksum verified."""
+    """Returns tshark's verdicts by frame and protocol; tshark verifies every kind of checksum."""
     options = [word for name in PREFERENCES for word in ("-o", name)]
     fields = [word for name in ["frame.encap_type", *COLUMNS.values()] for word in ("-e", name)]
     run = subprocess.run(
@@ -110,7 +110,7 @@ def statuses(capture: Path) -> dict[tuple[int, str], list[str]]:
     frame = 0
     for line in run.stdout.splitlines():
         encapsulation, *columns = line.split(";")
-        frame += encapsulation != ""  # a custom block of pcapng is numbered, but is no packet
+        frame += encapsulation != ""  # a custom block of pcapng has a number, but is no packet
         for protocol, column in zip(COLUMNS, columns, strict=True):
             found[frame, protocol] = [STATUSES[code] for code in column.split(",") if code]
     return found

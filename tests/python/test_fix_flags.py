@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""carry fix on packets that say that a checksum was left to the network card."""
+"""carry fix on packets whose flags say that a checksum was left to the network card."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def test_fix_keeps_the_flag_of_what_it_leaves(carry: Run, tmp_path: Path) -> Non
 
 
 def test_fix_keeps_the_flag_until_all_are_complete(carry: Run, tmp_path: Path) -> None:
-    """A sum whose last byte the capture cut off covers the one that is left."""
+    """The outer sum covers the partial one, but the capture cut off the last byte that it
+    covers."""
     tunnel = packet(UDP, VXLAN + PARTIAL + b"behind", ports=(50000, 4789))
 
     def capture(ip: bytes) -> bytes:

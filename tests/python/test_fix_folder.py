@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix` of a folder: every capture below it, into another one."""
+"""`carry fix` of a folder: writes every capture below it into another folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from schemas import conforming
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two captures, one of them deeper and compressed, and a file that is none."""
+    """Returns a folder with two captures, one of them deeper and compressed, and another file."""
     made = tmp_path / "in"
     (made / "deep/er").mkdir(parents=True)
     (made / "a.pcap").write_bytes(pcap([GOOD, WRONG]))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix` on fragmented datagrams and packets cut short: what it repairs, and why it leaves."""
+"""`carry fix` on fragmented datagrams and truncated packets: what it repairs, and what it does
+not."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def reasons(fix: Fix) -> list[tuple[int, str, str, str]]:
 def test_a_datagram_is_repaired_where_all_of_it_is_there(
     fix: Fix, ends: Ends, sums: str, protocol: int
 ) -> None:
-    for size in (64, 8):  # of 8 bytes, the field of TCP stands in the third fragment
+    for size in (64, 8):  # with size 8, the field of TCP lies in the third fragment
         wrong = fragments(datagram(ends, 100, sums=sums, protocol=protocol), size)
         right = fragments(datagram(ends, 100, protocol=protocol), size)
         status, fixed, log = fix(raw(wrong))
@@ -63,7 +64,7 @@ def test_a_datagram_is_repaired_where_all_of_it_is_there(
 
 @VERSIONS
 def test_in_any_order(fix: Fix, ends: Ends) -> None:
-    """A datagram is repaired whatever the order of its fragments."""
+    """A datagram is repaired for any order of its fragments."""
     wrong, right = (fragments(datagram(ends, 180, sums=sums)) for sums in ("bad", "good"))
     for order in itertools.permutations(range(len(wrong))):
         status, fixed, _log = fix(raw(wrong[at] for at in order))
@@ -71,7 +72,7 @@ def test_in_any_order(fix: Fix, ends: Ends) -> None:
 
 
 def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
-    """Illegal in the first fragment by itself; the whole datagram tells what it should be."""
+    """The sum is illegal in the first fragment alone; the whole datagram shows the right one."""
     wrong, right = (fragments(datagram(V6, sums=sums)) for sums in ("none", "good"))
     for turn in (1, -1):
         status, fixed, log = fix(raw(wrong[::turn]))
@@ -82,7 +83,7 @@ def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
 @VERSIONS
 @pytest.mark.parametrize("between", [0, 3, 200, 2000])
 def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
-    """The field has left the window of the input when the last fragment comes."""
+    """The field has left the input window when the last fragment arrives."""
     noise = [packet(TCP, bytes(1400), sums="partial")] * between
     done = [packet(TCP, bytes(1400))] * between
     wrong, right = (fragments(datagram(ends, sums=sums)) for sums in ("bad", "good"))
@@ -92,8 +93,7 @@ def test_fragments_far_apart(fix: Fix, ends: Ends, between: int) -> None:
 
 
 def test_fragments_stay_within_reach_of_a_stream(tool: str, tmp_path: Path) -> None:
-    """Of several datagrams, one is refused, and of those that are not, the one whose last fragment
-    came last began first."""
+    """One of several datagrams is refused. Of the others, the one completed last began first."""
     noise = [packet(TCP, bytes(1400))] * 60
     refused = [fragment(packet(UDP, bytes([at] * 99)), 8, 16, ident=9) for at in (1, 2)]
     path = tmp_path / "in.pcap"
@@ -128,7 +128,7 @@ def test_many_datagrams_shuffled_through_a_pipe(carry: Run, tmp_path: Path, seed
 
 @VERSIONS
 def test_repetitions_are_repaired_too(fix: Fix, ends: Ends) -> None:
-    """Else they would contradict each other afterwards."""
+    """Otherwise the repetitions would contradict each other afterwards."""
     for sums in ("bad", "none" if ends == V6 else "partial"):
         wrong, right = (fragments(datagram(ends, sums=how)) for how in (sums, "good"))
         order = [0, 1, 0, 0, *range(1, len(wrong))]
@@ -159,7 +159,7 @@ def crc32c(data: bytes) -> int:
 
 
 def sctp_in_vxlan(crc: int | None = None) -> bytes:
-    """With a VLAN tag its sum stands in bytes 62 to 65 of what the outer IP header carries."""
+    """Returns a frame with a VLAN tag, whose sum lies in bytes 62 to 65 of the outer IP payload."""
     head, chunk = struct.pack(">HHL", 1000, 2000, 7), struct.pack(">BBH", 11, 0, 4)
     value = crc32c(head + bytes(4) + chunk) if crc is None else crc
     inner = network(*V4, 132, head + struct.pack("<L", value) + chunk)
@@ -177,7 +177,7 @@ def test_a_field_that_stands_in_two_fragments(fix: Fix) -> None:
 
 
 def test_sums_inside_each_other(fix: Fix) -> None:
-    """In a fragmented packet of a tunnel: from the innermost outwards, as in a whole one."""
+    """In a fragmented packet of a tunnel, sums are repaired from the innermost outwards."""
 
     def tunnel(inner: bytes) -> bytes:
         return packet(UDP, gtp(inner), ports=(2152, 2152))
@@ -222,7 +222,7 @@ def test_dry_run(carry: Run, ends: Ends) -> None:
 
 
 def test_packets_are_counted_once(carry: Run, tmp_path: Path) -> None:
-    """A header and a datagram's sum in one frame; one sum in two fragments of the same bytes."""
+    """Two sums in one frame count as one packet; one sum in two identical fragments counts two."""
     parts = fragments(datagram(sums="bad"))
     data = raw([put16(parts[0], 10, 0x1234), parts[0], *parts[1:]])
     done = carry("fix", "-", "-o", tmp_path / "out", "--json", stdin=data)
@@ -232,12 +232,12 @@ def test_packets_are_counted_once(carry: Run, tmp_path: Path) -> None:
 
 
 def empty(ip: bytes) -> bytes:
-    """Its IPv4 header holds 0."""
+    """Returns the packet with 0 in the header checksum."""
     return put16(ip, 10, 0)
 
 
 def test_a_header_of_0_in_fragments(fix: Fix, carry: Run) -> None:
-    """In a packet of a tunnel. A later one shows whether its sender leaves such headers."""
+    """The header lies in a tunnel. A later packet shows whether its sender omits such sums."""
     wrong = fragments(network(*V4, 4, empty(packet(TCP))), 8)
     right = fragments(network(*V4, 4, packet(TCP)), 8)
     status, fixed, log = fix(raw(wrong))
@@ -251,7 +251,7 @@ def test_a_header_of_0_in_fragments(fix: Fix, carry: Run) -> None:
         assert conforming("fix", done.stdout)["repaired"] == repaired
 
 
-# --- What is left, and why ---
+# --- What is not repaired, and why ---
 
 
 def illegal() -> list[bytes]:
@@ -278,16 +278,16 @@ def test_only_where_it_is_not_whole(fix: Fix) -> None:
 
 
 def test_a_datagram_in_a_datagram_that_is_not_whole(fix: Fix) -> None:
-    """The sum is listed once, with the datagram around."""
+    """The sum is listed once, with the outer datagram."""
     parts = fragments(network(*V4, 41, illegal()[0]), 48)
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "illegal", "uncertain")]
 
 
 def test_a_header_behind_what_was_cut_off(fix: Fix) -> None:
-    """The datagram ends where the first copy of its first fragment was cut, and is not asked."""
-    shows = [empty(packet(TCP, sums="partial"))]  # that its sender leaves such headers
-    shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # which stays in memory
+    """The datagram ends where the first copy of its first fragment was cut, and is not examined."""
+    shows = [empty(packet(TCP, sums="partial"))]  # the sender omits such sums
+    shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # stays in memory
     ip = network(*V4, 4, empty(packet(TCP, bytes(99), src="10.0.0.77")))
     first, *rest = fragments(ip, ident=7)
     parts = [*shows, Record(first[:28], wire=len(first)), first, *rest]
@@ -303,7 +303,7 @@ def test_a_field_behind_what_was_cut_off(fix: Fix) -> None:
 
 
 def test_a_length_that_all_of_it_refutes(fix: Fix) -> None:
-    """The first fragment by itself cannot tell."""
+    """The first fragment alone cannot show this."""
     parts = fragments(put16(datagram(V6, sums="none"), 44, 999))
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "uncertain")]
@@ -316,14 +316,14 @@ def test_repetitions_of_what_is_not_whole(fix: Fix) -> None:
 
 
 def test_a_fragment_cut_by_the_capture(fix: Fix) -> None:
-    """A datagram with a fragment that was cut is left."""
+    """A datagram with a truncated fragment is not repaired."""
     first, *rest = illegal()
     records = [first, Record(rest[0][:-1], wire=len(rest[0])), *rest[1:]]
     assert fix(raw(records))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "snaplen")]
     parts = fragments(datagram(sums="bad"))
     records = [Record(part[:-1], wire=len(part)) for part in parts]
-    assert fix(raw(records))[::2] == (CLEAN, [])  # nobody can tell
+    assert fix(raw(records))[::2] == (CLEAN, [])  # the sum cannot be verified
 
 
 def evicting(count: int) -> list[bytes]:
@@ -343,7 +343,7 @@ def test_a_datagram_that_was_given_up(fix: Fix, carry: Run) -> None:
 
 
 def in_tunnel(sums: str, outer: str = "good") -> list[bytes]:
-    """The fragments of a datagram, in GTP with a sum of its own around each."""
+    """Returns the fragments of a datagram, each inside GTP with an outer sum."""
     return [
         packet(UDP, gtp(part), ports=(2152, 2152), sums=outer)
         for part in fragments(datagram(sums=sums))
@@ -351,7 +351,7 @@ def in_tunnel(sums: str, outer: str = "good") -> list[bytes]:
 
 
 def test_a_sum_around_the_fragments(fix: Fix) -> None:
-    """It would have to follow, and it stands in a frame that may be gone."""
+    """The outer sum would have to change too, but its frame may be written already."""
     parts = in_tunnel(sums="bad")
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "bad", "tunnel")]
@@ -360,7 +360,7 @@ def test_a_sum_around_the_fragments(fix: Fix) -> None:
 
 
 def test_no_sum_around_the_fragments(fix: Fix) -> None:
-    """Where there should be one: it cannot become wrong."""
+    """A missing outer sum, even where one is required, cannot become wrong."""
 
     def parts(sums: str) -> list[bytes]:
         return [
@@ -382,7 +382,7 @@ def nested() -> list[bytes]:
 
 
 def test_fragments_of_fragments(fix: Fix) -> None:
-    """A datagram in fragments of fragments is left, with its place."""
+    """A datagram in fragments of fragments is not repaired, but listed with its place."""
     parts = nested()
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "bad", "nested")]
@@ -397,7 +397,7 @@ def test_what_an_unverifiable_sum_covers(fix: Fix) -> None:
 
 
 def test_what_a_sum_around_a_partial_one_covers(fix: Fix) -> None:
-    """The outer sum is right for when the inner one is complete."""
+    """The outer sum is right as soon as the inner one is complete."""
     inner = put16(packet(TCP), 10, 0x1234)
     frame = packet(UDP, gtp(inner), ports=(2152, 2152))
     frame = put16(frame, 72, fold(pseudo("10.0.0.5", "10.0.0.9", TCP, 28)))
@@ -423,13 +423,13 @@ def quoting() -> bytes:
 
 
 def test_what_an_icmp_error_quotes(fix: Fix) -> None:
-    """A sum inside an ICMP error is left."""
+    """A sum inside an ICMP error is not repaired."""
     assert fix(pcap([ethernet(quoting())]))[::2] == (CLEAN, [])
     assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
 
 
 def aggregate(*packets: bytes) -> bytes:
-    """A frame of 802.11 with several packets of IPv4."""
+    """Returns an 802.11 frame with several IPv4 packets."""
     frame = bytes.fromhex("8801 2c00") + bytes(18) + bytes.fromhex("1000 8000")
     for ip in packets:
         part = bytes(12) + struct.pack(">H", 8 + len(ip)) + bytes.fromhex("aaaa03000000 0800") + ip
@@ -438,7 +438,7 @@ def aggregate(*packets: bytes) -> bytes:
 
 
 def test_what_stands_behind_a_fragment(fix: Fix) -> None:
-    """In one frame with it, but in another packet: it does not wait for the datagram."""
+    """Another packet in the same frame does not wait for the datagram."""
     wrong, right = (fragments(datagram(sums=sums), 160) for sums in ("bad", "good"))
     frames, fixed = (
         pcap([aggregate(first, quoting()), aggregate(rest)], link=105)
@@ -449,7 +449,7 @@ def test_what_stands_behind_a_fragment(fix: Fix) -> None:
 
 
 def unknown(outer: str) -> bytes:
-    """UDP over IPv6 without a sum, whose length goes beyond its packet, in a tunnel."""
+    """Returns UDP over IPv6 without a sum, whose length exceeds its packet, in a tunnel."""
     inner = packet(UDP, src=V6[0], dst=V6[1], sums="none")
     inner = put16(put16(inner, 4, 999), 44, 999)
     return packet(UDP, gtp(inner), ports=(2152, 2152), sums=outer)
@@ -457,7 +457,7 @@ def unknown(outer: str) -> bytes:
 
 @pytest.mark.parametrize("outer", ["good", "partial"])
 def test_what_is_not_known(fix: Fix, outer: str) -> None:
-    """Whatever the sum around it is."""
+    """This holds for any verdict of the outer sum."""
     assert fix(raw([unknown(outer)]), "--only", "illegal")[::2] == (BAD, [])
     left = [(1, "udp", "illegal", "uncertain")]
     assert reasons(fix) == ([(1, "udp", "partial", "only"), *left] if outer == "partial" else left)
@@ -467,7 +467,7 @@ def test_what_is_not_known(fix: Fix, outer: str) -> None:
 
 
 def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None:
-    """One of them leaves such sums to its network card; of the other, nobody knows."""
+    """One sender leaves such sums to its network card; of the other, this is unknown."""
     inner = network("10.0.0.5", "10.0.0.9", 4, empty(packet(TCP, src="10.0.0.77")))
     frame = packet(UDP, gtp(empty(inner)), ports=(2152, 2152))
     path = tmp_path / "a.pcap"
@@ -484,7 +484,7 @@ def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None
     [("abababab", [1, 2, 3, 4, 5]), ("abaa", [1, 2, 3, 4]), ("aaaaaab", [1, 2, 3, 4, 5])],
 )
 def test_frames_of_several_senders(carry: Run, senders: str, listed: list[int]) -> None:
-    """Their headers hold 0, and what that means is decided for each sender."""
+    """Their headers contain 0, which is judged for each sender separately."""
     frames = [empty(packet(TCP, src=f"10.0.0.{ord(sender)}")) for sender in senders]
     done = carry("fix", "-", "--dry-run", "--json", "--only", "partial", stdin=raw(frames))
     (reason,) = conforming("fix", done.stdout)["reasons"]
@@ -518,7 +518,7 @@ def test_the_summary_names_reasons_and_frames(carry: Run) -> None:
 
 
 def test_two_or_three_frames(carry: Run) -> None:
-    """The summary lists the frames of a sum that it leaves."""
+    """The summary lists the frames of a sum that it does not repair."""
     for count, text in ((2, "frames 1 and 2:"), (3, "frames 1, 2 and 3:")):
         done = carry("fix", "-", "--dry-run", "--only", "partial", stdin=pcap([WRONG] * count))
         assert f"  tcp: {count} bad in {text}" in done.stdout

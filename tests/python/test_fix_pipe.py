@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry fix` into pipes: the same bytes as in a file, each packet at once, whole records only."""
+"""`carry fix` into pipes: the bytes of a file, each packet at once, whole records only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from schemas import conforming
 from test_interrupt import take_signals
 from test_reassemble import datagram, fragments, raw
 
-PATIENCE_S = 60  # after which a test has failed
+PATIENCE_S = 60  # time after which a test has failed
 FRAMES = [WRONG, GOOD, PARTIAL, ethernet(packet(TCP, bytes(1000), sums="bad"))]
 
 
@@ -47,7 +47,7 @@ KINDS = {
 
 
 class Starter:
-    """Starts the tool with pipes for its three standard streams, unless others are given."""
+    """Starts the tool with pipes for its three standard streams, unless the test passes others."""
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
@@ -72,7 +72,7 @@ def run(tool: str) -> Iterator[Starter]:
 
 
 def read_from(descriptor: int, size: int) -> bytes:
-    """So many bytes, or fewer if no more come."""
+    """Returns `size` bytes, or fewer at the end."""
     data = b""
     while len(data) < size and select.select([descriptor], [], [], PATIENCE_S)[0]:
         part = os.read(descriptor, size - len(data))
@@ -86,7 +86,7 @@ def held(descriptor: int) -> int:
     return int(struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))[0])
 
 
-# --- What comes out ---
+# --- Output ---
 
 
 SOURCES = ("file", "stdin", "pipe", "fifo")
@@ -129,7 +129,7 @@ def test_it_is_what_a_file_would_hold(
 
 
 def test_a_file_is_written_from_where_it_stands(tool: str, tmp_path: Path) -> None:
-    """Fragments that came before are written over, at their place behind what was there."""
+    """Earlier fragments are overwritten at their places, after the existing content."""
     first, *rest = fragments(datagram(sums="bad"))
     (tmp_path / "in").write_bytes(raw([first, *[packet(TCP)] * 4000, *rest]))
     subprocess.run([tool, "fix", "-q", tmp_path / "in", "-o", tmp_path / "copy"], check=True)
@@ -141,7 +141,7 @@ def test_a_file_is_written_from_where_it_stands(tool: str, tmp_path: Path) -> No
 
 
 def test_one_socket_for_both(run: Starter) -> None:
-    """As a server has it that starts a program for each connection."""
+    """As inetd does it: standard input and output are one socket."""
     ours, theirs = socket.socketpair()
     child = run("fix", "-q", "-", "-o", "-", stdin=theirs.fileno(), stdout=theirs.fileno())
     theirs.close()
@@ -153,7 +153,7 @@ def test_one_socket_for_both(run: Starter) -> None:
 
 
 def test_filters_of_each_other(tool: str) -> None:
-    """What was repaired is clean, and stays as it is; the gravest status is seen."""
+    """A repaired capture is clean and does not change again; the most severe status is reported."""
     for data, only, status in ((pcap(FRAMES), "", CLEAN), (pcapng(FRAMES), "--only=partial", BAD)):
         script = f"{tool} fix -q - -o - {only} | {tool} fix - -q -o - {only} | {tool} check -q -"
         done = subprocess.run(["sh", "-c", script], input=data)
@@ -162,7 +162,7 @@ def test_filters_of_each_other(tool: str) -> None:
     assert done.returncode == CLEAN
 
 
-# --- Where the report goes ---
+# --- Reports ---
 
 
 def test_data_on_one_report_on_the_other(tool: str, tmp_path: Path) -> None:
