@@ -199,7 +199,7 @@ def test_no_progress_among_what_a_reader_prints(tool: str, tmp_path: Path) -> No
     assert in_terminal(["/bin/sh", "-c", script]) == ""
 
 
-# --- What is refused, and what fails ---
+# --- Errors ---
 
 
 def refused(done: subprocess.CompletedProcess[bytes]) -> str:
@@ -259,12 +259,12 @@ def test_what_is_no_capture(carry: Run) -> None:
     assert done.stderr.count("\n") == 1
 
 
-# --- At once ---
+# --- Delays ---
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 def test_a_packet_is_not_delayed_by_any(run: Starter, kind: str) -> None:
-    """Each is out before the next one is in."""
+    """Each packet is written before the next one is read."""
     make = {"pcap": pcap, "pcapng": pcapng}[kind]
     child = run("fix", "-q", "-", "-o", "-")
     assert child.stdin and child.stdout
@@ -309,7 +309,7 @@ def test_a_datagram_is_not_waited_for(run: Starter) -> None:
 
 
 def fill(child: subprocess.Popen[bytes], stream: int) -> None:
-    """Until the pipe to a reader that does not read takes no more, and the tool sleeps."""
+    """Waits until the pipe to an idle reader is full and the tool sleeps."""
     before = 0
     while not before or held(stream) != before or state(child) != "S":
         before = held(stream)
@@ -325,7 +325,7 @@ LARGE = 5000
 
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
-    """More than pipes and windows hold."""
+    """Returns a capture larger than pipes and windows."""
     path = tmp_path / "large"
     path.write_bytes(pcap(FRAMES * LARGE))
     return path
@@ -337,7 +337,7 @@ def expected(size: int) -> bytes:
 
 
 def records(data: bytes) -> int:
-    """How many whole ones a capture consists of."""
+    """Returns the number of whole records in a capture."""
     at, count = 24, 0
     while at < len(data):
         at, count = at + 16 + int.from_bytes(data[at + 8 : at + 12], "little"), count + 1
@@ -402,7 +402,7 @@ def test_a_second_signal_ends_what_waits_for_a_reader(run: Starter, large: Path)
 
 @pytest.mark.parametrize("source", ["file", "pipe"])
 def test_a_reader_that_leaves(tool: str, large: Path, source: str) -> None:
-    """Quietly, and the log does not appear of what nobody has got."""
+    """The tool ends without a message, and writes no log of a copy that nobody received."""
     words = {"file": f"{tool} fix {large}", "pipe": f"cat {large} | {tool} fix -"}[source]
     script = f"{words} -o - --log log | head -c 100 >out; echo ${{PIPESTATUS[-2]}}"
     done = subprocess.run(["bash", "-c", script], cwd=large.parent, capture_output=True)

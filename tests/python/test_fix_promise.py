@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What `carry fix` promises, on captures of all kinds, whole and mistreated at random.
+"""The promise of `carry fix`, on captures of all kinds, whole and randomly damaged.
 
-The log says all that changed. Whatever `carry check` finds bad or illegal in the copy, the log says
-to be left, and the exit statuses are equal. A second run changes nothing. See test_fix.Fix.
+The log lists everything that changed, and every sum in the copy that `carry check` finds bad or
+illegal; the exit statuses are equal. A second run changes nothing (test_fix.Fix).
 
-CARRY_TEST_LEVEL says how many captures there are; the same ones each time, unless CARRY_TEST_SEED
-asks for others.
+CARRY_TEST_LEVEL sets the number of captures. They are the same each time, unless CARRY_TEST_SEED
+selects others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEED = int(os.environ.get("CARRY_TEST_SEED", "0"), 0)
 
 Frame = tuple[int, bytes]  # link type and bytes
 
-# --- What happens to a frame ---
+# --- Damage to a frame ---
 
 
 def flipped(dice: random.Random, data: bytes) -> bytes:
@@ -38,7 +38,7 @@ def flipped(dice: random.Random, data: bytes) -> bytes:
 
 
 def zeroed(dice: random.Random, data: bytes) -> bytes:
-    """A sum is left out, or some other word."""
+    """Sets one word to 0, which may be a sum."""
     at = dice.randrange(0, max(len(data) - 1, 1), 2)
     return put16(data, at, 0)[: len(data)]
 
@@ -48,7 +48,7 @@ def cut(dice: random.Random, data: bytes) -> Record:
 
 
 def ip_headers(data: bytes) -> list[int]:
-    """Where an IP header seems to be."""
+    """Returns offsets at which an IP header seems to be."""
     return [
         at
         for at in range(0, min(len(data) - 40, 120), 2)
@@ -58,10 +58,8 @@ def ip_headers(data: bytes) -> list[int]:
 
 
 def fragments(dice: random.Random, data: bytes, at: int) -> Iterator[bytes]:
-    """
-    The frame in fragments at one of its IP headers: what is around each says the same lengths as
-    before, so that only outermost ones are whole.
-    """
+    """Yields fragments of the frame at one of its IP headers. The lengths in outer headers do not
+    change, so that only fragments of outermost packets are valid."""
     version6, step, ident = data[at] >> 4 == 6, 8 * dice.randrange(1, 40), dice.randrange(1 << 16)
     size = 40 if version6 else 20
     end = at + struct.unpack_from(">H", data, at + (4 if version6 else 2))[0]
@@ -96,7 +94,7 @@ def mistreated(dice: random.Random, frame: Frame) -> list[tuple[int, bytes | Rec
 
 
 def capture_of(dice: random.Random, frames: Sequence[Frame]) -> bytes:
-    """An interface for each link type; packets a little out of order."""
+    """Returns a capture with an interface for each link type, and packets slightly out of order."""
     packets = [packet for frame in frames for packet in mistreated(dice, frame)]
     for at in range(len(packets)):
         other = min(at + dice.randrange(3), len(packets) - 1)
@@ -115,7 +113,7 @@ def capture_of(dice: random.Random, frames: Sequence[Frame]) -> bytes:
 
 
 def read_pcap(data: bytes) -> Iterator[Frame]:
-    """The packets of a pcap file as far as it is whole; none of other formats."""
+    """Yields the packets of a pcap file up to its damage, and none of other formats."""
     order = {b"\xd4\xc3\xb2\xa1": "<", b"\xa1\xb2\xc3\xd4": ">"}.get(data[:4])
     at = 24
     while order and at + 16 <= len(data):
@@ -130,7 +128,7 @@ needs_corpus = pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"no captures in
 @needs_corpus
 @pytest.mark.parametrize("capture", captures() if CAPTURES.is_dir() else [])
 def test_packets_of_others(fix: Fix, capture: str) -> None:
-    """The promise holds for packets of real captures that were mistreated."""
+    """The promise holds for damaged packets of real captures."""
     frames = list(read_pcap((CAPTURES / capture).read_bytes()))
     for number in range(LEVEL if frames else 0):
         dice = random.Random(f"{SEED} {number} {capture}")
@@ -141,7 +139,7 @@ def test_packets_of_others(fix: Fix, capture: str) -> None:
 @needs_corpus
 @pytest.mark.parametrize("capture", captures() if CAPTURES.is_dir() else [])
 def test_captures_of_others(fix: Fix, capture: str) -> None:
-    """With bits flipped anywhere, in headers of records too."""
+    """The promise holds for captures with flipped bits, in record headers too."""
     data = (CAPTURES / capture).read_bytes()
     for number in range(LEVEL if 80 < len(data) < 1 << 20 else 0):
         dice = random.Random(f"{SEED} {number} {capture}")
@@ -152,7 +150,7 @@ def test_captures_of_others(fix: Fix, capture: str) -> None:
 
 
 def test_packets_of_scapy(fix: Fix) -> None:
-    """The promise holds for packets of scapy that were mistreated."""
+    """The promise holds for damaged packets of scapy."""
     for package in ("scapy", "dpkt", "hypothesis"):
         pytest.importorskip(package, reason=f"python3-{package} is not installed")
     from hypothesis import strategies as st

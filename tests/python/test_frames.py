@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Second opinions on the frames of tests in C: what tshark says of the same bytes.
+"""Second opinions on the frames of tests in C: tshark's verdicts on the same bytes.
 
 The tests of links and tunnels write their frames into the file that CARRY_TEST_FRAMES names. tshark
-need not know them all; where it gets as far as TCP, its verdicts must be those that the tests
-expect, except for the differences that are listed. No row of the list may be idle.
+need not know all of them. Where it reaches TCP, its verdicts must be those that the tests expect,
+except for the listed differences. Each row of that list must apply to some frame.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COLUMNS = {
 STATUSES = {"0": "bad", "1": "good", "2": "unverifiable", "3": "absent", "4": "illegal"}
 PORTS = {4754: "gre", 5000: "peekremote", 5072: "ayiya", 7932: "hp_erm", 37008: "tzsp"}
 
-# Of these, tshark finds TCP in some frame, behind the protocols that it names.
+# Link types with a frame in which tshark finds TCP, and a protocol that it names there first.
 KNOWN = {
     **{7: "arcnet", 107: "fr", 117: "pflog", 123: "atm", 128: "tzsp", 129: "arcnet"},
     **{135: "juniper", 137: "juniper", 138: "ap1394", 143: "docsis", 167: "juniper"},
@@ -67,7 +67,8 @@ class Difference(NamedTuple):
 
 
 def has_extra_bytes(frame: Frame, answer: Answer) -> bool:
-    """Headers behind which tshark takes the last 4 bytes of a frame for a check sequence."""
+    """Checks for headers after which tshark takes the last 4 bytes of a frame as a check
+    sequence."""
     kinds = ("cfp:", "fr:eth", "llc:eth", "radiotap:", "peekremote:")
     return answer.verdicts["tcp"] == ["bad"] and any(kind in answer.protocols for kind in kinds)
 

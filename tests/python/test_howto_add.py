@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The how-tos on additions: one file and one row really are all, in a copy of the sources."""
+"""The how-tos on additions: in a copy of the sources, one file and one row suffice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROW = re.compile(
 )
 NOT_SOURCES = shutil.ignore_patterns("build", "build-*", ".git", "__pycache__", "results", "shared")
 
-# Of a page whose additions were built with those of an earlier one.
+# The output of ninja if the commands of an earlier page have built this page's additions, too.
 BUILT = "ninja: no work to do.\n"
 
 pytestmark = [
@@ -62,7 +62,7 @@ def copied(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All of them at once, so that most is compiled once."""
+    """Returns a copy with all additions, so that most files are compiled once."""
     tree = copied(tmp_path_factory.mktemp("howto"))
     setup = ["meson", "setup", "-Dtool=enabled", "-Djit=disabled", "-Doptimization=1", "build"]
     subprocess.run(setup, cwd=tree, check=True, capture_output=True)
@@ -80,7 +80,7 @@ def test_the_sources_have_the_places_that_the_pages_name(tmp_path: Path) -> None
 @not_short
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_additions(page: Path, tree: Path) -> None:
-    """The commands of a page print what it shows, with its additions built."""
+    """The commands of a page print the documented output, with all additions built."""
     ran = 0
     for command, output in commands(page):
         done = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The how-to on kernels: its files and commands, as it has them, make a program that runs."""
+"""The how-to on kernels: its files and commands, copied unchanged, make a program that runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sources that the page names, its own files, and the core, which is compiled once."""
+    """Prepares the sources that the page names, its own files, and the core, which is compiled
+    once."""
     tree = tmp_path_factory.mktemp("embed")
     for folder in ("include", "src"):
         (tree / folder).symlink_to(SOURCE / folder)
@@ -44,7 +45,7 @@ def expect(tree: Path, command: str, output: str) -> None:
 
 
 def test_commands(tree: Path) -> None:
-    """The commands of the page print what it shows."""
+    """The commands of the page print the documented output."""
     assert len(OTHERS) == 3
     for command, output in OTHERS:
         expect(tree, command, output)
@@ -56,7 +57,7 @@ def test_the_files_have_no_warnings(tree: Path) -> None:
 
 
 def test_nothing_in_the_host_can_be_left_out(tree: Path) -> None:
-    """The linker misses each of its functions if they have other names."""
+    """The linker reports each host function that has another name."""
     _, (link, _), _ = OTHERS
     host = (tree / "host.c").read_text()
     names = set(re.findall(r"^[\w *]*?(carry_host_\w+)(?= =|\()", host, re.MULTILINE))
@@ -73,4 +74,4 @@ def test_nothing_in_the_host_can_be_left_out(tree: Path) -> None:
 def test_the_reference_names_each_header_of_hosts() -> None:
     named = set(re.findall(r"`base/(\w+\.h)`", (SOURCE / "docs/kernel.md").read_text()))
     headers = {path.name for path in (SOURCE / "src/base").glob("*host.h")}
-    assert named == headers - {"hook_host.h"}  # hooks are for processes
+    assert named == headers - {"hook_host.h"}  # hooks are for processes only

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ctrl-C, and SIGTERM, on a pipe: what had come is all there is, and the second one ends it."""
+"""Ctrl-C and SIGTERM while the input is a pipe: it ends there; a second one ends the tool."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def take_signals() -> None:
 
 @pytest.fixture(scope="module")
 def tools(tool: str) -> Iterator[Start]:
-    """Starts the tool, with `data` in a pipe that stays open."""
+    """Starts the tool with `data` in a pipe that remains open."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
@@ -56,7 +56,7 @@ def tools(tool: str) -> Iterator[Start]:
 
 @pytest.fixture
 def start(tools: Start) -> Start:
-    """Starts the tool, which has read `data` from a pipe, and waits for more."""
+    """Starts the tool, and waits until it has read `data` from a pipe that remains open."""
 
     def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
         child = tools(data, *arguments)
@@ -67,7 +67,7 @@ def start(tools: Start) -> Start:
 
 
 def end_of(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
-    """The status, and what was printed, while the pipe stays open."""
+    """Returns the exit status and the output, while the pipe remains open."""
     assert child.stdout and child.stderr
     printed = child.stdout.read()
     assert child.stderr.read() == b""
@@ -91,7 +91,7 @@ def test_what_had_come_is_reported(
 
 @STOPS
 def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
-    """After an interrupt, the summary covers what came before it."""
+    """After an interrupt, the summary covers the packets before it."""
     child = start(pcap([GOOD, PARTIAL]), "check", "-")
     child.send_signal(number)
     status, printed = end_of(child)
@@ -101,7 +101,7 @@ def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
 
 
 def test_what_still_stands_in_the_pipe(start: Start) -> None:
-    """The one that writes may have got the signal too, and write the rest before it ends."""
+    """The writer may receive the signal too, and write its remaining packets before it exits."""
     child = start(pcap([GOOD]), "check", "-J", "-")
     child.send_signal(signal.SIGSTOP)
     child.send_signal(signal.SIGINT)
@@ -127,7 +127,8 @@ def cut_stream(kind: str, cut: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def interrupted(tools: Start) -> dict[tuple[str, int], subprocess.Popen[bytes]]:
-    """The tool for each cut stream, all at once: each waits a moment for more after the signal."""
+    """Returns the interrupted tool for each cut stream. All wait at once for more input after the
+    signal."""
     children = {key: tools(cut_stream(*key), "check", "-J", "-") for key in CUTS}
     for child in children.values():
         wait_until_read(child)
@@ -146,7 +147,7 @@ def test_what_the_end_cuts_is_no_damage(
 
 
 def test_what_is_damaged_stays_so(start: Start) -> None:
-    """Of what had come, and of the record that skipping has left behind."""
+    """Damage is reported even in a block that is being skipped, and an empty input is damage."""
     skipped = Pcapng().section().interface().packet(GOOD).block(0x0BAD, bytes(3 << 20)).bytes()
     child = start(skipped[:-1000], "check", "-J", "-")
     child.send_signal(signal.SIGINT)
@@ -173,7 +174,7 @@ def test_a_copy_ends_with_the_last_whole_record(
 
 @pytest.mark.parametrize("size", [4, 10, 23])
 def test_a_header_that_is_cut_is_no_capture(start: Start, tmp_path: Path, size: int) -> None:
-    """The copy is what `carry check` says of it, here too."""
+    """The copy is refused if `carry check` would find no capture."""
     out = tmp_path / "out"
     child = start(pcap([])[:size], "fix", "-q", "-", "-o", out)
     child.send_signal(signal.SIGINT)
@@ -208,7 +209,7 @@ def test_the_second_one_ends_it(start: Start, tmp_path: Path, command: str) -> N
 
 def reads(child: subprocess.Popen[bytes], path: Path) -> bool:
     for number in os.listdir(f"/proc/{child.pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):  # closed since
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
             if os.readlink(f"/proc/{child.pid}/fd/{number}") == str(path):
                 return True
     return False
@@ -216,10 +217,10 @@ def reads(child: subprocess.Popen[bytes], path: Path) -> bool:
 
 @STOPS
 def test_files_are_no_pipes(tool: str, tmp_path: Path, number: signal.Signals) -> None:
-    """What can be read again has nothing to lose."""
+    """A file can be read again, so the first signal ends the tool."""
     path = tmp_path / "zeros.pcap"
     path.write_bytes(pcap([]))
-    os.truncate(path, 1 << 36)  # zeros are records of nothing
+    os.truncate(path, 1 << 36)  # zeros are empty records
     child = subprocess.Popen(
         [tool, "check", "-w", tmp_path / "bad", path],
         stdout=subprocess.PIPE,

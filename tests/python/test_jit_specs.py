@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Functions made at run time for random specs, through the C interface: sums and stacks of headers.
+"""Calls functions that are generated for random specs, through the C interface: sums and stacks of
+headers.
 
-What is made must answer as the library, or a sum in Python, does; a spec that contradicts itself
-must be refused by the name of a member. CARRY_TEST_LEVEL says how many are made; the same ones each
-time, unless CARRY_TEST_SEED asks for others.
+Generated code must answer like the library, or a sum in Python; a contradictory spec must be
+refused, with the name of a member. CARRY_TEST_LEVEL sets the number of specs. They are the same
+each time, unless CARRY_TEST_SEED selects others.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ SETTINGS = settings(
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """`given`, as often and as randomly as asked for."""
+    """Like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))
@@ -77,7 +78,7 @@ words = st.sampled_from((0, 2**32 - 1)) | st.integers(0, 2**32 - 1)
 
 @st.composite
 def sum_specs(draw: st.DrawFn) -> SumSpec:
-    """Those that make sense."""
+    """Returns a valid spec."""
     multiple = draw(st.sampled_from((0, 1, 1, 1, 2, 4, 8, 13, 64, 100)))
     low, more = draw(st.integers(0, 300)), draw(st.sampled_from((0, 0, 1, 7, 64, 3000)))
     flags = draw(st.integers(0, COPY | SEED))
@@ -94,12 +95,12 @@ def sum_specs(draw: st.DrawFn) -> SumSpec:
 
 
 def stored(total: int) -> int:
-    """A 16-bit sum as a number in memory order."""
+    """Converts a 16-bit sum to a number in memory order."""
     return struct.unpack("=H", struct.pack(">H", total))[0]
 
 
 def result_of(partial: int, result: int) -> int:
-    """What the library's functions make of a partial sum."""
+    """Returns what the library makes of a partial sum."""
     folded = fold(struct.pack("=L", partial))
     match result:
         case x if x == FINISH:
@@ -149,7 +150,7 @@ def test_sums(spec: SumSpec, choose: st.DataObject) -> None:
 
 
 def expect_refusal(maker: str, spec: SumSpec | PacketSpec) -> None:
-    """By the name of a member, if it is refused."""
+    """Checks that a spec is either accepted or refused with the name of a member."""
     error = getattr(jit, f"{maker}_error")(c.byref(spec))
     with Made(maker, spec) as made:
         if error is None:
@@ -193,7 +194,8 @@ NUMBERS = {"IP": 4, "IPV6": 41, "TCP": 6, "UDP": 17, "ICMP": 1, "ICMPV6": 58, "G
 PORTS = {"VXLAN": 4789, "GENEVE": 6081, None: 5001}
 FAMILIES = {"IP": 2, "IPV6": 30}
 
-# What may come next, and the bytes of a header around what did.
+# For each layer: the layers that may follow, and a function that puts its header before those
+# bytes.
 Layer = tuple[tuple[str | None, ...], Callable[[bytes, Any], bytes]]
 LAYERS: dict[str, Layer] = {
     "ETHERNET": (
@@ -223,7 +225,7 @@ LINKS = {1: "ETHERNET", 12: "RAW", 0: "LOOPBACK", 113: "SLL", 276: "SLL2", 228: 
 
 @st.composite
 def stacks(draw: st.DrawFn) -> tuple[int, list[str]]:
-    """A link type, and what can follow it; deep ones end where they are too deep to be made."""
+    """Returns a link type and a stack of layers, which may be one layer too deep."""
     link = draw(st.sampled_from(list(LINKS)))
     names = [LINKS[link]]
     while len(names) <= LAYERS_MAX:
@@ -250,7 +252,7 @@ def frame_of(names: list[str], payload: bytes) -> bytes:
 
 
 def answer(call: Callable[..., int], data: bytes, link: int, *options: None) -> tuple[Any, ...]:
-    """What a function says of a frame, and what the frame is then."""
+    """Returns a function's answer for a frame, and the frame afterwards."""
     memory = c.create_string_buffer(data, len(data))
     frame = Frame(c.addressof(memory), len(data), len(data), link, 0)
     sums = Sums()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions that sum, made for random specs: libcarry-jit, as Python calls it."""
+"""Functions that sum, generated for random specs by libcarry-jit, called from Python."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ jit.carry_jit_release.argtypes = (ctypes.POINTER(Function),)
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """`given`, as often and as randomly as asked for."""
+    """Like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))
@@ -89,7 +89,7 @@ sizes = st.one_of(st.integers(0, 200), st.integers(0, SIZE_MAX))
 
 
 def sum_of(data: bytes, start: int) -> int:
-    """RFC 1071, in the order of memory: 0 only if everything is."""
+    """Returns the sum of RFC 1071 in memory order: 0 only if all bytes and `start` are 0."""
     even = data + bytes(len(data) % 2)
     total = start + sum(memoryview(even).cast("H"))
     return total and (total % 0xFFFF or 0xFFFF)
@@ -134,7 +134,7 @@ any_specs = st.builds(
 
 
 class Memory:
-    """Bytes that begin at a multiple of 64, among others."""
+    """A buffer at a multiple of 64, between guard bytes."""
 
     def __init__(self) -> None:
         self.buffer = ctypes.create_string_buffer(SIZE_MAX + 3 * 64)
@@ -147,7 +147,7 @@ class Memory:
 
 
 def call(spec: Spec, made: Function, data: bytes, start: int) -> int:
-    """The result; what is copied is looked at."""
+    """Returns the result; checks the copied bytes and those around them."""
     source, target = Memory(), Memory()
     source.write(data)
     target.write(b"")
@@ -161,7 +161,7 @@ def call(spec: Spec, made: Function, data: bytes, start: int) -> int:
 
 
 def wrong_member(spec: Spec) -> str:
-    """The member at fault, as the C function names it; "" if none is."""
+    """Returns the wrong member, as the C function names it; "" if none is wrong."""
     message = jit.carry_jit_sum_error(ctypes.byref(spec))
     return message.decode().partition(":")[0] if message else ""
 
@@ -190,7 +190,7 @@ def test_right_specs(spec: Spec, rest: st.DataObject, start: int) -> None:
 
 @repeated(any_specs)
 def test_any_specs(spec: Spec) -> None:
-    """Refused, if they are wrong, with the name of a member; and never a crash."""
+    """Wrong specs are refused with the name of a member; no spec crashes."""
     made = ctypes.POINTER(Function)()
     wrong = wrong_member(spec)
     error = jit.carry_jit_sum(ctypes.byref(spec), ctypes.byref(made))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kind of JSON that the tool prints is as docs/schema has it, member by member."""
+"""All JSON that the tool prints conforms to docs/schema, member by member."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BROKEN = str(SOURCE / "examples/broken.pcap")
 DAMAGED = str(SOURCE / "examples/damaged.pcap")
 OFFLOAD = str(SOURCE / "examples/offload.pcapng")
 
-# What prints what a schema describes; TOOL stands for the tool itself, which has sites in it.
+# A command for each schema; TOOL is the tool itself, which contains sites.
 PRINT = {
     "audit": [["audit", "report", "-J", "audit"]],
     "check": [
@@ -67,16 +67,16 @@ PRINT = {
     "xstate_leavers": [["xstate", "leavers", "-J", "-o", "OUT", "--", "true"]],
 }
 
-# Of these each line is an object; the others print one.
+# Commands that print an object a line; the others print one object.
 LINES = {"check", "check_bad_only", "fix_log", "sites", "xstate_who", "xstate_prof"}
 LINES |= {"xstate_leavers", "live", "live_bad_only"}
 
-# What a machine, or how the tool was built, may lack: as the tool says it.
+# Messages of the tool for what a machine, or its build, may lack.
 SAID = ["no kernel was built", "built without", "beside the tool or where it is installed"]
 SAID += ["cannot trace process", "cannot read thread", "needs the capability CAP_NET_RAW"]
 SAID += ["bench live needs"]
 MISSING = [*SAID, "Operation not permitted"]
-if "CARRY_SANITIZED" in os.environ:  # the sanitizer has a strlen() of its own
+if "CARRY_SANITIZED" in os.environ:  # the sanitizer has its own strlen()
     MISSING.append("cannot hook a function: unknown name")
 
 
@@ -98,7 +98,7 @@ def test_each_schema_is_printed() -> None:
 
 
 def test_reasons_to_skip_are_as_the_tool_says_them() -> None:
-    """A reworded message would make tests fail only where something is missing."""
+    """Otherwise a reworded message would fail only where something is missing."""
     files = [*SOURCE.glob("tools/carry/**/*.c")]
     said = "\n".join(check_style.messages(path.read_text()) for path in files)
     assert [reason for reason in SAID if reason not in said] == []
@@ -216,7 +216,7 @@ def test_a_member_is_described_by_what_it_refers_to() -> None:
 
 @pytest.mark.parametrize("name", ["common", *schemas.names()])
 def test_members_may_be_added(name: str) -> None:
-    """By what is published: they make no new version."""
+    """Published schemas allow it: new members need no new version."""
     assert '"additionalProperties": false' not in (schemas.FOLDER / f"{name}.json").read_text()
 
 

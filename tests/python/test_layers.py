@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The checker of layers: it draws them, and refuses includes against them."""
+"""The checker of layers draws them, and refuses includes against them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Link types: the reference says what the tables of the sources say, and tshark agrees."""
+"""Link types: the reference agrees with the tables of the sources, and with tshark."""
 
 from __future__ import annotations
 

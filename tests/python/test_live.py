@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""carry live between two ends of a wire, in a network namespace of the tests' own.
+"""carry live between two ends of a wire, in a network namespace of the tests.
 
-Nothing but the tests sends anything there: the ends have no address. Each packet is seen twice: it
-leaves by v0 and arrives at v1. Nobody waits for a time: a watch ends after so many packets, or is
-told to end once they are there.
+Only the tests send there: the ends have no address. Each packet is seen twice: it leaves by v0 and
+arrives at v1. No test waits for a time: a watch ends after a number of packets, or by a signal once
+they have arrived.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from schemas import conforming
 from test_manual import EXAMPLES
 
 ENDS = ("v0", "v1")
-LONG = 60  # seconds, for what takes milliseconds
+LONG = 60  # seconds; the limit for operations that take milliseconds
 
-# Linux's numbers, for which Python has no names.
+# Constants of Linux that Python does not name.
 ETH_P_ALL, SOL_PACKET = 3, 263
 PACKET_RX_RING, SO_ATTACH_FILTER = 5, 26
 PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
@@ -63,7 +63,7 @@ PARTIAL_UDP = ethernet(packet(UDP, sums="partial"))
 
 @pytest.fixture(scope="module")
 def wire() -> Iterator[Namespace]:
-    """A namespace with the two ends, without any address."""
+    """Returns a namespace with the two ends, without any address."""
     missing = [tool for tool in ("ip", "nsenter", "unshare") if not shutil.which(tool)]
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}")
@@ -89,10 +89,10 @@ def lay(there: Namespace, *ends: str) -> None:
 
 
 def await_carrier(there: Namespace, *ends: str) -> None:
-    """Waits until what is sent leaves.
+    """Waits until packets can leave.
 
-    An end that was up before its peer drops what it is to send until a worker of the kernel has
-    noticed that the peer is up, too. The worker waits for a lock that all namespaces share.
+    If an end was up before its peer, it drops packets until a worker of the kernel has noticed that
+    the peer is up, too. The worker waits for a lock that all namespaces share.
     """
     limit = time.monotonic() + LONG
     for end in ends:
@@ -101,7 +101,8 @@ def await_carrier(there: Namespace, *ends: str) -> None:
 
 
 def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cut: int = 0) -> None:
-    """Sends frames; `left_at`: their transport checksum is left; `cut`: into such segments."""
+    """Sends frames. With `left_at`, the transport checksum there is left; `cut` is a segment
+    size."""
     with there.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.bind((end, ETH_P_ALL))
@@ -112,7 +113,7 @@ def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cu
 
 @dataclass
 class Live:
-    """A watch that runs, and what it said once it has ended."""
+    """A running watch, with its output once it has ended."""
 
     process: subprocess.Popen[str]
     said: list[str] = field(default_factory=list)
@@ -175,8 +176,8 @@ int setsockopt(int socket, int level, int option, const void *value, socklen_t s
 
 @functools.cache
 def refusing() -> tempfile.TemporaryDirectory[str]:
-    """A folder with a library that lets a kernel seem to lack an option of packet sockets, sends a
-    signal when it is set, or takes its time to set it."""
+    """Returns a folder with a preloadable library. It makes the kernel seem to lack an option of
+    packet sockets, sends a signal when the option is set, or delays that."""
     folder = tempfile.TemporaryDirectory()
     source, library = Path(folder.name, "refuses.c"), Path(folder.name, "refuses.so")
     source.write_text(REFUSES)
@@ -187,10 +188,10 @@ def refusing() -> tempfile.TemporaryDirectory[str]:
 
 
 def without(option: int, raised: int = 0, delayed: int = 0) -> list[str]:
-    """What precedes a command for which the kernel lacks this option; 0: it lacks none.
+    """Returns the words before a command that make the kernel seem to lack `option` (0: no words).
 
-    With `raised`, the kernel has the option, but the command gets this signal when it sets it. With
-    `delayed`, it takes so many milliseconds to set it.
+    With `raised`, the kernel has the option, but the command gets this signal when it sets the
+    option. With `delayed`, setting it takes this number of milliseconds.
     """
     if not option:
         return []
@@ -203,7 +204,7 @@ def without(option: int, raised: int = 0, delayed: int = 0) -> list[str]:
 
 @contextlib.contextmanager
 def live(there: Namespace, tool: str, *options: str | Path, refused: int = 0) -> Iterator[Live]:
-    """A watch from when it misses no packet."""
+    """Starts a watch, and waits until it misses no packet."""
     with subprocess.Popen(
         there.command(*without(refused), tool, "live", *options),
         stdout=subprocess.PIPE,
@@ -222,7 +223,7 @@ def live(there: Namespace, tool: str, *options: str | Path, refused: int = 0) ->
 
 
 def watched(there: Namespace, tool: str, frames: list[bytes], *options: str | Path) -> Live:
-    """What a watch, of v1 unless it says otherwise, said of these frames; it ended by itself."""
+    """Watches these frames, on v1 by default, until the watch ends by itself; returns it."""
     count = options if "-c" in options else ("-c", str(len(frames)), *options)
     with live(there, tool, *count, *(() if "-i" in options else ("v1",))) as process:
         send(there, *frames)
@@ -241,7 +242,7 @@ def sides(report: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def counts(side: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """By protocol and verdict, without zeros."""
+    """Returns the counts by protocol and verdict, without zeros."""
     return {
         protocol: {verdict: count for verdict, count in verdicts.items() if count}
         for protocol, verdicts in side["protocols"].items()
@@ -392,7 +393,7 @@ def test_quiet(wire: Namespace, tool: str) -> None:
 
 
 def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
-    """Also one that comes later; what loopback sends is received, once."""
+    """Later interfaces are watched too; what loopback sends is received once."""
     with live(wire, tool, "-J", "-c", "5", "any") as process:
         send(wire, GOOD_TCP, end="lo")
         lay(wire, "late0", "late1")
@@ -415,7 +416,7 @@ def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
 def test_an_alternative_name_stands_for_the_name(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """Packets, drops, metrics and files have the one that the kernel uses."""
+    """Packets, drops, metrics and files use the name that the kernel uses."""
     metrics, packets = tmp_path / "carry.prom", tmp_path / "packets.pcapng"
     added = wire.attempt("ip", "link", "property", "add", "dev", "v1", "altname", "other")
     if added.returncode:
@@ -446,7 +447,8 @@ for line in sys.stdin:
 
 @contextlib.contextmanager
 def tunnel(there: Namespace) -> Iterator[Callable[[bytes], None]]:
-    """An interface t0 without Ethernet, and what has it receive a packet."""
+    """Creates an interface t0 without Ethernet; yields a function that makes it receive a
+    packet."""
     with subprocess.Popen(
         there.command(sys.executable, "-c", TUNNEL),
         stdin=subprocess.PIPE,
@@ -465,7 +467,7 @@ def tunnel(there: Namespace) -> Iterator[Callable[[bytes], None]]:
 def test_other_links_have_their_packets_examined(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """Without Ethernet, beside one with it, in one file."""
+    """An interface without Ethernet and one with it share a file."""
     path = tmp_path / "packets.pcapng"
     with tunnel(wire) as receive, live(wire, tool, "-J", "-c", "2", "-w", path, "any") as process:
         receive(packet(UDP, sums="bad"))
@@ -488,7 +490,7 @@ def test_filters_see_other_links_from_their_packets_on(wire: Namespace, tool: st
 
 
 def test_hostile_frames_change_nothing_but_counts(wire: Namespace, tool: str) -> None:
-    """Bytes of no sense, fragments that never end: all are counted, in bounded memory."""
+    """Random bytes and endless fragments are all counted, in bounded memory."""
     bytes_of = random.Random(1071)
     frames = [bytes_of.randbytes(bytes_of.randrange(60, 1500)) for _ in range(3000)]
     part = bytearray(ethernet(packet(UDP, bytes(1400))))
@@ -519,7 +521,7 @@ def test_threads_share_the_packets(wire: Namespace, tool: str) -> None:
 def test_no_packet_is_seen_twice_while_threads_join(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """Packets that pass while the rings of several threads open are recorded once at most."""
+    """Packets that pass while the rings of several threads open are recorded at most once."""
     path = tmp_path / "packets.pcapng"
     options = ["-q", "-j", "4", "-B", "1024", "-w", path, "v1"]
     words = wire.command(*without(PACKET_FANOUT, delayed=50), tool, "live", *options)
@@ -541,8 +543,8 @@ def test_no_packet_is_seen_twice_while_threads_join(
 def test_the_buffer_holds_what_comes_while_nobody_reads(
     wire: Namespace, tool: str, slow: int, fast: int
 ) -> None:
-    """None is lost, however little each block of the ring holds; and none of 1 MiB, with what the
-    kernel adds to a packet."""
+    """The ring loses no packet if its blocks hold few, nor if packets and the kernel's headers fill
+    1 MiB."""
     frames = [ethernet(packet(UDP, bytes(1200)))] * fast
     with live(wire, tool, "-J", "-B", "1024", "v1") as process:
         process.process.send_signal(signal.SIGSTOP)
@@ -574,11 +576,11 @@ def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:
     assert counts(last_report(done.output)["sides"][0]) == {"ip": {"good": 2}, "udp": {"bad": 1}}
 
 
-# --- What the kernel knows ---
+# --- Data from the kernel ---
 
 
 def test_what_is_left_is_known(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """The same bytes with and without a sum that is left: the file has what the kernel said."""
+    """The same bytes are sent with and without a sum that is left: the file has its flag."""
     path = tmp_path / "packets.pcapng"
     with live(wire, tool, "-c", "4", "-w", path, *ENDS) as process:
         send(wire, PARTIAL_UDP, left_at=6)
@@ -605,7 +607,7 @@ def test_tags_are_put_back(wire: Namespace, tool: str, tmp_path: Path, tags: lis
 
 
 def test_packets_to_be_cut_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """Almost 64 KiB in one frame, whose sum is left over all of it."""
+    """The frame has almost 64 KiB, and one sum that is left."""
     path = tmp_path / "packets.pcapng"
     frame = ethernet(packet(TCP, bytes(65400), sums="partial"))
     with live(wire, tool, "-J", "-c", "1", "-B", "1024", "-w", path, "v0") as process:
@@ -643,7 +645,7 @@ def test_bad_only_as_json(wire: Namespace, tool: str, tmp_path: Path) -> None:
 
 
 def read_statistics(data: bytes) -> dict[str, dict[int, int]]:
-    """What a pcapng file says was counted of its interfaces, by the numbers of the options."""
+    """Returns the statistics of a pcapng file's interfaces, by the numbers of the options."""
     names: list[str] = []
     found = {}
     while data:
@@ -702,7 +704,7 @@ def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
 
 @contextlib.contextmanager
 def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A watch that writes packets to a pipe from which nobody reads."""
+    """A watch that writes packets to a pipe without a reader."""
     with subprocess.Popen(
         there.command(tool, "live", "-w", "-", *options),
         stdout=subprocess.PIPE,
@@ -720,7 +722,7 @@ def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.P
 def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
     wire: Namespace, tool: str, sent: signal.Signals | None
 ) -> None:
-    """The report comes, then how many packets were not written; the others are whole."""
+    """The report is printed, then the number of packets not written; the others are whole."""
     with stalled(wire, tool, "v1", *([] if sent else ["--duration=4"])) as process:
         assert process.stderr and process.stdout
         send(wire, *[ethernet(packet(UDP, bytes(1000)))] * 3000)
@@ -743,7 +745,7 @@ def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
 def test_a_reader_of_packets_who_stops_does_not_delay_the_last_one(
     wire: Namespace, tool: str
 ) -> None:
-    """One that is larger than the pipe, and is the last of --count."""
+    """The last packet of --count is larger than the pipe."""
     with stalled(wire, tool, "-c", "1", "v0") as process:
         assert process.stderr
         frame = ethernet(packet(TCP, bytes(65480), sums="partial"))
@@ -770,7 +772,7 @@ def needs_filters(there: Namespace, tool: str) -> None:
 def test_filters(
     wire: Namespace, tool: str, tmp_path: Path, words: list[str], passed: list[int]
 ) -> None:
-    """Also of tags, which the kernel has taken out."""
+    """Filters can test VLAN tags too, which the kernel has removed."""
     path = tmp_path / "packets.pcapng"
     tagged = [ethernet(packet(UDP), [tag]) for tag in (5, 6)]
     frames = [GOOD_TCP, BAD_UDP, *tagged]
@@ -809,7 +811,7 @@ def test_filters_and_interfaces_that_are_mistaken(
 
 
 def test_the_screen(wire: Namespace, tool: str) -> None:
-    """A terminal shows counts that are drawn again."""
+    """A terminal shows counts that are redrawn."""
     child, terminal = pty.fork()
     if child == 0:
         command = wire.command(tool, "live", "v1")
@@ -837,7 +839,7 @@ def test_the_screen(wire: Namespace, tool: str) -> None:
     os.close(terminal)
 
 
-# --- What goes wrong ---
+# --- Failures ---
 
 
 def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
@@ -879,7 +881,8 @@ def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
 def test_an_interface_that_comes_back_as_another_link(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """First a wire, then a tunnel: each packet is judged as one of its link, also from the file."""
+    """It was a wire and is a tunnel: each packet is judged by its own link type, from the file
+    too."""
     path = tmp_path / "packets.pcapng"
     lay(wire, "t0", "t1")
     with live(wire, tool, "-J", "-c", "2", "-w", path, "t0") as process:
@@ -899,11 +902,11 @@ def test_an_interface_that_comes_back_as_another_link(
     assert counts(conforming("check", checked.stdout)) == expected
 
 
-# --- Kernels that lack something ---
+# --- Kernels without some option ---
 
 
 def test_without_the_place_of_what_is_left(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """That a checksum is left is known all the same, and what is less certain is said once."""
+    """The watch still knows that a checksum is left, and reports once what is less certain."""
     path = tmp_path / "packets.pcapng"
     options = ["-J", "-j", "2", "-c", "2", "-w", path, "v1"]
     with live(wire, tool, *options, refused=PACKET_VNET_HDR) as process:
@@ -1007,7 +1010,7 @@ def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
     [([], "65534"), (["--user=65534"], "1"), (["--user=nobody"], "")],
 )
 def test_it_goes_on_as_another_user(tool: str, options: list[str], caller: str) -> None:
-    """As the user who called sudo, or as the one that is named."""
+    """The watch runs as the user who called sudo, or as the named one."""
     with subprocess.Popen(
         [tool, "live", *options, "lo"],
         env=os.environ | {"SUDO_UID": caller},
@@ -1034,7 +1037,7 @@ def test_a_user_who_is_unknown(wire: Namespace, tool: str) -> None:
 
 
 def test_new_files_are_for_their_owner(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """A file that exists keeps its permissions."""
+    """An existing file keeps its permissions."""
     new, old = tmp_path / "new.pcapng", tmp_path / "old.pcapng"
     old.touch(0o644)
     old.chmod(0o644)
@@ -1142,7 +1145,7 @@ EXPECTED = {
 
 
 def fetch_counted(there: Namespace) -> tuple[str, str]:
-    """The head and the page, once the two packets are counted."""
+    """Returns the header and the page once the two packets are counted."""
     while True:
         head, page = (
             fetch(there, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").decode().split("\r\n\r\n", 1)
@@ -1173,7 +1176,7 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
 
 
 def test_a_new_scraper_takes_the_place_of_the_one_idle_longest(wire: Namespace, tool: str) -> None:
-    """More of them than there are places: only as many are given up as others need."""
+    """There are more connections than places: only as many are closed as others need."""
     with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
         with contextlib.ExitStack() as stack:
             idle = [
@@ -1190,14 +1193,14 @@ def test_a_new_scraper_takes_the_place_of_the_one_idle_longest(wire: Namespace, 
 
 
 def waits_of(pid: int) -> int:
-    """How often the main thread has waited."""
+    """Returns how often the main thread has waited."""
     status = Path(f"/proc/{pid}/task/{pid}/status").read_text()
     return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
 
 
 def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> None:
-    """And goes on once there are some: idle connections give theirs up."""
-    many = ["-j", "32", "-B", "1024"]  # poll() takes no more descriptors than there may be
+    """It continues once there are some: idle connections give up theirs."""
+    many = ["-j", "32", "-B", "1024"]  # poll() accepts no more descriptors than the limit
     with live(wire, tool, "--metrics=9099", *many, "v1") as process:
         pid = process.process.pid
         fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n")
@@ -1235,7 +1238,7 @@ def lost_lines(errors: str) -> int:
 
 
 def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str) -> None:
-    """Its pipe is full: metrics are served all the same, and a signal ends the watch.
+    """The pipe is full: metrics are still served, and a signal ends the watch.
 
     Each line is in the pipe, or is counted as not written.
     """
@@ -1252,7 +1255,7 @@ def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str
 
 
 def test_a_report_that_does_not_fit_lets_nobody_wait(wire: Namespace, tool: str) -> None:
-    """The pipe has room for some of a report: metrics are served, and a signal ends the watch."""
+    """A report only partly fits the pipe: metrics are served, and a signal ends the watch."""
     pairs = [(f"s{number}", f"t{number}") for number in range(6)]
     for pair in pairs:
         lay(wire, *pair)

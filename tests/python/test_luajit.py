@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The binding for LuaJIT: what it declares, what it does, and its example."""
+"""The binding for LuaJIT: its declarations, its functions, and its example."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUILD = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve()
 BINDING = SOURCE / "bindings/luajit"
 HEADERS = "#include <carry/packet.h>\n#include <carry/sum.h>\n#include <carry/jit.h>\n"
 
-# Functions of <carry/jit.h> that programs in Lua have no use for.
+# Functions of <carry/jit.h> that Lua programs do not need.
 UNDECLARED = {"carry_jit_list"}
 
 
@@ -29,7 +29,7 @@ def preprocess(*options: str) -> str:
 
 
 def without_bodies(text: str) -> str:
-    """Function definitions as declarations."""
+    """Returns the text with function definitions replaced by declarations."""
     while found := re.search(r"\)\s*\{", text):
         end, depth = found.end(), 1
         while depth:
@@ -40,7 +40,7 @@ def without_bodies(text: str) -> str:
 
 
 def declarations(text: str) -> Iterator[str]:
-    """The declarations of a text, each in one line, as C sees them."""
+    """Yields the declarations of a text, one a line, as C reads them."""
     text = re.sub(r'\b_Pragma\(".*?"\)|extern "C"|\binline\b', "", text)
     text = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", text)
     text = without_bodies(text).replace("_Bool", "bool")
@@ -54,7 +54,7 @@ def declarations(text: str) -> Iterator[str]:
 
 
 def constants() -> dict[str, str]:
-    """The macros of the headers that are numbers."""
+    """Returns the macros of the headers that are numbers."""
     found = re.findall(r"^#define (CARRY_\w+) \(?(-?\d+)\)?$", preprocess("-dM"), re.MULTILINE)
     return dict(found)
 
@@ -83,7 +83,7 @@ def test_nothing_of_jit_is_left_out() -> None:
 
 
 def luajit(script: Path) -> str:
-    """What a script prints; it ends well."""
+    """Runs a script that must succeed; returns its output."""
     program = shutil.which("luajit")
     if not program:
         pytest.skip("luajit is not installed")
@@ -114,7 +114,7 @@ def test_functions() -> None:
 
 
 def test_example() -> None:
-    """The example repairs packets and prints what it promises."""
+    """The example repairs packets and prints the documented output."""
     shown = luajit(BINDING / "examples/checksum_app.lua")
     assert shown.endswith("99 of 100 packets arrived\n")
     assert "check: " in shown and ", 1 dropped\n" in shown

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The manual pages: one for each command, without warnings, as --help has it; examples run."""
+"""Manual pages: every command has one, without warnings, which agrees with --help; examples run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EVERY_PAGE = {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAM
 # Options of other programs.
 FOREIGN = {"--check", "--ignore-missing", "--long", "--verify"}
 
-# Without these, tests of this file are skipped; `make test` installs them (name of the package).
+# Programs without which tests of this file are skipped, and packages that `make test` installs.
 NEEDED = {"groff": "groff-base", "jq": "jq", "mandoc": "mandoc", "zstd": "zstd"}
 
 EACH_PAGE = pytest.mark.parametrize("page", sorted(PAGES))
@@ -51,7 +51,7 @@ def need(program: str) -> None:
 
 
 def rows(table: str, macro: str) -> list[str]:
-    """The names in a table of commands or of their parts."""
+    """Returns the names in a table of commands or subcommands."""
     return re.findall(rf"^{macro}\((\w+),", (SOURCE / "tools/carry" / table).read_text(), re.M)
 
 
@@ -60,17 +60,17 @@ PARTS = {
     "bench": rows("bench/benches.def", "CARRY_BENCH"),
     "xstate": rows("xstate/parts.def", "CARRY_XSTATE_PART"),
 }
-# Programs that are installed beside the tool.
+# Programs installed beside the tool.
 PROGRAMS = {"carry-rotated": SOURCE / "tools/carry/carry-rotated"}
 
-# What has options, each as the words of its command line.
+# Commands with options, each as the words of its command line.
 CALLS = [(name, *part) for name in COMMANDS for part in zip(PARTS.get(name, ()))] + [
     (name,) for name in COMMANDS if name not in PARTS
 ]
 
 
 def plain(roff: str) -> str:
-    """As a reader sees it, as far as it matters here: without fonts and escapes."""
+    """Returns the text without fonts and escapes."""
     roff = re.sub(r"\\f[A-Z]", "", roff)
     for escape, character in (("\\-", "-"), ("\\(aq", "'"), ("\\(dq", '"'), ("\\ ", " ")):
         roff = roff.replace(escape, character)
@@ -83,7 +83,7 @@ def sections(text: str, macro: str = "SH") -> dict[str, str]:
 
 
 def headings(text: str) -> list[str]:
-    """What the paragraphs with a heading are about."""
+    """Returns the headings of the paragraphs that have one."""
     return [plain(head) for head in re.findall(r"^\.TP\n\.[BIR]+ (.+)$", text, re.M)]
 
 
@@ -97,13 +97,13 @@ def options(heads: list[str]) -> set[str]:
 
 
 def listed(shown: str) -> set[str]:
-    """The options in the table of a help text."""
+    """Returns the options in the table of a help text."""
     lines = re.findall(r"^ {2,6}(-.*)$", shown, re.M)
     return options([re.split(r" {2,}", line)[0] for line in lines])
 
 
 def described(call: tuple[str, ...]) -> str:
-    """The part of its page in which the options of a command, or of a part of it, are."""
+    """Returns the part of a manual page that has the options of a command or subcommand."""
     text = sections(PAGES[f"carry-{call[0]}"].read_text())
     if len(call) == 1:
         return text["OPTIONS"]
@@ -223,7 +223,7 @@ def listed_statuses(page: str) -> set[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_exit_statuses_are_those_of_help(carry: Run, name: str) -> None:
-    """Of a command with parts, the page has those of all parts."""
+    """The page of a command with subcommands lists the statuses of all of them."""
     shown: set[str] = set()
     for call in CALLS:
         if call[0] == name:
@@ -249,7 +249,7 @@ EXAMPLES = [
     for command in headings(sections(path.read_text())["EXAMPLES"])
 ]
 
-# What examples find on the PATH beside the tool.
+# Other programs that examples run.
 STUBS = {
     "openssl": "sleep 0.1",
     "pidof": "echo $SERVER",
@@ -263,7 +263,7 @@ def program(path: Path, line: str) -> None:
 
 
 def fill(folder: Path, tool: str) -> None:
-    """With what the examples name."""
+    """Creates the files that the examples name."""
     broken, offloaded = (SOURCE / f"examples/{name}.pcap" for name in ("broken", "good"))
     (folder / "captures").mkdir()
     for name in ("capture.pcap", "captures/capture.pcap"):
@@ -286,7 +286,7 @@ def fill(folder: Path, tool: str) -> None:
 
 @pytest.fixture
 def place(tool: str, tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """A folder to run examples in, and their environment; beside them, a process waits."""
+    """Yields a folder to run examples in, and their environment; a process waits there, too."""
     fill(tmp_path, tool)
     with subprocess.Popen([tmp_path / "server", "check", "-"], stdin=subprocess.PIPE) as server:
         wait_until_read(server)

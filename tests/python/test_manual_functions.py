@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Manual pages and pages of the site, made from headers: nothing is lost."""
+"""Manual pages and pages of the site are generated from headers without loss."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADERS = {path.name: headers.read(path) for path in headers.public()}
 PAGES = roff.pages(headers.public(), "2026-01-31")
 EACH_HEADER = pytest.mark.parametrize("name", HEADERS)
 
-# Macros that are written where they are used, and so are in no library.
+# Macros that expand where they are used, so that no library contains them.
 MACROS = {
     *("CARRY_OP", "CARRY_OP_DEFINE", "CARRY_OP_DEFINE_RESOLVED", "CARRY_OP_NOTHING"),
     *("CARRY_OP_EXPORT", "CARRY_OP_IMPORT", "carry_call", "carry_set", "carry_get"),
@@ -45,19 +45,19 @@ def words(text: str) -> list[str]:
 
 
 def plain(page: str) -> str:
-    """What a reader sees of a page, without its fonts."""
+    """Returns the text of a page without its fonts."""
     text = re.sub(r"^\.(TP|PP|RS|RE|nf|fi|IP|SH|nh|ad|BR|TH).*\n", "", page, flags=re.M)
     return re.sub(r"\\f[BIP]|\\&|\\\(..|\\[-e]", lambda m: "" if m[0][1] in "f&" else " ", text)
 
 
 def holds(page: str, comment: str) -> bool:
-    """Does a page say all that a comment says, in its order?"""
+    """Checks whether a page contains all words of a comment, in order."""
     said, shown = words(comment), words(plain(page))
     return any(shown[at : at + len(said)] == said for at in range(len(shown)))
 
 
 def page(name: str) -> str:
-    """A page by one of its names."""
+    """Returns a page by one of its names."""
     text = PAGES[name]
     if other := re.fullmatch(r"\.so man3/(\w+)\.3\n", text):
         return PAGES[other[1]]
@@ -140,7 +140,8 @@ def header_of(tmp_path: Path, text: str) -> headers.Header:
 
 
 def test_what_comments_describe(tmp_path: Path) -> None:
-    """A comment is of all that follows without an empty line, and inline functions behind one."""
+    """A comment describes all that follows without an empty line; inline functions have one of
+    their own."""
     header = header_of(
         tmp_path,
         """
@@ -226,7 +227,7 @@ def test_comments_as_blocks() -> None:
 
 
 def test_roff_means_only_what_it_says() -> None:
-    """Dots, quotes and backslashes at the begin of a line are text, too."""
+    """Dots, quotes and backslashes at the beginning of a line are text, too."""
     assert roff.line(".br \\n -O2 a-b `x-y` 'z") == "\\&.br \\en \\-O2 a-b \\fBx\\-y\\fP 'z"
     assert roff.line("'a") == "\\&'a"
 
@@ -235,7 +236,7 @@ def test_roff_means_only_what_it_says() -> None:
 
 
 def unmarked(page: str) -> str:
-    """What a reader sees of a page in Markdown, except headings."""
+    """Returns the text of a Markdown page, except headings."""
     text = re.sub(r"\]\([\w.#]+\)|^#.*$|^```c$", "", page, flags=re.M)
     return re.sub(r"&#(\d+);", lambda found: chr(int(found[1])), text)
 

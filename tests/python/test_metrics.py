@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Metrics: what carry check writes to a file, and a Prometheus that scrapes carry live.
+"""Metrics: the file that carry check writes, and a Prometheus that scrapes carry live.
 
-Prometheus has a namespace for itself, where ports are free and nothing else can be reached.
+Prometheus has a namespace of its own, where ports are free and nothing else can be reached.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["wire"]  # a fixture
 
 BROKEN = SOURCE / "examples/broken.pcap"
 DAMAGED = SOURCE / "examples/damaged.pcap"
-SECONDS = 60  # for what takes one or two
+SECONDS = 60  # limit for operations that take one or two
 
 
 # --- Files ---
@@ -65,7 +65,7 @@ def test_counts_that_are_not_whole_are_not_written(tool: str, tmp_path: Path) ->
     assert not path.exists()
 
 
-# Names of interfaces as Python has them: a byte that is no UTF-8 is a surrogate.
+# Names of interfaces as Python decodes them: a byte that is no UTF-8 is a surrogate.
 LABELS = [
     ("g\xfc", "g\xfc"),
     ("g\udcfc", "g\\\\xfc"),
@@ -76,7 +76,7 @@ LABELS = [
 
 
 def test_each_interface_has_its_own_label(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """Whatever bytes its name has."""
+    """The label is unique whatever bytes the name has."""
     path = tmp_path / "names.prom"
     for name, _ in LABELS:
         lay(wire, name, f"{name}2")
@@ -153,7 +153,8 @@ def prometheus(wire: Namespace, tmp_path: Path) -> Iterator[None]:
 
 
 def query(there: Namespace, expression: str) -> dict[str, float]:
-    """The value of each series, by its labels in the order of their names; none before it runs."""
+    """Returns the value of each series by its labels, sorted by name; none before Prometheus
+    runs."""
     words = urllib.parse.urlencode({"query": expression})
     try:
         answer = fetch(there, f"GET /api/v1/query?{words} HTTP/1.0\r\n\r\n".encode(), 9090)

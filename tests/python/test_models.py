@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What bench/models.py gives to llvm-mca, and makes of its answers."""
+"""The input of bench/models.py to llvm-mca, and its evaluation of the answers."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ IS_OF_GCC = COMMANDS.is_file() and "clang" not in json.loads(COMMANDS.read_text(
 @pytest.mark.skipif(not ARCHIVE.is_file(), reason="the library was not built as an archive")
 @pytest.mark.skipif(not IS_OF_GCC, reason="the record is of GCC, whose assembler pads otherwise")
 def test_paths_of_a_kernel_have_as_many_instructions_as_callgrind_counts(tmp_path: Path) -> None:
-    """The record has the jump of carry_sum() too."""
+    """The recorded path includes the jump of carry_sum()."""
     record = (SOURCE / "bench/instructions/counts.txt").read_text()
     counts = {
         int(size): int(count)
@@ -187,7 +187,7 @@ EMULATES = pytest.mark.skipif(
     not shutil.which(emulated.QEMU) or not shutil.which(f"{emulated.CROSS}gcc"),
     reason="no cross compiler for AArch64, or no emulator (gcc-aarch64-linux-gnu, qemu-user)",
 )
-# Adds what a vector has bytes until that is the size; and calls another function.
+# Adds the bytes of a vector until `size` is reached; and calls another function.
 ARM_LOOP = """
     .arch armv8.2-a+sve
     .globl model_loop

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names that others chose: shown so that they steer nothing, and not lost in JSON."""
+"""Names from outside: shown without control characters, and complete in JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from captures import WRONG, Pcapng, option, pcap
 from conftest import BAD, ERROR
 
-# What steers a terminal, breaks a line, or reorders or hides what is around it.
+# Characters that control a terminal, break a line, or reorder or hide the text around them.
 UNSAFE = [
     *("\x01", "\t", "\n", "\r", "\x1b", "\x7f", "\u0080", "\u009b", "\u009f"),
     *("\u00ad", "\u061c", "\u200b", "\u200e", "\u200f", "\u2028", "\u2029"),
@@ -109,7 +109,7 @@ def test_json_of_a_name_that_is_utf8(tool: str, tmp_path: Path) -> None:
 
 
 def test_json_beyond_the_first_plane(tool: str, tmp_path: Path) -> None:
-    """A code point that is escaped as two surrogates."""
+    """A code point beyond the first plane is escaped as two surrogates."""
     path = tmp_path / "\U000e0041.pcap"
     path.write_bytes(pcap([WRONG]))
     _, shown, _ = run(tool, "check", "-J", str(path))
@@ -118,7 +118,7 @@ def test_json_beyond_the_first_plane(tool: str, tmp_path: Path) -> None:
 
 
 def comments(data: bytes) -> list[str]:
-    """Of the packets of a pcapng file in this machine's byte order."""
+    """Returns the comments of the packets of a pcapng file in this machine's byte order."""
     found = []
     at = 0
     while at < len(data):
@@ -133,7 +133,7 @@ def comments(data: bytes) -> list[str]:
 
 
 def test_comments_of_bad_packets_steer_nothing(tool: str, path: bytes, tmp_path: Path) -> None:
-    """Others print them as they are."""
+    """Other programs print the comments as they are."""
     run(tool, "check", "-q", "-w", str(tmp_path / "bad"), path)
     (comment,) = comments((tmp_path / "bad").read_bytes())
     assert comment.endswith(f"/{SHOWN}, frame 1")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""examples/offload.c between two hosts: network namespaces that nothing else joins.
+"""examples/offload.c between two hosts: network namespaces that nothing else connects.
 
-Each host has one interface, eth0, which says that it does checksums by itself. Its other end,
-wire-left or wire-right, stands in a third namespace: the program's.
+Each host has one interface, eth0, which claims checksum offload. Its other end, wire-left or
+wire-right, lies in a third namespace, that of the program.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ HOSTS = {socket.AF_INET: ("10.0.0.1", "10.0.0.2"), socket.AF_INET6: ("fd00::1", 
 HAS_IPV6 = Path("/proc/net/if_inet6").exists()
 PORT = 9000
 
-# Linux's numbers, for which Python has no names.
+# Constants of Linux that Python does not name.
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR = 3, 263, 8, 15
 VLAN_VALID = 1 << 4
 AUXDATA = struct.Struct("=LLLHHHH")  # status, two sizes, two offsets, VLAN tag, its ethertype
@@ -72,7 +72,7 @@ class Wire:
 def connect(middle: Namespace, host: Namespace, end: str, addresses: list[str]) -> None:
     peer = ["peer", "name", "eth0", "netns", str(host.holder.pid)]
     middle.run("ip", "link", "add", end, "type", "veth", *peer)
-    middle.run("ip", "link", "set", end, "addrgenmode", "none", "up")  # only the program speaks
+    middle.run("ip", "link", "set", end, "addrgenmode", "none", "up")  # only the program sends
     host.run("ip", "link", "set", "lo", "up")
     host.run("ip", "link", "set", "eth0", "gso_max_segs", "1", "up")
     for address in addresses:
@@ -111,7 +111,7 @@ def family(request: pytest.FixtureRequest) -> socket.AddressFamily:
 
 
 class Offload:
-    """The program as it runs, and its counts once it has ended."""
+    """The running program, and its counts once it has ended."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -119,7 +119,7 @@ class Offload:
         self.counts: dict[str, Counter[str]] = {}
 
     def stop(self, sent: signal.Signals | None = signal.SIGTERM) -> int:
-        """Ends it, or waits for it to end by itself; the exit status."""
+        """Ends the program, or with `sent` None waits for its end; returns the exit status."""
         if sent:
             self.process.send_signal(sent)
         output, self.errors = self.process.communicate(timeout=namespaces.SECONDS)
@@ -134,7 +134,7 @@ class Offload:
 
 @contextlib.contextmanager
 def offload(wire: Wire, *options: str) -> Iterator[Offload]:
-    """The program from when it passes frames on; it is stopped at the end if it still runs."""
+    """Starts the program, waits until it forwards frames, and stops it at the end."""
     with subprocess.Popen(
         wire.middle.command(PROGRAM, *options, *ENDS),
         stdout=subprocess.PIPE,
@@ -176,7 +176,7 @@ def random_bytes(size: int) -> bytes:
 
 
 def exchange(wire: Wire, address: str) -> None:
-    """A connection from the left host to the right one's `address` takes data both ways."""
+    """Connects the left host to `address` of the right one, and sends data both ways."""
     data = random_bytes(1_000_001)
     with (
         server(wire.right, address) as listening,
@@ -222,7 +222,7 @@ def udp(host: Namespace, family: socket.AddressFamily, number: int) -> socket.so
 
 
 def test_udp(wire: Wire, family: socket.AddressFamily) -> None:
-    """Odd and even sizes; the largest come in fragments, which the kernel sums by itself."""
+    """Sizes are odd and even; the largest are sent in fragments, which the kernel sums itself."""
     sizes = [0, 1, 2, 3, 100, 1451, 1452, 4000, 9001]
     ends = [udp(wire.left, family, 0), udp(wire.right, family, 1)]
     with offload(wire) as program, ends[0], ends[1]:
@@ -236,7 +236,8 @@ def test_udp(wire: Wire, family: socket.AddressFamily) -> None:
 
 
 def bad_sums(host: Namespace, counter: str) -> int:
-    """How many packets the host dropped for their checksums: of Tcp, Udp or Udp6."""
+    """Returns how many packets the host dropped for their checksums; `counter` is Tcp, Udp or
+    Udp6."""
     if counter == "Udp6":
         found = re.search(r"^Udp6InCsumErrors\s+(\d+)$", host.run("cat", "/proc/net/snmp6"), re.M)
         assert found
@@ -281,7 +282,7 @@ def test_without_fill_nothing_connects(wire: Wire, family: socket.AddressFamily)
 
 @pytest.mark.parametrize("outer", ["udpcsum", "noudpcsum"])
 def test_vxlan(wire: Wire, outer: str) -> None:
-    """The inner sum is left, the outer one is there already or is none."""
+    """The inner sum is left; the outer one is complete or absent."""
     with contextlib.ExitStack() as stack:
         for host, number in ((wire.left, 0), (wire.right, 1)):
             near, far = HOSTS[socket.AF_INET][number], HOSTS[socket.AF_INET][1 - number]
@@ -305,7 +306,7 @@ def raw(host: Namespace, interface: str) -> socket.socket:
 
 
 def receive_frame(sniffer: socket.socket) -> bytes:
-    """The next frame, with its outermost VLAN tag where it was on the wire."""
+    """Returns the next frame, with its outermost VLAN tag where it was on the wire."""
     data, [(_, _, control)], _, _ = sniffer.recvmsg(1 << 16, socket.CMSG_SPACE(AUXDATA.size))
     status, *_, tag, ethertype = AUXDATA.unpack(control)
     if status & VLAN_VALID:
@@ -323,7 +324,7 @@ def what_is_left(sniffer: socket.socket) -> Iterator[bytes]:
 def what_passes(
     wire: Wire, frame: bytes, fate: str, left_to_interface: bytes = bytes(VNET_HEADER.size)
 ) -> list[bytes]:
-    """What reaches the right host of a frame that the left one sends, whose fate is counted so."""
+    """Returns what arrives at the right host of a frame from the left one, counted as `fate`."""
     with offload(wire) as program, raw(wire.left, "eth0") as sender, raw(wire.right, "eth0") as end:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.send(left_to_interface + frame)
@@ -331,7 +332,7 @@ def what_passes(
         frames = list(iter(lambda: receive_frame(end), MARK))
         program.stop()
         frames += what_is_left(end)
-    # The kernel's own frames, such as a segment sent again, are filled in too, and arrive.
+    # Frames of the kernel, such as a retransmitted segment, are filled in too, and arrive.
     others = sum(found[:12] != MAC for found in frames) if fate == FILLED else 0
     assert fate == PASSED or 1 <= program.counts[ENDS[0]][fate] <= 1 + others
     return [found for found in frames if found[:12] == MAC]
@@ -380,7 +381,7 @@ def test_what_is_left_is_filled_in(wire: Wire, tags: list[int], addresses: dict[
     ("size", "mtu"), [(2000, 1500), (65515, 65535)], ids=["than MTU", "than any MTU"]
 )
 def test_longer_frames_are_dropped(wire: Wire, size: int, mtu: int) -> None:
-    """Their sender leaves it to its interface to cut them into segments."""
+    """The sender leaves it to its interface to cut frames into segments."""
     frame = ethernet(packet(TCP, bytes(size), sums="partial", **V6))
     left = VNET_HEADER.pack(NEEDS_CSUM, GSO_TCPV6, 14 + 40 + 20, 1000, 14 + 40, 16)
 
@@ -412,7 +413,7 @@ def test_what_an_end_does_not_take_is_dropped(wire: Wire) -> None:
 
 
 def test_what_this_host_sends_stays_its_own(wire: Wire) -> None:
-    """Frames of the program's own host leave by one end, and do not come back by the other."""
+    """Frames of the program's own host leave by one end, and do not return by the other."""
     with (
         offload(wire),
         raw(wire.middle, ENDS[0]) as own,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """IPv4 header sums of 0: left to a network card, or damage?
 
-A frame tells by itself where one of its sums is partial, too. Of the rest its sender tells: one
-that leaves headers to its card in one frame leaves them in others. All else is damage.
+A frame with another partial sum decides by itself. Otherwise the sender's frames decide: a sender
+that leaves one header to its card leaves others, too. All other such sums are damage.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ from conftest import BAD, CLEAN, DAMAGED, ERROR, Check, Run
 from schemas import conforming
 
 CARD, OTHER, THIRD = "10.0.0.5", "10.0.0.7", "10.0.0.8"
-HEADER = 14 + 10  # where the sum of an IPv4 header stands in a frame
-ROOM = 4096  # senders whose headers are judged by their other frames
+HEADER = 14 + 10  # offset of the sum of an IPv4 header in a frame
+ROOM = 4096  # the number of senders whose headers are judged by their other frames
 
 
 def empty(ip: bytes) -> bytes:
-    """A frame around an IPv4 packet, whose header sum is made 0."""
+    """Returns a frame with an IPv4 packet whose header sum is set to 0."""
     return ethernet(put16(ip, 10, 0))
 
 
 def left(src: str) -> bytes:
-    """What shows that a sender leaves headers to its card: both sums are left to it."""
+    """Returns a frame that shows that a sender leaves headers to its card: both sums are left."""
     return empty(packet(TCP, src=src, sums="partial"))
 
 
 def alone(src: str, number: int = 0) -> bytes:
-    """A header of 0 beside a sum that is no evidence: good, or absent."""
+    """Returns a frame with a header sum of 0, and another sum that is no evidence: good, or
+    absent."""
     protocol, sums = ((ICMP, "good"), (UDP, "none"), (TCP, "good"))[number % 3]
     return empty(packet(protocol, b"payload!" * (1 + number % 5), src=src, sums=sums))
 
@@ -118,7 +119,7 @@ def test_frames_of_another_sender_do_not(check: Check) -> None:
 
 
 def test_partial_sums_below_a_header_that_is_right_do_not(check: Check) -> None:
-    """The sender sums its headers itself, as Linux does: one that holds 0 is damage."""
+    """The sender sums its headers itself, as Linux does, so that a header of 0 is damage."""
     right = ethernet(packet(TCP, src=CARD, sums="partial"))
     status, report = check(pcap([right, alone(CARD), right]))
     assert (status, header_counts(report)) == (BAD, {"bad": 1, "good": 2})
@@ -147,7 +148,7 @@ def test_senders_in_tunnels(check: Check) -> None:
 
 
 def test_datagrams_that_are_reassembled(check: Check) -> None:
-    """A header of 0 in a datagram that came in fragments counts once, and by its sender."""
+    """A header of 0 in a fragmented datagram counts once, for its sender."""
     inner = put16(packet(UDP, b"x" * 32, src=CARD, sums="none"), 10, 0)
     frames = []
     for at, end, flags in ((0, 24, 0x2000), (24, len(inner), 24 // 8)):
@@ -169,7 +170,7 @@ def test_the_first_packets_only(carry: Run, tmp_path: Path) -> None:
 
 
 def test_protocols(carry: Run) -> None:
-    """A sum left to a card is known, whichever protocols are asked for."""
+    """A sum left to a card is recognised, whichever protocols are selected."""
     data = pcap([alone(CARD), left(CARD)])
     assert carry("check", "-q", "--proto=ip", "-", stdin=data).returncode == CLEAN
     done = carry("check", "--json", "--proto=tcp", "-", stdin=data)
@@ -184,7 +185,7 @@ def test_damage_ends_the_evidence(check: Check) -> None:
 
 
 def test_more_senders_than_there_is_room_for(check: Check) -> None:
-    """Those that come too late are judged by their frames; none is judged wrongly."""
+    """Late senders are judged by single frames; none is judged wrongly."""
     hosts = [f"10.{number >> 8}.{number & 255}.1" for number in range(ROOM)]
     file = Pcapng().section().interface()
     for host in hosts:
@@ -198,7 +199,7 @@ def test_more_senders_than_there_is_room_for(check: Check) -> None:
 
 
 def test_senders_in_json(check: Check) -> None:
-    """Headers that wait for evidence name the link, too, unless one sender has several."""
+    """Headers that wait for evidence report the link, too, unless a sender has several."""
     tagged = ethernet(put16(packet(ICMP, src=OTHER), 10, 0), [7])
     frames = [alone(CARD), alone(OTHER), left(CARD), alone(CARD), tagged, alone(OTHER)]
     sender = {"vlans": [], "at_least": 3, "at_most": 3}
@@ -208,11 +209,11 @@ def test_senders_in_json(check: Check) -> None:
     }
 
 
-# --- However it is read ---
+# --- All ways to read it ---
 
 
 def mixture() -> bytes:
-    """Many batches, with evidence that comes first, last, amidst, and never."""
+    """Returns many batches, with evidence at the beginning, at the end, in between, and nowhere."""
     chance = random.Random(1071)
     frames = []
     for number in range(12000):
@@ -241,7 +242,7 @@ MODES = [
 def test_any_number_of_threads_functions_and_pipes(
     carry: Run, tool: str, tmp_path: Path, mode: list[str]
 ) -> None:
-    """Reports are the same with any threads, functions and pipes."""
+    """Reports do not depend on threads, generated functions and pipes."""
     path, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     path.write_bytes(mixture())
     alone = carry("check", "-j1", "-w", bad, *mode, path)
@@ -269,7 +270,7 @@ def test_any_number_of_threads_functions_and_pipes(
     assert piped.stdout.decode() == alone.stdout.replace(str(path), "/dev/stdin")
 
 
-# --- What is printed ---
+# --- Output ---
 
 
 def test_summary(carry: Run) -> None:
@@ -289,7 +290,7 @@ def test_summary(carry: Run) -> None:
 
 
 def test_shown_are_those_that_stay_bad(carry: Run) -> None:
-    """Though the first of them may change, and others come behind more than are shown."""
+    """The first bad ones may become partial, and others follow beyond the number shown."""
     frames = [alone(CARD, number) for number in range(4)]
     wrong = ethernet(packet(TCP, src=THIRD, sums="bad"))
     data = pcap([*frames, wrong, alone(OTHER), wrong, left(CARD), wrong])
@@ -376,7 +377,7 @@ def test_explain(carry: Run) -> None:
 
 
 def test_explain_of_a_cut_frame(carry: Run) -> None:
-    """A frame that was cut cannot show whether its sum was left to a card."""
+    """A truncated frame cannot show whether its sum was left to a card."""
     whole = left(CARD)
     status, checksum = explained(carry, pcap([Record(whole[:54], wire=len(whole))]), 1)
     assert (status, checksum["verdict"], checksum["reason"]) == (CLEAN, "unverifiable", "snaplen")
@@ -403,7 +404,7 @@ ALL += [(3, "ip", "bad"), (4, "ip", "partial")]
 def test_fix_repairs_by_the_sender(
     carry: Run, tool: str, tmp_path: Path, only: str, repaired: list[Row], status: int
 ) -> None:
-    """By all of a file, and its exit status says what check will say of the copy."""
+    """The whole file decides, and the exit status is that of a check of the copy."""
     source, copy, log = (tmp_path / name for name in ("a.pcap", "b.pcap", "log"))
     source.write_bytes(pcap([alone(CARD), left(CARD), alone(OTHER), alone(CARD)]))
     done = carry("fix", source, "-o", copy, "--log", log, "--only", only, "--json")
@@ -422,7 +423,7 @@ def test_fix_repairs_by_the_sender(
     left_now = json.loads(carry("check", "--json", copy).stdout)["protocols"]
     for (protocol, verdict), before in Counter(row[1:] for row in ALL).items():
         assert left_now[protocol][verdict] == before - counts[protocol, verdict]
-    with source.open("rb") as file:  # which is no pipe, and can be read twice
+    with source.open("rb") as file:  # no pipe: it can be read twice
         command = [tool, "fix", "-", "--dry-run", "--only", only, "--json"]
         again = subprocess.run(command, stdin=file, capture_output=True, timeout=600)
     same = report | {"file": "-", "output": None}
@@ -458,7 +459,7 @@ def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Pat
 
 
 def test_fix_by_the_sender_around_other_sums(carry: Run, tmp_path: Path) -> None:
-    """An outer sum, right around the header of 0, is right in the end."""
+    """An outer sum over the header of 0 is right in the end."""
     inner = put16(packet(ICMP, src=CARD), 10, 0)
     vxlan = bytes.fromhex("0800000000002a00") + ethernet(inner)
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
@@ -488,7 +489,7 @@ ROWS = ("bad", "partial", "illegal")
 
 
 def parts_of(inner: bytes, first: int) -> list[bytes]:
-    """An IP packet within another one, which came in two fragments."""
+    """Returns the two fragments of an IP packet that contains another one."""
     frames = []
     for at, end in ((0, first), (first, len(inner))):
         part = network(OTHER, THIRD, 4, inner[at:end])
@@ -497,12 +498,12 @@ def parts_of(inner: bytes, first: int) -> list[bytes]:
     return frames
 
 
-# The header in both fragments, or in the first, of which its frame says that it stands alone.
+# The inner header lies in both fragments, or only in the first.
 @pytest.mark.parametrize(("first", "is_evidence"), [(16, False), (24, False), (16, True)])
 def test_fix_by_the_sender_in_datagrams(
     carry: Run, tmp_path: Path, first: int, is_evidence: bool
 ) -> None:
-    """Reassembled datagrams hold evidence, and go by evidence, as far as carry check says."""
+    """Reassembled datagrams give evidence and are judged by it, exactly as carry check reports."""
     inner = packet(TCP, b"x" * 32, src=CARD, sums="partial" if is_evidence else "good")
     other = alone(CARD) if is_evidence else left(CARD)
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
@@ -521,7 +522,8 @@ def test_fix_by_the_sender_in_datagrams(
 
 
 def test_fix_where_a_frame_has_headers_of_two_senders(carry: Run, tmp_path: Path) -> None:
-    """Each is damage or not by itself: the frame is left, and the summary says why."""
+    """Each header is judged by itself, so the frame is not repaired, and the summary gives the
+    reason."""
     inner = put16(packet(ICMP, src=OTHER), 10, 0)
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
     source.write_bytes(pcap([empty(network(CARD, THIRD, 4, inner)), left(CARD)]))
