@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Help and options of every command: that each option is there, as the help has it."""
+"""Help and options of every command: each option of the help exists, with its value."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ COMMANDS = [
 ]
 
 GROUPS = ("bench", "xstate")
-# Their options are read elsewhere: tests/audit.
+# Commands whose options other code reads: tests/audit.
 STARTERS = ("audit",)
 
-# As "  -o, --output=FILE  where", "  --size BYTES  only", "  --json  all"; what may lack its value,
-# as "--jit[=COUNT]" and "--against [NAME]", is left out.
+# Matches "  -o, --output=FILE  where", "  --size BYTES  only" and "  --json  all". Does not match
+# options with an optional value, as "--jit[=COUNT]" and "--against [NAME]".
 OPTION = re.compile(r"^ {2,6}(?:(-\w), )?(--[a-z0-9-]+)(?:[= ]([A-Z]+))? +(?!\[)", re.MULTILINE)
 ROW = re.compile(r"^  ([a-z]\w*) {2,}", re.MULTILINE)
 
@@ -96,7 +96,7 @@ def test_help_names_them(carry: Run, command: list[str]) -> None:
 
 
 def test_letters(carry: Run, command: list[str]) -> None:
-    """Each letter of the help is known, and needs a value where the help says so."""
+    """Each letter of the help exists, and needs a value where the help says so."""
     for option in options_of(carry(*command, "--help").stdout):
         if not option.letter:
             continue
@@ -129,7 +129,7 @@ def test_the_last_of_contrary_options_counts(carry: Run) -> None:
 
 
 def test_optional_values(carry: Run) -> None:
-    """The one is a word of its own, the other stands behind an equals sign."""
+    """The value of --against is a word of its own; that of --jit follows an equals sign."""
     refused = carry("bench", "sum", "--against", "nosuch", "--quick")
     assert "no kernel 'nosuch'" in refused.stderr
     refused = carry("check", "--jit", "nosuch.pcap")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files that the tool writes appear whole or not at all: `carry check -w` and `carry fix -o`."""
+"""Files that the tool writes are complete or absent: `carry check -w` and `carry fix -o`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from conftest import BAD, CLEAN, DAMAGED, ERROR, HANGS, Run, cases, wait_until_r
 
 MANY = pcap([WRONG] * 40000)
 
-# What stands before the path of each file that is written.
+# The words before the path of each file that is written.
 WRITERS = {"check": ["check", "-q", "-w"], "fix": ["fix", "-q", "-o"], "log": ["fix", "-q", "-l"]}
 OTHERS = {"check": [], "fix": [], "log": ["--dry-run"]}
 
-# Stands in for a file system on which every file has a name.
+# Simulates a file system in which every file has a name.
 NO_UNNAMED_FILES = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -75,7 +75,7 @@ def named_env(named_only: str) -> dict[str, str]:
 
 @pytest.fixture(params=["unnamed", "named"])
 def env(request: pytest.FixtureRequest) -> dict[str, str]:
-    """With and without files that have no name until they are whole."""
+    """The environment, with and without files that have no name until they are complete."""
     if request.param == "unnamed":
         return dict(os.environ)
     return dict(request.getfixturevalue("named_env"))
@@ -91,7 +91,7 @@ def command(tool: str, writer: str, out: Path | str, source: Path | str) -> list
 
 
 def refused(carry: Run, writer: str, out: Path | str, source: Path) -> str:
-    """The one line that tells why nothing was written, without the name."""
+    """Returns the one line that gives the reason why nothing was written, without the name."""
     done = carry(*command("", writer, out, source)[1:])
     assert (done.returncode, done.stdout) == (ERROR, "")
     (line,) = done.stderr.splitlines()
@@ -102,7 +102,7 @@ def refused(carry: Run, writer: str, out: Path | str, source: Path) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """In a folder of its own: what else is in tmp_path was written."""
+    """Writes the capture in a folder of its own: everything else in tmp_path is output."""
     folder = tmp_path / "source"
     folder.mkdir()
     path = folder / "in.pcap"
@@ -150,7 +150,7 @@ def test_a_name_without_a_folder(
 
 @pytest.fixture
 def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-    """Starts a writer that has read all there is so far and waits for more."""
+    """Starts a writer, and waits until it has read its input so far."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(writer: str, env: dict[str, str], out: Path) -> subprocess.Popen[bytes]:
@@ -173,7 +173,8 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         child.communicate()
 
 
-# All that end a program by default, except those of its own faults; each after what is sent first.
+# Signals that end a program by default, except for those of faults, each with a signal sent before
+# it.
 SIGNALS = {
     **{signal.Signals[f"SIG{name}"]: None for name in ("HUP", "QUIT", "ABRT", "ALRM", "USR1")},
     **{signal.Signals[f"SIG{name}"]: None for name in ("USR2", "POLL", "PROF", "VTALRM")},
@@ -183,7 +184,8 @@ SIGNALS = {
 
 
 def take_signals() -> None:
-    """A program leaves alone what it was started to ignore, as nohup has SIGHUP ignored."""
+    """Restores defaults: a program does not change signals that it ignores from the start
+    (nohup)."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -200,7 +202,7 @@ def test_signals_leave_nothing_behind(
     child = running(writer, env, tmp_path / "out")
     assert len(written(tmp_path)) == ("LD_PRELOAD" in env)
     first = SIGNALS[number]
-    if first:  # that both have come when the program goes on
+    if first:  # both are pending when the program continues
         child.send_signal(signal.SIGSTOP)
         child.send_signal(first)
     child.send_signal(number)
@@ -226,7 +228,7 @@ def test_without_a_name_nothing_is_left_even_of_the_killed(
 def test_a_full_disk(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, ignored: bool
 ) -> None:
-    """If the disk is full, the file is as before."""
+    """If the disk is full, the file does not change."""
     out = tmp_path / "out"
     out.write_bytes(b"before")
 
@@ -294,7 +296,8 @@ def test_standard_output_is_no_file(carry: Run, source: Path, tmp_path: Path) ->
 
 
 def test_a_folder_that_may_not_be_written_to(tool: str, writer: str) -> None:
-    """Root may write everywhere, so it tests as nobody, in a folder that all may enter."""
+    """Root may write everywhere, so the test runs as nobody, in a folder that everyone may
+    enter."""
     user = 65534 if os.geteuid() == 0 else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -343,7 +346,7 @@ def test_signals_wipe_the_progress_line_too(
             shown += os.read(terminal, 65536)
     child.send_signal(number)
     assert child.wait(HANGS) == status
-    with contextlib.suppress(OSError):  # how a terminal says that nobody writes to it any more
+    with contextlib.suppress(OSError):  # a terminal reports that all its writers have closed it
         while part := os.read(terminal, 65536):
             shown += part
     os.close(terminal)
@@ -351,14 +354,14 @@ def test_signals_wipe_the_progress_line_too(
     assert written(tmp_path) == left
 
 
-# --- What is not to be mixed up ---
+# --- Files that must not be confused ---
 
 
 @pytest.mark.parametrize("first", ["+a.pcap", "+a/a.pcap"])
 def test_what_is_written_below_a_folder_is_not_checked_there(
     tool: str, env: dict[str, str], tmp_path: Path, first: str
 ) -> None:
-    """ "+" stands before the "." that names begin with while files are not whole."""
+    """The name "+a" sorts before the "." with which names of incomplete files begin."""
     (tmp_path / "+a").mkdir()
     (tmp_path / first).write_bytes(pcap([WRONG] * 5000))
     (tmp_path / "b.pcap").write_bytes(pcap([GOOD]))
@@ -383,7 +386,7 @@ def test_what_is_written_below_a_folder_is_not_checked_there(
 
 
 def test_what_others_have_not_finished_is_no_capture(carry: Run, tmp_path: Path) -> None:
-    """Two commands that write below one folder would feed each other."""
+    """Otherwise two commands that write below one folder would read each other's output."""
     (tmp_path / ".carry-1-0").write_bytes(pcap([WRONG]))
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     done = carry("check", "-w", tmp_path / "out", tmp_path)
@@ -446,7 +449,7 @@ def test_one_place_for_two_files(
 def test_reports_never_land_in_files(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, closed: str
 ) -> None:
-    """What is opened gets the lowest number that is free, as those of closed streams are."""
+    """A file gets the lowest free descriptor, as that of a closed stream."""
     damaged = source.with_name("damaged.pcap")
     damaged.write_bytes(source.read_bytes() + b"damage")
     words = {"check": "check -b -w out", "fix": "fix -o out --log log"}[writer]
@@ -470,7 +473,7 @@ def test_reports_never_land_in_files(
         assert {name: (tmp_path / name).read_bytes() for name in written(tmp_path)} == right
 
 
-# --- Who may do what ---
+# --- Permissions ---
 
 
 @pytest.mark.parametrize("modes", [(0o600,), (0o640,), (0o644,), (0o640, 0o604), (0o400, 0o444)])
@@ -502,7 +505,7 @@ def test_what_is_not_whole_is_for_its_owner(
 
 
 def test_write_protected_files_stay(carry: Run, writer: str, source: Path, tmp_path: Path) -> None:
-    """Those that nobody may write to: root may write to all others."""
+    """The file must be read-only for everyone: root may write to all others."""
     out = tmp_path / "out"
     out.write_bytes(b"before")
     out.chmod(0o444)
@@ -519,7 +522,7 @@ UNPACK = {"gz": ["gzip", "-dc"], "ZST": ["zstd", "-qdc"]}
 def test_names_compress(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, suffix: str
 ) -> None:
-    """What comes out of it is what a file of another name holds."""
+    """The decompressed content is that of an uncompressed output."""
     if not shutil.which(UNPACK[suffix][0]):
         pytest.skip(f"{UNPACK[suffix][0]} is not installed")
     plain, packed = tmp_path / "out", tmp_path / f"out.{suffix}"
@@ -552,7 +555,7 @@ def test_compressed_files_appear_whole_or_not_at_all(
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_a_compressed_output_is_known_again(carry: Run, tmp_path: Path, suffix: str) -> None:
-    """In a folder that is checked twice, which is no capture of that folder."""
+    """A second check of the folder skips the output of the first."""
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
     for _ in range(2):
         done = carry("check", "-w", tmp_path / f"bad.pcapng.{suffix}", tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/packages: what it has apt install, beside what is installed. No apt takes part."""
+"""scripts/packages: the packages that it installs, given those that are missing. No apt runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conftest import SOURCE
 
 pytestmark = pytest.mark.one_build
 
-# Says what is installed, is root, and answers as apt-get does.
+# Fake commands: they report installed packages, the user root, and what apt-get would do.
 COMMANDS = {
     "dpkg-query": """for name; do :; done
 case " $MISSING " in *" $name "*) ;; *) echo installed ;; esac""",
@@ -26,7 +26,7 @@ esac""",
 
 
 class Install:
-    """Runs the script where these packages are missing."""
+    """Runs the script on a system without the given packages."""
 
     def __init__(self, folder: Path) -> None:
         self.log = folder / "log"
@@ -48,12 +48,12 @@ class Install:
         )
 
     def installed(self) -> list[list[str]]:
-        """The words of each call that would change the system."""
+        """Returns the words of each call that would change the system."""
         calls = [line.split() for line in self.log.read_text().splitlines()]
         return [words for words in calls if "install" in words and "-s" not in words]
 
     def make(self, *words: str) -> str:
-        """Returns what make says of an error."""
+        """Runs make with an error; returns its message."""
         self.log.write_text("")
         own = {
             "PATH": f"{self.path}:{os.environ['PATH']}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What others make, and releases are made with, is pinned: a digest for each."""
+"""External files that releases are made with are pinned by their digests."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def test_documents_may_show_what_users_type() -> None:
 
 @pytest.mark.parametrize("name", lock_tools.TOOLS)
 def test_a_lock_has_what_its_row_asks_for(name: str) -> None:
-    """Each package once, at one version, with a digest of each file that pip may choose."""
+    """Each package is pinned once, to one version, with a digest of each file that pip may
+    select."""
     text = (lock_tools.LOCKS / f"{name}.txt").read_text()
     packages = text.replace(" \\\n", "").splitlines()[1:]
     for package in packages:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the package for Python, as made of its sources: nothing is lost."""
+"""The reference of the package for Python is generated from its sources without loss."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTRIES = {entry.name: entry for entries in SECTIONS.values() for entry in entri
 
 
 def test_the_page_is_made_of_the_sources() -> None:
-    """Where this fails: scripts/make_python_reference.py"""
+    """If this fails, run scripts/make_python_reference.py."""
     assert python.PAGE.read_text() == python.page()
 
 
@@ -78,7 +78,7 @@ def entries(some: python.Module) -> list[python.Entry]:
 
 
 def test_signatures(tmp_path: Path) -> None:
-    """Own constants by their values; no self."""
+    """Constants of the package are shown by their values; self is omitted."""
     some = module(
         tmp_path,
         "MANY = 1 << 4\n"
@@ -93,7 +93,7 @@ def test_signatures(tmp_path: Path) -> None:
 
 
 def test_properties_and_members(tmp_path: Path) -> None:
-    """Public members and properties are described; private ones are left out."""
+    """Public members and properties are described; private ones are omitted."""
     some = module(
         tmp_path,
         "class A:\n    b: int  # of it\n    _c: int\n    @property\n    def d(self) -> str:\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check` on fragments: datagrams are put together, whatever way their parts come."""
+"""`carry check` on fragments: datagrams are reassembled, in any order of their fragments."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ VERSIONS = pytest.mark.parametrize("ends", [V4, V6], ids=["ipv4", "ipv6"])
 
 
 def content(ip: bytes) -> tuple[bytes, int]:
-    """What a packet without options carries, and its protocol."""
+    """Returns the content of a packet without options, and its protocol."""
     return (ip[40:], ip[6]) if ip[0] >> 4 == 6 else (ip[20:], ip[9])
 
 
 def fragment(
     ip: bytes, start: int, end: int, *, ident: int = 99, more: bool | None = None
 ) -> bytes:
-    """Bytes `start` to `end` of a packet's content, as a fragment of it."""
+    """Returns bytes `start` to `end` of a packet's content, as a fragment of that packet."""
     body, protocol = content(ip)
     field = start | (end < len(body) if more is None else more)
     part = body[start:end]
@@ -75,7 +75,7 @@ def check_raw(check: Check, parts: Iterable[bytes | Record]) -> dict[str, Any]:
 WAITING = {"unverifiable": 1}
 
 
-# --- What comes together ---
+# --- Complete datagrams ---
 
 
 @VERSIONS
@@ -90,7 +90,7 @@ def test_a_datagram_gets_one_verdict(check: Check, ends: tuple[str, str], sums: 
 
 @VERSIONS
 def test_any_order(check: Check, ends: tuple[str, str]) -> None:
-    """A datagram is reassembled whatever the order of its fragments."""
+    """A datagram is reassembled in any order of its fragments."""
     parts = fragments(datagram(ends, 180))
     for order in itertools.permutations(parts):
         assert verdicts(check_raw(check, order)) == {"good": 1}
@@ -162,7 +162,7 @@ def test_an_atomic_fragment_is_whole(check: Check) -> None:
     assert (verdicts(report), fates(report)) == ({"good": 2}, {"complete": 1})
 
 
-# --- Whose parts they are ---
+# --- Which datagram a fragment belongs to ---
 
 
 @VERSIONS
@@ -189,7 +189,8 @@ def test_the_protocol_tells_apart_over_ipv4_alone(check: Check) -> None:
 
 @VERSIONS
 def test_vlans_and_interfaces_tell_apart(check: Check, ends: tuple[str, str]) -> None:
-    """A mirror port may see a datagram in two VLANs, `any` on two interfaces, part by part."""
+    """A mirror port may see a datagram in two VLANs, and `any` on two interfaces, fragment by
+    fragment."""
     parts = fragments(datagram(ends))
     twice = [ethernet(part, tags=[vlan]) for part in parts for vlan in (1, 2)]
     _status, report = check(pcap(twice))
@@ -227,14 +228,14 @@ def test_fragments_of_fragments(
     assert status == BAD
     assert verdicts(report) == {"bad": 1}
     assert fates(report) == {"complete": len(inner) + 1}
-    if ends == V4:  # the header of each inner packet, told once
+    if ends == V4:  # the header of each inner packet, reported once
         outer_headers = len(parts) if outer == V4 else 0
         assert verdicts(report, "ip") == {"good": outer_headers + len(inner)}
 
 
 @pytest.mark.parametrize("size", [8, 16, 24])
 def test_a_header_in_a_tunnel_that_is_cut(check: Check, size: int) -> None:
-    """The first fragment holds a part of the inner header: it waits for the rest."""
+    """The first fragment has only a part of the inner header, which waits for the rest."""
     inner = datagram(V4)
     outer = network("10.0.0.1", "10.0.0.2", 4, inner)
     report = check_raw(check, fragments(outer, size))
@@ -247,7 +248,8 @@ def test_a_header_in_a_tunnel_that_is_cut(check: Check, size: int) -> None:
 
 @VERSIONS
 def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
-    """The same addresses and numbers in two tunnels, part by part."""
+    """Two tunnels carry datagrams with equal addresses and identifications, fragment by
+    fragment."""
     kind = 41 if ends == V6 else 4
     tunnels = [("192.0.2.1", "192.0.2.2"), ("192.0.2.1", "192.0.2.3")]
     parts = fragments(datagram(ends))
@@ -258,7 +260,7 @@ def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
 
 @VERSIONS
 def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[str, str]) -> None:
-    """Whether the packet around a part was put together or not, the part is of one datagram."""
+    """Fragments belong to one datagram whether the packet around them was reassembled or not."""
     kind = 41 if ends == V6 else 4
     first, *rest = [network(*V6, kind, part) for part in fragments(datagram(ends), 160)]
     frames = [ethernet(part, tags=[3]) for part in [*fragments(first, 64), *rest]]
@@ -266,11 +268,11 @@ def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[st
     assert (verdicts(report), fates(report)) == ({"good": 1}, {"complete": 2})
 
 
-# --- What does not come together ---
+# --- Incomplete datagrams ---
 
 
 def test_what_the_first_part_refutes(check: Check) -> None:
-    """A packet in a tunnel, with room behind it: the whole datagram tells no more of it."""
+    """A packet in a tunnel contradicts itself; the reassembled datagram adds nothing."""
     inner = put16(packet(UDP), 24, 999)
     report = check_raw(check, fragments(network(*V4, 4, inner + bytes(99))))
     assert verdicts(report) == {"unverifiable": 1}
@@ -294,7 +296,7 @@ def test_a_datagram_has_60_seconds(check: Check, ends: tuple[str, str]) -> None:
         late = Record(parts[-1], seconds=1_700_000_000 + seconds)
         report = check_raw(check, [*(Record(part) for part in parts[:-1]), late])
         assert verdicts(report) == expected
-    # What comes too late begins anew.
+    # A late fragment begins a new datagram.
     again = [Record(part, seconds=1_700_000_100) for part in parts]
     report = check_raw(check, [Record(parts[0]), *again])
     assert (verdicts(report), fates(report)) == (
@@ -317,7 +319,7 @@ def test_an_unknown_clock_gives_nothing_up(check: Check) -> None:
 
 @VERSIONS
 def test_overlap_with_other_bytes(check: Check, ends: tuple[str, str]) -> None:
-    """A fragment that overlaps with other bytes spoils its datagram for good."""
+    """A fragment that overlaps with different bytes makes its datagram unusable for good."""
     ip = datagram(ends)
     parts = fragments(ip)
     forged = fragments(ip[:-1] + b"\xff")
@@ -326,7 +328,7 @@ def test_overlap_with_other_bytes(check: Check, ends: tuple[str, str]) -> None:
         [parts[0], parts[1], forged_middle, *parts[2:]],
         [*parts[:-1], forged_middle, parts[-1]],
         [forged[-1], parts[-1], *parts],
-        # All of it comes again: it stays refused.
+        # All fragments arrive again: the datagram is still refused.
         [parts[0], parts[1], forged_middle, *parts, *parts],
     ):
         report = check_raw(check, order)
@@ -337,7 +339,7 @@ def test_overlap_with_other_bytes(check: Check, ends: tuple[str, str]) -> None:
 
 @VERSIONS
 def test_overlap_with_the_same_bytes(check: Check, ends: tuple[str, str]) -> None:
-    """Over IPv6 it is refused (RFC 5722), in every shape but a repetition."""
+    """Over IPv6, every overlap is refused (RFC 5722), except for a repetition."""
     ip = datagram(ends, 184)
     first, second, third = fragments(ip)
     for name, overlapping in {
@@ -383,7 +385,8 @@ def test_the_ping_of_death(check: Check, ends: tuple[str, str]) -> None:
 @pytest.mark.parametrize("wire", [0xFFFFFFFF, 0xFFFF0037, 1 << 31, 200_000])
 @pytest.mark.parametrize("start", [1, 8, 65528])
 def test_a_fragment_as_long_as_32_bits_say(check: Check, wire: int, start: int) -> None:
-    """IPv6 without a payload length is as long as the record claims: sums of both may wrap."""
+    """IPv6 without a payload length is as long as the record claims; the sum of both may
+    overflow."""
     ip = packet(UDP, bytes(60_000), src=V6[0], dst=V6[1])
     part = put16(put16(fragment(ip, 0, 60_000), 4, 0), 42, start) + bytes(90_000)
     report = check_raw(check, [Record(part, wire=wire), *fragments(datagram(V6))])
@@ -392,7 +395,7 @@ def test_a_fragment_as_long_as_32_bits_say(check: Check, wire: int, start: int) 
 
 @VERSIONS
 def test_too_long_with_the_options_of_the_first(check: Check, ends: tuple[str, str]) -> None:
-    """The other parts fit, and only together with the first one's longer header they do not."""
+    """The fragments fit, but not with the longer header of the first one."""
     longest = 65535 - 20 if ends == V4 else 65535
     whole = network(*ends, UDP, b"")
     body = packet(UDP, bytes(longest - 8), src=ends[0], dst=ends[1])[len(whole) :]
@@ -414,7 +417,7 @@ def test_parts_that_cannot_be(check: Check, ends: tuple[str, str]) -> None:
 
 @VERSIONS
 def test_parts_cut_by_the_capture(check: Check, ends: tuple[str, str]) -> None:
-    """What is covered was not all captured; what is known of it is told all the same."""
+    """Not all covered bytes were captured; what is known of the datagram is reported anyway."""
     parts = fragments(datagram(ends))
     for cut in range(len(parts)):
         records = [
@@ -442,7 +445,7 @@ def test_a_quoted_fragment_is_no_part(check: Check) -> None:
     assert fates(check_raw(check, [quote, *rest])) == {"missing": 1}
 
 
-# --- What is told ---
+# --- Reports ---
 
 
 @VERSIONS
@@ -485,7 +488,7 @@ def test_nor_has_one_in_a_fragment_beyond_the_first_fragment(carry: Run) -> None
 
 
 def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
-    """What the first fragment can tell alone is told there, and not again."""
+    """A verdict that the first fragment alone permits is reported there, and not again."""
     parts = fragments(datagram(V6, sums="none"))
     done = carry("check", "--bad-only", "-", stdin=raw(parts))
     (line,) = done.stdout.splitlines()
@@ -526,7 +529,7 @@ def test_captures_are_apart(carry: Run, tmp_path: Path) -> None:
 
 
 def test_only_some_protocols(carry: Run) -> None:
-    """Datagrams of protocols that are not asked for are not judged."""
+    """Datagrams of protocols that are not selected are not judged."""
     data = raw(fragments(datagram(sums="bad")) + fragments(datagram(protocol=TCP, sums="bad")))
     for names, status in (("udp", BAD), ("tcp", BAD), ("ip,icmp", CLEAN)):
         done = carry("check", "--json", "--proto", names, "-", stdin=data)
@@ -565,7 +568,7 @@ def test_write_bad_takes_the_frame_that_completes(carry: Run, tmp_path: Path) ->
 def test_any_number_of_threads_says_the_same(
     carry: Run, tmp_path: Path, mode: str, listing: str
 ) -> None:
-    """In a file that fills many batches, with datagrams whose parts stand in several of them."""
+    """A file that fills many batches has datagrams with fragments in several of them."""
     dice = random.Random(3)
     sums = ["good", "bad", "partial", "none"]
     kinds = [datagram(ends, 2000, sums=how) for ends in (V4, V6) for how in sums]
@@ -587,7 +590,7 @@ def test_any_number_of_threads_says_the_same(
 
 
 def flood(part: bytes, count: int) -> Iterator[bytes]:
-    """As many datagrams' fragments, as records: identification and source vary."""
+    """Yields `count` records, each with a fragment of another datagram."""
     record = pcap([part], link=RAW)[24:]
     identification, source = (4, 12) if part[0] >> 4 == 4 else (46, 8)
     for batch in range(0, count, 5000):
@@ -608,7 +611,7 @@ def part_at(ends: tuple[str, str], start: int) -> bytes:
 @VERSIONS
 @pytest.mark.parametrize("start", [0, 64, 65408])
 def test_a_flood_of_datagrams(check: Check, ends: tuple[str, str], start: int) -> None:
-    """Of very many datagrams, the oldest are given up and counted."""
+    """Of very many datagrams, the oldest are evicted and counted."""
     report = check_all(check, flood(part_at(ends, start), 20_000))
     assert sum(fates(report).values()) == report["packets"] == 20_000
     assert fates(report)["evicted"] >= 20_000 - 4096
@@ -642,7 +645,7 @@ def test_a_datagram_survives_a_small_flood(check: Check) -> None:
 def test_the_datagram_that_waited_longest_is_given_up_first(check: Check) -> None:
     one, two = fragments(datagram(), ident=1), fragments(datagram(), ident=2)
     noise = [fragment(datagram(V6), 64, 128, ident=number) for number in range(4095)]
-    # A part of the first one comes between: now the second one waited longer.
+    # A fragment of the first one arrives in between, so that the second one waited longer.
     report = check_raw(check, [one[0], two[0], one[1], *noise, *one[2:], *two[1:]])
     assert verdicts(report) == {"good": 1, "unverifiable": 1}
     assert fates(report) == {"complete": 1, "evicted": 1, "missing": 4096}
@@ -658,7 +661,8 @@ def test_what_is_late_was_not_given_up_for_want_of_memory(check: Check) -> None:
 
 
 def claiming(count: int, start: int = 0) -> Iterator[bytes]:
-    """Records of 44 bytes, each the cut fragment of another datagram that claims to be long."""
+    """Yields records of 44 bytes, each a truncated fragment of another datagram that claims to be
+    long."""
     part = fragment(network(*V4, UDP, bytes(65512)), 0, 65504)
     part = put16(part, 6, 0x2000 | start >> 3)
     record = pcap([Record(part[:44], wire=len(part))], link=RAW)[24:]
@@ -667,7 +671,7 @@ def claiming(count: int, start: int = 0) -> Iterator[bytes]:
 
 
 def test_a_datagram_counts_by_what_it_holds(check: Check) -> None:
-    """What is claimed takes no memory from others: 4,000 claims of 64 KiB, and one datagram."""
+    """Claims take no memory from others: 4,000 claims of 64 KiB, and one datagram."""
     first, *rest = (raw([part])[24:] for part in fragments(datagram(size=3000), 1400))
     report = check_all(check, [first, *claiming(4000), *rest])
     assert verdicts(report)["good"] == 1
@@ -675,7 +679,7 @@ def test_a_datagram_counts_by_what_it_holds(check: Check) -> None:
 
 
 def test_memory_is_what_was_captured(tool: str) -> None:
-    """At most 4,096 datagrams of 44 bytes: some 2 MiB, whatever they claim."""
+    """Memory holds at most 4,096 datagrams of 44 bytes, some 2 MiB, whatever they claim."""
     feed = [raw([]), *claiming(20_000), *claiming(20_000, 8)]
     without = peak_kib([tool, "check", "--no-reassemble", "-"], feed)
     assert peak_kib([tool, "check", "-"], feed) < without + 4 * KIB
@@ -703,7 +707,7 @@ def test_more_datagrams_than_are_kept(carry: Run) -> None:
 
 
 def test_a_fragment_without_end(check: Check) -> None:
-    """Repetitions are kept, too: those of one fragment alone may be too many."""
+    """Repetitions are kept, too, so those of one fragment may be too many."""
     first, *rest = fragments(datagram())
     records = raw([first])[24:] * 300_000 + raw(rest)[24:]
     report = check(raw([]) + records)[1]

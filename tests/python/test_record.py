@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The record of steps: one is left out only if it passed on the same files."""
+"""The record of steps: a step is skipped only if it passed on the same files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.one_build
 
 
 def nothing(log: Log) -> None:
-    """Runs in no test of this file."""
+    """Never runs: the action of the steps of this file."""
 
 
 SUMS = Step("sums", "", nothing, ("src/", "tests/*.c"), captures=False)
@@ -49,7 +49,8 @@ def recorded(root: Path, *steps: Step) -> dict[str, Row]:
 
 
 def left_out(root: Path, rows: dict[str, Row], *steps: Step) -> dict[str, str]:
-    """Returns the steps that need not run, and why; one of them runs to confirm the record."""
+    """Returns the steps that need not run, with the reasons; one of them runs to confirm the
+    record."""
     choices = record.choose(steps, rows, Tree(root), COMMIT)
     again = [c for c in choices if c.run and "confirms" in c.reason]
     assert len(again) <= 1
@@ -117,7 +118,7 @@ def test_a_forged_row_is_rejected(root: Path, name: str) -> None:
 
 
 def test_the_digest_of_present_files_makes_no_old_row_good(root: Path) -> None:
-    """A digest that is written by hand has the old seal."""
+    """A digest written by hand does not match the seal."""
     row = recorded(root, SUMS)["sums"]
     (root / "src/sum/sum.c").write_text("other")
     forged = replace(row, digest=Tree(root).digest(SUMS))
@@ -152,7 +153,8 @@ def test_a_record_reads_back_what_was_written(root: Path) -> None:
 
 
 def test_a_step_is_recorded_as_it_passes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A later step, or an interrupt, loses no row. What changed its own inputs is not recorded."""
+    """A later failure, or an interrupt, loses no row. A step that changes its own inputs is not
+    recorded."""
     steps = [
         replace(SUMS, aside=True),
         DOCS,
@@ -246,7 +248,7 @@ def test_without_a_record_all_steps_run(root: Path) -> None:
 
 
 def test_each_name_of_the_table_stands_for_a_file() -> None:
-    """A folder that was renamed would else decide nothing."""
+    """Otherwise a renamed folder would have no effect."""
     files = Tree().files
     names = {name for step in STEPS for name in inputs.own_names(step)}
     assert [n for n in names if not any(inputs.is_named(file, [n]) for file in files)] == []
@@ -260,7 +262,7 @@ def test_a_runner_or_build_file_is_an_input_of_each_step() -> None:
 
 
 def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
-    """In a build of one file, which includes another of this project."""
+    """The build compiles one file, which includes a header of this project."""
     folder = tmp_path / "build"
     own = tmp_path / "own"
     own.mkdir()
@@ -279,7 +281,7 @@ def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
 
 
 def test_files_that_a_test_read_must_be_declared(tmp_path: Path) -> None:
-    """Those that it opens, imports or names to a command, in whatever folder."""
+    """Declared must be all files that it opens, imports or passes to a command, in any folder."""
     log = Log(tmp_path / "log")
     python_tests(log, tmp_path, tests="python", only=["test_layers.py"], at_once=0)
     found = inputs.undeclared(replace(DOCS, inputs=()), log)

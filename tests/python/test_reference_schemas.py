@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pages on JSON: a row for each member of each schema, references followed."""
+"""The pages on JSON have a row for each member of each schema, with references resolved."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def paths(root: dict[str, Any], node: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Of all members below a part of a schema, where no reference leads back to itself."""
+    """Yields the paths of all members of a part of a schema, in which no reference leads back."""
     if "$ref" in node:
         file, name = re.fullmatch(r"(common\.json)?#/\$defs/(\w+)", node["$ref"]).groups()
         root = schemas.load("common") if file else root
@@ -91,7 +91,7 @@ def test_a_page_names_the_commands_that_write_it() -> None:
 
 
 def test_what_rows_say(tmp_path: Path) -> None:
-    """In a schema that refers to itself, and to another."""
+    """The schema refers to itself, and to another one."""
     (tmp_path / "common.json").write_text(
         json.dumps(
             {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`carry-rotated`, as `tcpdump -z` runs it: one file, whole at any time, complete in the end."""
+"""`carry-rotated`, as `tcpdump -z` runs it: one file, which is whole at any time, and repaired at
+the end."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ PROGRAM = SOURCE / "tools/carry/carry-rotated"
 
 @pytest.fixture
 def environment(tool: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """As it is installed: beside the tool, on the PATH."""
+    """Puts the program beside the tool, on the PATH, as the installation does."""
     folder = tmp_path_factory.mktemp("bin")
     (folder / "carry").symlink_to(tool)
     (folder / PROGRAM.name).symlink_to(PROGRAM)
@@ -30,7 +31,7 @@ def environment(tool: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 def rotated(folder: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
-    """Exit status, and what it says, of a program that otherwise says nothing."""
+    """Returns the exit status and the messages of a program that prints nothing else."""
     done = subprocess.run(
         ["carry-rotated", *words], cwd=folder, env=environment, capture_output=True, text=True
     )
@@ -84,7 +85,7 @@ def test_what_is_compressed_is_left(environment: dict[str, str], tmp_path: Path,
     assert (tmp_path / name).read_bytes() == before
 
 
-# A tool that does something first; $5 is the copy to write.
+# A tool that runs a command first; $5 is the copy to write.
 FIRST = """#!/bin/sh
 {first}
 exec {tool} "$@"
@@ -92,7 +93,7 @@ exec {tool} "$@"
 
 
 def do_first(environment: dict[str, str], tool: str, first: str) -> None:
-    """Has the tool run a command before it starts: at the moment that a race is about."""
+    """Makes the tool run a command before it starts, at the moment of the race."""
     path = Path(environment["PATH"].partition(":")[0]) / "carry"
     path.unlink()
     path.write_text(FIRST.format(first=first, tool=tool))
@@ -103,7 +104,7 @@ def do_first(environment: dict[str, str], tool: str, first: str) -> None:
 def test_a_guessed_name_leads_nowhere(
     environment: dict[str, str], tool: str, tmp_path: Path, planted: str
 ) -> None:
-    """Another user guesses the number of the process, and places a link just in time."""
+    """Another user guesses the process number, and places a link or file just in time."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     (tmp_path / "a").write_bytes(pcap([PARTIAL]))
@@ -143,7 +144,7 @@ def test_a_signal_leaves_the_capture_alone(
 def test_a_check_of_the_folder_skips_a_copy_that_was_left(
     environment: dict[str, str], tool: str, tmp_path: Path
 ) -> None:
-    """Nothing can remove it after SIGKILL."""
+    """After SIGKILL, nothing can remove the copy."""
     (tmp_path / "a").write_bytes(pcap([GOOD]))
     do_first(environment, tool, 'kill -9 $PPID; cp a "$5"; exit')
     assert rotated(tmp_path, environment, "a")[0] == -signal.SIGKILL
@@ -175,7 +176,7 @@ def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("tcpdump"), reason="tcpdump is not installed")
 def test_tcpdump_runs_it(environment: dict[str, str], tmp_path: Path) -> None:
-    """For each file but the last, which it closes when it exits."""
+    """It runs for each file except the last, which tcpdump closes when it exits."""
     count = 30000
     (tmp_path / "in.pcap").write_bytes(pcap([PARTIAL] * count))
     command = ["tcpdump", "-Z", getpass.getuser(), "-r", "in.pcap", "-w", "out", "-C", "1"]
@@ -191,7 +192,7 @@ def test_tcpdump_runs_it(environment: dict[str, str], tmp_path: Path) -> None:
     record = len(pcap([GOOD])) - 24
     for path in finished:
         expected = pcap([GOOD] * ((path.stat().st_size - 24) // record))
-        deadline = time.monotonic() + 60  # tcpdump does not wait for what it has started
+        deadline = time.monotonic() + 60  # tcpdump does not wait for its children
         while path.read_bytes() != expected:
             assert time.monotonic() < deadline
             time.sleep(0.01)

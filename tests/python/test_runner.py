@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/testing/runner.py: steps that fail, that cannot run, and beside each other."""
+"""scripts/testing/runner.py: steps that fail, steps that cannot run, and concurrent steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from testing.runner import Built, Counts, Log, Step, StepError, run_steps, total
 
 pytestmark = pytest.mark.one_build
 
-SECONDS = 120  # end what hangs
+SECONDS = 120  # after which a wait has failed
 
 COMMANDS = {
     "its last words": (
@@ -45,7 +45,7 @@ def test_what_a_command_did_not_bring(name: str, tmp_path: Path) -> None:
 
 
 def await_file(path: Path) -> str:
-    """What it holds, as soon as it holds something."""
+    """Waits until a file has content; returns it."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         if path.is_file() and (text := path.read_text()):
@@ -63,7 +63,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_steps_beside_each_other(
     logs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Two that wait for each other. What failed is named in the order of the steps."""
+    """Two steps wait for each other. Failures are listed in the order of the steps."""
 
     def meet(log: Log, own: str, other: str) -> None:
         (tmp_path / own).write_text(own)
@@ -92,7 +92,7 @@ def test_steps_beside_that_are_killed(logs: Path) -> None:
 
 
 def test_steps_aside_are_shared(logs: Path, tmp_path: Path) -> None:
-    """The first waits until all others ran, in the process that is done with its own."""
+    """The first step waits until all others ran, in the process that has finished its own."""
 
     def wait(log: Log) -> None:
         await_file(tmp_path / "last")
@@ -140,7 +140,7 @@ run_tests.end_with(lambda: runner.run_steps(steps))
 
 
 def runs(pid: str) -> bool:
-    """Also not if it has ended, and nobody has asked how yet."""
+    """Checks whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -149,8 +149,8 @@ def runs(pid: str) -> bool:
 
 @pytest.mark.parametrize("interrupts", [1, 2, 20])
 def test_an_interrupt_ends_all(tmp_path: Path, interrupts: int) -> None:
-    """Also what a step beside it runs, and what does not end when it is asked to, however often
-    the user asks: no command goes on after the main process."""
+    """The interrupt also ends the commands of a concurrent step, and those that ignore SIGTERM,
+    however often the user repeats it: no command outlives the main process."""
     paths = [str(SOURCE / "scripts"), str(SOURCE / "tests/python")]
     trap = "" if interrupts > 1 else "exit"
     program = INTERRUPTED.format(paths=paths, folder=str(tmp_path), trap=trap)
@@ -206,7 +206,7 @@ def test_x() -> None:
 def test_the_command_that_repeats_a_test_runs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It has the settings of the step, and names the test as pytest does."""
+    """The command has the settings of the step, and names the test as pytest does."""
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     (tmp_path / "tests/python").mkdir(parents=True)
     (tmp_path / "tests/python/test_own.py").write_text(FAILING)
@@ -221,7 +221,7 @@ def test_the_command_that_repeats_a_test_runs_it(
 
 def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
-    log.counts.passed = 1  # of another run
+    log.counts.passed = 1  # by another run
     with pytest.raises(StepError, match="no test ran"):
         builds.counted(log, tmp_path / "none*.xml", ["true"], [], {})
 
@@ -229,7 +229,7 @@ def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
 def test_a_step_whose_build_reads_what_its_row_lacks_fails(
     logs: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a change of that file would leave the step out."""
+    """Otherwise a change of that file would skip the step."""
     monkeypatch.setattr(inputs, "compiled", lambda folder: {"src/sum/sum.c", "docs/sum.md"})
     step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)), inputs=("docs/",))
     results, _ = run_steps([step], inputs.check_inputs)

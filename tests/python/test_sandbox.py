@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What docs/sandbox.md says of system calls: each module makes no others."""
+"""System calls: each module makes only those that docs/sandbox.md lists."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.of_compilers
 SOURCE = Path(__file__).resolve().parents[2]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
 
-# What the C library needs, by the document's first sentence, and what ends a handler.
+# The calls of the C library, by the first sentence of the document, and of a handler's return.
 ANY = {"brk", "mmap", "munmap", "futex", "rt_sigreturn", "restart_syscall"}
 
 HEAD = """
@@ -67,7 +67,7 @@ COPY = """
     return missing != 32;
 """
 
-# Name: the rows of the document that it may use, what is done, and what comes before it.
+# By name: the rows of the document that apply, the operation, and the code before it.
 MODULES = {
     "patch": (("patch",), FLIPS, ""),
     "patch beside a thread": (("patch",), FLIPS, THREAD),
@@ -79,7 +79,7 @@ MODULES = {
 
 
 def documented(modules: tuple[str, ...]) -> set[str]:
-    """The calls that the document names for modules, by the first words of their rows."""
+    """Returns the calls that the document lists for modules, by the first words of their rows."""
     names: set[str] = set()
     current = ""
     for line in (SOURCE / "docs/sandbox.md").read_text().splitlines():
@@ -93,7 +93,7 @@ def documented(modules: tuple[str, ...]) -> set[str]:
 
 
 def made(program: Path, log: Path) -> set[str]:
-    """The calls between the program's two marks, by any of its threads."""
+    """Returns the calls between the two marks of the program, by any of its threads."""
     done = subprocess.run(
         ["strace", "-f", "-o", log, program], capture_output=True, text=True, timeout=120
     )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Second opinions: what scapy and dpkt say of the checksums in generated frames.
+"""Second opinions: the verdicts of scapy and dpkt on checksums in generated frames.
 
-Each test takes a piece, such as a link type, a tunnel or a transport, and frames in which it occurs
-among others: see scapy_packets.py. CARRY_TEST_LEVEL says how many; the same ones each time, unless
-CARRY_TEST_SEED asks for others.
+Each test takes a piece, such as a link type, a tunnel or a transport, and frames that contain it
+among others (scapy_packets.py). CARRY_TEST_LEVEL sets the number of frames. They are the same each
+time, unless CARRY_TEST_SEED selects others.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ every_piece = pytest.mark.parametrize("piece", PIECES)
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """`given`, as often and as randomly as asked for."""
+    """Like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))
@@ -66,18 +66,18 @@ def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., Non
     return decorate
 
 
-# --- What carry says ---
+# --- The verdicts of carry ---
 
 
 def explained(carry: Run, frame: Stack, data: bytes) -> list[dict[str, Any]]:
-    """The layers of a frame; those with a checksum have what carry says of it."""
+    """Returns the layers of a frame; those with a checksum have carry's report on it."""
     done = carry("explain", "--json", "-", "1", stdin=pcap([data], link=frame.link))
     assert done.stderr == ""
     return json.loads(done.stdout)["layers"]
 
 
 def assert_found(frame: Stack, layers: list[dict[str, Any]]) -> None:
-    """The layers are those of scapy, and the sums are where the RFCs have them."""
+    """Checks that the layers are those of scapy, and the sums are where the RFCs place them."""
     assert [(layer["protocol"], layer["at"]) for layer in layers] == list(frame.layers)
     sums = [layer for layer in layers if layer["checksum"]]
     places = [(layer["protocol"], layer["checksum"]["at"]) for layer in sums]
@@ -116,13 +116,13 @@ def assert_agrees(carry: Run, frame: Stack, data: bytes) -> None:
 
 
 def touches(item: Sum, at: int) -> bool:
-    """Does a sum depend on this byte?"""
+    """Checks whether a sum depends on the byte at `at`."""
     spans: list[Range] = [item.cover, *(item.pseudo.addresses if item.pseudo else ())]
     in_gap = item.gap and item.gap[0] <= at < item.gap[1]
     return not in_gap and any(start <= at < end for start, end in spans)
 
 
-# --- What scapy builds is good ---
+# --- Frames that scapy builds are good ---
 
 
 @every_piece
@@ -138,7 +138,7 @@ def test_agrees_with_scapy(carry: Run, piece: str) -> None:
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda row: row.reason)
 def test_scapy_differs_as_listed(carry: Run, difference: Difference) -> None:
-    """A row whose difference is gone fails; carry is with the RFC."""
+    """A row without its difference fails; carry agrees with the RFC."""
     frame = find(
         frames(difference.piece),
         lambda frame: difference.reason in frame.unlike,
@@ -174,11 +174,11 @@ def test_a_flipped_bit_makes_the_sums_over_it_bad(carry: Run, piece: str) -> Non
     run()
 
 
-# --- What transmit offload leaves ---
+# --- Partial sums of transmit offload ---
 
 
 def completed_by_card(frame: Stack) -> int | None:
-    """The place in the list of the innermost sum that offload may leave partial."""
+    """Returns the index of the innermost sum that offload may leave partial."""
     return max(
         (
             place
@@ -190,7 +190,7 @@ def completed_by_card(frame: Stack) -> int | None:
 
 
 def summed_anew(outer: Sequence[Sum], data: bytes) -> bytes:
-    """The bytes with outer sums, which are not absent, over what now stands in them."""
+    """Returns the bytes with each present outer sum computed over their new content."""
     for item in reversed(outer):
         if judge(item, data).verdict != "absent":
             data = item.store(data, item.computed(data))
@@ -218,7 +218,8 @@ def test_partial_sums_are_partial(carry: Run, piece: str) -> None:
 
 @pytest.mark.parametrize("piece", ["icmp error", "icmpv6 error"])
 def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
-    """And nothing around them is, even where it is right for when they are complete."""
+    """Sums around a quoted partial sum are never partial, even where they are right for its
+    completion."""
 
     @repeated(frames(piece), st.booleans())
     def run(frame: Stack, sums_as_it_stands: bool) -> None:
@@ -240,7 +241,7 @@ def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
 
 
 def capture(stacks: Iterable[Stack], contents: Iterable[bytes]) -> bytes:
-    """A capture of frames with a link type each."""
+    """Returns a capture of frames with a link type each."""
     file = Pcapng().section()
     for number, (stack, data) in enumerate(zip(stacks, contents, strict=True)):
         file.interface(link=stack.link).packet(data, interface=number)
@@ -248,7 +249,7 @@ def capture(stacks: Iterable[Stack], contents: Iterable[bytes]) -> bytes:
 
 
 def corrupted(draw: st.DataObject, frame: Stack) -> bytes:
-    """The bytes with wrong values in some of the fields."""
+    """Returns the bytes with wrong values in some checksum fields."""
     data = frame.data
     for item in frame.sums:
         values = st.none() | st.integers(0, 256**item.rule.size - 1)
@@ -283,7 +284,7 @@ def test_fix_gives_back_what_scapy_built(
 
 
 def in_dpkt(item: Sum, data: bytes) -> bool:
-    """Does a sum verify in the arithmetic of dpkt, over what the RFCs say?"""
+    """Checks whether a sum verifies by dpkt's arithmetic, over what the RFCs say."""
     body = item.covered(data)
     if item.rule.size == 4:
         return dpkt.crc32c.cksum(item.covered(item.store(data, 0))) == item.stored(data)
@@ -291,7 +292,7 @@ def in_dpkt(item: Sum, data: bytes) -> bool:
 
 
 def parsed(data: bytes, at: int) -> tuple[Any, int]:
-    """An IP packet by dpkt, and where its content begins."""
+    """Returns an IP packet that dpkt has parsed, and the offset of its content."""
     if data[at] >> 4 == 4:
         packet = dpkt.ip.IP(data[at : at + int.from_bytes(data[at + 2 : at + 4], "big")])
         return packet, at + packet.hl * 4
@@ -300,7 +301,7 @@ def parsed(data: bytes, at: int) -> tuple[Any, int]:
 
 
 def rebuilt(frame: Stack) -> Iterator[tuple[Sum, int]]:
-    """The sums that dpkt fills in, and what it would store."""
+    """Yields the sums that dpkt fills in, and the values that it would store."""
     sums = {item.cover[0]: item for item in frame.sums if item.protocol in FILLED_BY_DPKT}
     for at in (at for name, at in frame.layers if name in ("ip", "ipv6")):
         packet, start = parsed(frame.data, at)
@@ -310,7 +311,7 @@ def rebuilt(frame: Stack) -> Iterator[tuple[Sum, int]]:
             yield sums[at], header.sum if bytes(header) else 0
         if start in sums and hasattr(packet.data, "sum"):
             packet.sum = packet.data.sum = 0
-            bytes(packet.data)  # sums those without a pseudo-header
+            bytes(packet.data)  # fills in sums without a pseudo-header
             bytes(packet)
             yield sums[start], packet.data.sum
 
@@ -321,7 +322,7 @@ FILLED_BY_DPKT = {
 
 
 class DpktDifference(NamedTuple):
-    """Where dpkt stores something else than the RFCs say, and a piece that shows it."""
+    """A case in which dpkt stores another sum than the RFCs say, and a piece that shows it."""
 
     reason: str
     piece: str
@@ -329,7 +330,7 @@ class DpktDifference(NamedTuple):
 
 
 def is_detoured(item: Sum, _: bytes) -> bool:
-    """Are the addresses of the pseudo-header not those side by side in the IP header?"""
+    """Checks whether the addresses of the pseudo-header are not those in the IP header."""
     return item.pseudo is not None and any(
         end != start for (_, end), (start, _) in pairwise(item.pseudo.addresses)
     )
@@ -372,7 +373,7 @@ DPKT_DIFFERENCES = [
 
 
 def unlike_dpkt(frame: Stack) -> Iterator[tuple[Sum, str]]:
-    """The sums on which dpkt differs, and why: "" if no row tells."""
+    """Yields the sums on which dpkt differs, and the reason: "" if no row applies."""
     for item, value in rebuilt(frame):
         if value == item.stored(frame.data) or judge(item, frame.data).verdict == "absent":
             continue
@@ -382,7 +383,7 @@ def unlike_dpkt(frame: Stack) -> Iterator[tuple[Sum, str]]:
 
 @every_piece
 def test_agrees_with_dpkt(carry: Run, tmp_path_factory: pytest.TempPathFactory, piece: str) -> None:
-    """Of frames that carry has repaired, in dpkt's arithmetic and by its own layers."""
+    """dpkt's arithmetic and its layers agree on frames that carry has repaired."""
     folder = tmp_path_factory.mktemp("dpkt")
 
     @repeated(frames(piece), st.data())
@@ -396,7 +397,7 @@ def test_agrees_with_dpkt(carry: Run, tmp_path_factory: pytest.TempPathFactory, 
 
 
 def repaired(carry: Run, folder: Path, frame: Stack, data: bytes) -> Stack:
-    """A frame with other bytes, once carry has repaired them."""
+    """Returns the frame with `data`, repaired by carry."""
     source, target = folder / "wrong.pcap", folder / "right.pcap"
     source.write_bytes(pcap([data], link=frame.link))
     assert carry("fix", source, "-o", target).returncode == CLEAN
@@ -413,7 +414,7 @@ def test_dpkt_differs_as_listed(difference: DpktDifference) -> None:
 
 
 def test_every_protocol_is_there() -> None:
-    """Each header that the pieces are made of is in the frames."""
+    """Each header that the pieces use occurs in the frames."""
     seen: set[str] = set()
     for piece in PIECES:
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packets that are selected: by filters, times and numbers, of `carry check` and `carry fix`."""
+"""Packets selected by filters, times and numbers, for `carry check` and `carry fix`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ BROKEN = SOURCE / "examples/broken.pcap"
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> Path:
-    """TCP good, TCP bad, UDP bad, TCP partial, TCP over IPv6 good: a second between each."""
+    """Returns a capture: TCP good, TCP bad, UDP bad, TCP partial, TCP over IPv6 good, a second
+    apart."""
     path = tmp_path / "mixed.pcap"
     frames = [GOOD, WRONG, UDP_WRONG, PARTIAL, ethernet(packet(TCP, **V6))]
     path.write_bytes(
@@ -46,14 +47,14 @@ def mixed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def filters(carry: Run) -> None:
-    """Skips a test where the tool has no filters."""
+    """Skips a test if the tool has no filters."""
     done = carry("check", "-f", "tcp", BROKEN)
     if "libpcap" in done.stderr:
         pytest.skip(done.stderr.strip())
 
 
 def selected(carry: Run, path: Path, *arguments: str) -> list[int]:
-    """The numbers of the packets that are selected, by what each shows alone."""
+    """Returns the numbers of the selected packets; each is also selected alone."""
     done = carry("check", "-J", *arguments[:1], path, *arguments[1:])
     assert done.stderr == ""
     whole = conforming("check", done.stdout)
@@ -86,7 +87,7 @@ def selected(carry: Run, path: Path, *arguments: str) -> list[int]:
 def test_filters(
     filters: None, carry: Run, mixed: Path, expression: str, frames: list[int]
 ) -> None:
-    """A filter selects its packets, as an option and behind a double dash."""
+    """A filter selects its packets, as an option and after a double dash."""
     assert selected(carry, mixed, f"--filter={expression}") == frames
     if expression:
         assert selected(carry, mixed, "--no-tunnels", "--", *expression.split()) == frames
@@ -131,7 +132,8 @@ def test_wrong_filters_end_before_any_work(filters: None, carry: Run, mixed: Pat
 
 
 def test_each_link_type_has_its_own_program(filters: None, carry: Run) -> None:
-    """Ethernet, raw IP (whose number libpcap changes), and one that it cannot look into."""
+    """Ethernet, raw IP (whose number libpcap changes), and a link type that libpcap cannot
+    parse."""
     ip = packet(TCP, sums="bad")
     section = Pcapng().section().interface(1).interface(101).interface(147)
     for interface, data in ((0, ethernet(ip)), (1, ip), (2, ip), (0, UDP_WRONG)):
@@ -161,7 +163,7 @@ def test_many_link_types_are_refused(filters: None, carry: Run) -> None:
 
 
 def fragment(ip: bytes, start: int, end: int) -> bytes:
-    """The part of an IPv4 packet with these bytes of its content."""
+    """Returns a fragment of an IPv4 packet with bytes `start` to `end` of its content."""
     more = 0x2000 if 20 + end < len(ip) else 0
     head = put16(put16(put16(ip[:20], 2, 20 + end - start), 6, more | start // 8), 10, 0)
     return put16(head, 10, finish(head)) + ip[20 + start : 20 + end]
@@ -365,7 +367,7 @@ def test_damage_behind_the_selection_is_reported(carry: Run, mixed: Path) -> Non
 def test_fix_counts_what_it_cannot_judge_once(
     filters: None, carry: Run, tmp_path: Path, options: list[str]
 ) -> None:
-    """A capture may be read twice."""
+    """This holds although the capture may be read twice."""
     path = tmp_path / "a.pcapng"
     section = Pcapng().section().interface().interface(147).simple_packet(WRONG)
     time = START * 10**6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry selftest`: the library is right, and each broken one is found wrong, and where."""
+"""`carry selftest`: the library is correct, and each broken one is found, with the place."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from schemas import conforming
 
 pytestmark = pytest.mark.not_sanitized
 
-# What is broken in tests/broken/library.c, as far as one run can show it apart: the function and
-# variant that are wrong, and why.
+# Faults of tests/broken/library.c, in groups that one run can tell apart: the wrong function and
+# variant, and the problem.
 BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
     {
         "sum": ("sum", "generic", r"(values|carries): folds to"),
@@ -37,11 +37,11 @@ BROKEN: list[dict[str, tuple[str, str | None, str]]] = [
 ]
 
 
-# The one of this Python, by its whole path.
+# The C library of this Python, by its full path.
 C_LIBRARY = re.findall(r"/\S*/libc\.\S+", Path("/proc/self/maps").read_text())[0]
 
 
-# For tests of what does not depend on kernels: at level short, without those that need features.
+# For tests that do not depend on kernels: at level short, without kernels that need features.
 FEW = {"CARRY_CPU_MASK": "all"} if LEVEL == "short" else {}
 
 
@@ -78,7 +78,7 @@ def build_id(path: Path | str) -> str:
 
 
 def kernels(carry: Run) -> set[tuple[str, str]]:
-    """What runs by one of several kernels, by `carry cpu`, with those that this CPU can run."""
+    """Returns the kernels that this CPU can run, by `carry cpu`."""
     shown = conforming("cpu", carry("cpu", "--json").stdout)
     rows = {
         (name, kernel["name"])
@@ -107,7 +107,7 @@ def test_the_library_in_the_tool_is_right(carry: Run, tool: str) -> None:
 
 
 def test_seeds(carry: Run) -> None:
-    """The same one, which the report names, gives the same calls."""
+    """The seed in a report gives the same calls again."""
     _, first = run(carry, **FEW)
     _, again = run(carry, f"--seed={first['seed']}", **FEW)
     _, other = run(carry, f"--seed={first['seed'] ^ 1}", **FEW)
@@ -156,7 +156,7 @@ def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, s
 
 
 def test_a_choice_that_goes_wrong(carry: Run) -> None:
-    """Kernels are right, and the function that calls them is not."""
+    """The kernels are right, but the function that calls them is not."""
     _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,", **FEW)
     problems = [row["problem"] for row in report["tests"] if row["function"] == "sum"]
     assert all(problem.startswith("chosen: folds to") for problem in problems if problem)
@@ -168,7 +168,7 @@ def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
 
 
 def test_each_file_that_is_tested_is_named(carry: Run) -> None:
-    """Whatever it is called."""
+    """The file is named whatever its name is."""
     _, report = run(carry, broken_library(), CARRY_BROKEN="", **FEW)
     files = {Path(file["path"]).name: file["build_id"] for file in report["files"]}
     assert files["libbroken_library.so"] == build_id(build() / "tests/libbroken_library.so")
@@ -185,7 +185,7 @@ def test_a_library_of_this_folder(tool: str, tmp_path: Path) -> None:
 
 
 def test_the_seed_of_a_later_round(carry: Run) -> None:
-    """What was right with the first data, and not with others, is shown by the seed of these."""
+    """The report has the seed of the data that showed the fault, not that of the first round."""
     options = [broken_library(), "--seed=7", "--seconds=600"]
     status, report = run(carry, *options, CARRY_BROKEN=",fill late,", **FEW)
     assert (status, report["seed"]) == (BAD, 8)
@@ -202,7 +202,7 @@ def test_text(carry: Run) -> None:
 
 
 def test_text_of_wrong_ones(carry: Run) -> None:
-    """The text says what is wrong, and how many."""
+    """The text shows what is wrong, and how many."""
     done = carry("selftest", broken_library(), env={**os.environ, **FEW, "CARRY_BROKEN": ",fill,"})
     assert (done.returncode, done.stderr) == (BAD, "")
     assert re.search(r"fill +[\d,]+ calls  WRONG\n    sums are filled in wrongly: ", done.stdout)
@@ -228,7 +228,7 @@ def states(rows: dict[tuple[str, str], dict[str, Any]]) -> dict[tuple[str, str],
 
 
 def file_offset(path: Path, function: str) -> int:
-    """Where the code of a function begins in a file."""
+    """Returns the offset of a function's code in a file."""
     symbols = subprocess.run(["nm", path], capture_output=True, check=True, text=True).stdout
     address = int(re.findall(rf"^(\w+) \w {function}$", symbols, re.MULTILINE)[0], 16)
     listed = subprocess.run(["readelf", "-lW", path], capture_output=True, check=True, text=True)
@@ -240,7 +240,8 @@ def file_offset(path: Path, function: str) -> int:
 
 
 def test_kernels_are_compared_with_what_was_proven(carry: Run) -> None:
-    """All of them, those too that this CPU cannot run, in the tool and in the shared library."""
+    """All kernels are compared, also those that this CPU cannot run, in the tool and in the
+    library."""
     status, rows = proof(carry)
     listed = {
         (name, kernel["name"])
@@ -255,7 +256,7 @@ def test_kernels_are_compared_with_what_was_proven(carry: Run) -> None:
 
 
 def test_stripped_code_is_compared(carry: Run, tmp_path: Path) -> None:
-    """It is found without names of symbols."""
+    """The code is found without symbols."""
     stripped = tmp_path / "stripped.so"
     subprocess.run(["strip", "-o", stripped, library()], check=True)
     assert proof(carry, f"--library={stripped}") == proof(carry)
@@ -270,7 +271,7 @@ def proven(carry: Run) -> list[tuple[str, str]]:
 
 
 def spoiled(path: Path, *offsets: int) -> str:
-    """The option that takes a library of which a bit is changed at each of these places."""
+    """Returns the option for a copy of the library with a flipped bit at each of these offsets."""
     content = bytearray(library().read_bytes())
     for offset in offsets:
         content[offset] ^= 1
@@ -280,7 +281,7 @@ def spoiled(path: Path, *offsets: int) -> str:
 
 @pytest.mark.parametrize("end", ["first", "last"])
 def test_a_changed_byte_is_found(carry: Run, tmp_path: Path, end: str) -> None:
-    """In each kernel that was proven: it is reported by its name, and others are that call it."""
+    """The changed kernel is reported by its name, and no other."""
     _, rows = proof(carry)
     for name in proven(carry)[::7]:
         start = file_offset(library(), "carry_" + "_".join(name))
@@ -290,11 +291,11 @@ def test_a_changed_byte_is_found(carry: Run, tmp_path: Path, end: str) -> None:
         assert states(found) == {**states(rows), name: "different"}
 
 
-TABLE = bytes(8 * [0xFF] + 8 * [0])  # of the masks that sums have behind their code
+TABLE = bytes(8 * [0xFF] + 8 * [0])  # of the masks that sums have after their code
 
 
 def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
-    """What the code reads is part of it: here every table of this content is changed."""
+    """Data that code reads is part of it: every table with this content is changed."""
     _, rows = proof(carry)
     content = library().read_bytes()
     places = [found.start() for found in re.finditer(re.escape(TABLE), content)]
@@ -308,7 +309,7 @@ def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_jump_to_another_function_is_found(carry: Run, tmp_path: Path) -> None:
-    """Its code is the same, except for the distance."""
+    """The code is the same, except for the distance."""
     name = ("copy_move", "avx2")
     if name not in proven(carry):
         pytest.skip("nothing was proven of a kernel that jumps to another")
@@ -352,7 +353,7 @@ def test_progress(tool: str) -> None:
 
 
 def test_it_goes_on_for_a_time(carry: Run) -> None:
-    """The time is over when some rows have run twice, on most machines."""
+    """On most machines, some rows have run twice when the time is over."""
     _, report = run(carry, "--seed=7", f"--seconds={1 if LEVEL == 'short' else 3}")
     assert (report["seed"], report["right"]) == (7, True)
     assert rows_of(report)["library", "version"]["calls"] >= 1
@@ -362,7 +363,7 @@ def test_it_goes_on_for_a_time(carry: Run) -> None:
     ("path", "reason"),
     [
         ("/nonesuch.so", "cannot open shared object file"),
-        ("libc.so.6", "cannot open shared object file"),  # is looked for here, as any file
+        ("libc.so.6", "cannot open shared object file"),  # looked up in this folder, as any file
         (C_LIBRARY, "undefined symbol: carry_"),
     ],
 )
@@ -374,7 +375,7 @@ def test_what_is_no_library(carry: Run, path: str, reason: str) -> None:
 
 
 def test_without_memory(tool: str) -> None:
-    """It says so, and not that something is wrong."""
+    """The message says so, and reports no wrong kernel."""
     command = ["sh", "-c", 'ulimit -v 40000; exec "$0" selftest', tool]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (ERROR, "")

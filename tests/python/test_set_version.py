@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""scripts/set_version.py: all files state one version, and a new one gets into each."""
+"""scripts/set_version.py: all files contain one version, and a new one is written to each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_all_state_one() -> None:
-    """All files of the project state the same version."""
+    """All files of the project contain the same version."""
     assert say(SOURCE, "set_version.py", "--check") == (CLEAN, "", "")
 
 
@@ -47,7 +47,7 @@ def test_a_file_that_was_forgotten(copy: Path, path: str) -> None:
     assert "13" in (copy / path).read_text()
     (copy / path).write_text(old)
     status, _, said = say(copy, "set_version.py", "--check")
-    # Where the version is said, all others are wrong.
+    # If the first file has another version, all others are wrong.
     wrong = FILES if path == "include/carry/base.h" else [path]
     assert status == 1
     assert {line.split(":")[0] for line in said.splitlines()} <= set(wrong)

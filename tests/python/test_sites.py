@@ -47,7 +47,7 @@ CARRY_OP(uint64_t, idle, uint64_t);
 CARRY_KEY(tracing);
 """
 
-# One site of each kind, or two.
+# One or two sites of each kind.
 SITES = (
     DECLARATIONS
     + """
@@ -88,7 +88,7 @@ __asm__(".pushsection .text\\n"
 """
 )
 
-# Does what it reads, and says when it is done.
+# Executes the commands that it reads, and answers each.
 MAIN = """
 static int change(const char *what) {
     struct carry_patch patch;
@@ -136,13 +136,13 @@ MODES = {
 
 
 def options_of(mode: str) -> list[str]:
-    """How to link, where there is that linker."""
+    """Returns linker options; skips the test if that linker is missing."""
     if mode in {"gold", "lld"} and not shutil.which(f"ld.{mode}"):
         pytest.skip(f"there is no ld.{mode}")
     return MODES[mode]
 
 
-# What of the library around the core patches text.
+# The files of src/hosted that the module `patch` needs.
 HOSTED = (
     "exchange.c",
     "host.c",
@@ -161,7 +161,7 @@ HOSTED = (
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The module `patch`, without the sanitizers that the build of the tool may have."""
+    """Compiles the module `patch` without sanitizers, which the tool's build may have."""
     folder = tmp_path_factory.mktemp("library")
     sources = [
         *(SOURCE / "src/patch").glob("*.c"),
@@ -196,7 +196,7 @@ def compiled(library: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ca
 
 @pytest.fixture
 def build(compiled: Callable[..., Path], tmp_path: Path) -> Build:
-    """Makes a program or a shared object, to do with as one likes."""
+    """Returns a function that makes a copy of a compiled program, which the test may change."""
 
     def run(source: str, mode: str = "pie", *flags: str, name: str = "program") -> Path:
         return Path(shutil.copy(compiled(source, mode, *flags), tmp_path / name))
@@ -215,7 +215,7 @@ def lines(text: str) -> list[dict[str, Any]]:
 
 
 def show(carry: Run, what: Path | int) -> list[dict[str, Any]]:
-    """The sites; the summary is compared to them."""
+    """Returns the sites; checks that the summary agrees."""
     done = carry("sites", "--json", str(what))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     *sites, summary = lines(done.stdout)
@@ -229,7 +229,7 @@ def show(carry: Run, what: Path | int) -> list[dict[str, Any]]:
 
 
 def check(carry: Run, what: Path | int) -> tuple[int, list[dict[str, Any]]]:
-    """The exit status, and what was found."""
+    """Returns the exit status and the findings; checks that the summary agrees."""
     done = carry("sites", "--check", "--json", str(what))
     assert done.stderr == ""
     *found, summary = lines(done.stdout)
@@ -307,11 +307,11 @@ def test_stripped(carry: Run, build: Build, mode: str) -> None:
     assert (status, found) == (CLEAN, [])
 
 
-# --- Debug files: only the symbols are in them ---
+# --- Debug files: only they contain the symbols ---
 
 
 def detach(path: Path, debug: Path) -> None:
-    """Strips a file, and says in it where its symbols are."""
+    """Strips a file, and adds a link to its debug file."""
     debug.parent.mkdir(exist_ok=True)
     for command in (
         ["objcopy", "--only-keep-debug", path, debug],
@@ -362,7 +362,7 @@ def test_debug_file_by_build_id(tool: str, build: Build, tmp_path: Path) -> None
 
 
 def test_debug_file_of_another_build(carry: Run, build: Build, tmp_path: Path) -> None:
-    """Its symbols would be lies: they are not used, as if there were none."""
+    """Its symbols would be wrong, so the file is ignored."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     edit(tmp_path / "symbols", 16 * 1024, b"other")
@@ -391,7 +391,7 @@ def test_names_of_debug_files(carry: Run, build: Build, tmp_path: Path, name: by
 
 
 def test_damaged_debug_files(carry: Run, build: Build, tmp_path: Path) -> None:
-    """Of the right CRC: whatever they hold, the file itself is shown."""
+    """The CRC is right, but the content is damaged: the sites of the program itself are shown."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     sites = len(show(carry, path))
@@ -414,7 +414,7 @@ def test_this_project(carry: Run, tool: str) -> None:
 
 
 def test_no_sites(carry: Run) -> None:
-    """A program without sites is clean, and says so."""
+    """A program without sites is clean, and the report says so."""
     done = carry("sites", "/bin/true")
     assert (done.returncode, done.stdout) == (CLEAN, "/bin/true: no records of sites\n")
 
@@ -430,7 +430,7 @@ def test_function_of_another_object(carry: Run, build: Build) -> None:
 
 
 class Process:
-    """A program that does what it is told."""
+    """A running program that executes commands."""
 
     def __init__(self, child: subprocess.Popen[str]) -> None:
         self.child = child
@@ -515,7 +515,7 @@ def test_states_of_a_process(carry: Run, build: Build, mode: str) -> None:
 
 
 def test_a_feature_decides(carry: Run, build: Build) -> None:
-    """The tool asks this CPU, under the mask that the program has."""
+    """The tool tests this CPU, with the mask that the program has."""
     for mask in ["", "all"]:
         with running(build(PROGRAM), CARRY_CPU_MASK=mask) as process:
             process.tell("apply")
@@ -545,7 +545,7 @@ def test_stripped_process(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("original", ["inc %%eax", "movabs $0x1122334455667788, %%rax"])
 def test_replaced_by_nothing(carry: Run, build: Build, original: str) -> None:
-    """One NOP of the whole length, as long as it is."""
+    """An empty replacement is one NOP of the full length."""
     alternative = f'CARRY_ALT_KEY_ONE("{original}", tracing, "")'
     by = "CARRY_ALT_INPUT(tracing)"
     source = f'void f(void) {{ __asm__ volatile({alternative} :: {by} : "rax"); }}\n'
@@ -609,7 +609,7 @@ CARRY_KEY_DEFINE(tracing, false);
 
 
 def test_a_process_that_commits(carry: Run, build: Build) -> None:
-    """What is seen in the midst of a commit is no fault."""
+    """An intermediate state of a commit is no fault."""
     path = build(FUNCTIONS + COMMITTING, "pie", "-pthread")
     with subprocess.Popen([path], stdout=subprocess.PIPE) as child:
         try:
@@ -692,7 +692,7 @@ def edit(path: Path, offset: int, data: bytes) -> None:
 
 
 def section(path: Path, name: str) -> tuple[int, int, int]:
-    """Address, offset and size of a section."""
+    """Returns address, offset and size of a section."""
     listing = subprocess.run(
         ["readelf", "-SW", path], check=True, capture_output=True, text=True, timeout=600
     ).stdout
@@ -702,7 +702,7 @@ def section(path: Path, name: str) -> tuple[int, int, int]:
 
 
 def record_of(path: Path, address: int) -> tuple[int, tuple[int, ...]]:
-    """Where in the file the record of a site stands, and its fields."""
+    """Returns the offset in the file of a site's record, and its fields."""
     start, offset, size = section(path, "carry_sites")
     data = path.read_bytes()[offset : offset + size]
     for at in range(0, size, RECORD.size):
@@ -722,7 +722,7 @@ def text_offset(path: Path, address: int) -> int:
 
 
 def plant(source: str) -> str:
-    """The program with more in it."""
+    """Returns the program with more source code in it."""
     return SITES + source + MAIN
 
 
@@ -797,8 +797,8 @@ def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     status, found = check(carry, path)
     assert status == BAD
     assert {each["what"] for each in found} >= {what}
-    if defect != "odd section":  # which leaves all records behind it in disorder
-        # What counts from where it stands is not what the record expects there.
+    if defect != "odd section":  # damages all records after its own
+        # Bytes relative to the site differ from those that the record expects.
         assert {each["what"] for each in found} - {"bytes"} == {what}
     done = carry("sites", "--check", path)
     assert (done.returncode, done.stderr) == (BAD, "")
@@ -831,7 +831,7 @@ def test_what_the_body_may(carry: Run, build: Build) -> None:
     ],
 )
 def test_entries(carry: Run, build: Build, text: str, flags: int, state: str) -> None:
-    """Programs make such records as they run: see <carry/hook.h>."""
+    """Programs create such records at run time (<carry/hook.h>)."""
     source = (
         f'__asm__(".pushsection .text; entry: {text}; stub: ret; .popsection;"'
         '".pushsection carry_sites, \\"ao\\", @progbits, entry; .balign 4;"'
@@ -939,7 +939,7 @@ NOWHERE = [
 ]
 
 
-# The test of the key, which one; the branch, which way, and the jump back.
+# Bytes of the key's test, of its key, of the branch, of its direction, and of the jump back.
 @pytest.mark.parametrize("at_byte", [0, 1, 2, 7, 8, 13, 14])
 def test_a_stub_that_is_none(carry: Run, build: Build, at_byte: int) -> None:
     path = build(PROGRAM)
@@ -958,7 +958,7 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
     first, fields = record_of(path, site_of(carry, path, "call", "route")["address"])
     second, _ = record_of(path, site_of(carry, path, "call", "step")["address"])
     moved = [offset + first - second for offset in fields[:3]]
-    # Linkers that fold functions leave the same record twice.
+    # Linkers that fold functions keep the same record twice.
     edit(path, second, RECORD.pack(*moved, *fields[3:]))
     status, found = check(carry, path)
     assert (status, {each["what"] for each in found}) == (BAD, {"lost"})
@@ -969,7 +969,7 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
 
 
 def compile_alone(folder: Path, source: str, *options: str, name: str = "source.c") -> Path:
-    """Without the library, which is in another object."""
+    """Compiles a source without the library, which is another object."""
     (folder / name).write_text(source)
     command = ["gcc", "-O2", "-w", f"-I{SOURCE / 'include'}", *options]
     path = folder / "alone"
@@ -1014,7 +1014,7 @@ def test_namespaces(carry: Run, tmp_path: Path) -> None:
 
 
 def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
-    """An alternative by a feature has no key whose definition would do it."""
+    """An alternative by a feature has no key, whose definition would register it."""
     source = (
         "#include <carry/patch.h>\n"
         'void f(void) { __asm__ volatile(CARRY_ALT("nop", avx2, "nop") :::); }\n'
@@ -1029,7 +1029,7 @@ def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["shared", "no-pie", "one segment", "lld"])
 def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
-    """Kernels, and whoever loads objects by themselves, keep the section in a table."""
+    """Kernels, and programs that load objects themselves, keep the section in a table."""
     source = SITES.replace("DEFINE(", "DEFINE_QUIETLY(").replace(
         "#define HERE",
         """
@@ -1050,14 +1050,14 @@ def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
 
 
 def test_what_only_looks_like_a_call(carry: Run, build: Build) -> None:
-    """The bytes of one in an immediate operand, in a function that a symbol tells of."""
+    """An immediate operand has the bytes of a call, in a function that has a symbol."""
     number = ".byte 0x48, 0xb8, 0xff, 0x15\\n .long carry_op_route - . - 4\\n .byte 0, 0\\n"
     source = f'HERE void f(void) {{ __asm__ volatile("{number}" ::: "rax"); }}'
     assert check(carry, build(plant(source), "no-pie")) == (CLEAN, [])
 
 
 def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
-    """Wherever code leads, the first two bytes of a site lie within eight aligned ones."""
+    """Wherever code lies, the first two bytes of a site lie within eight aligned ones."""
     source = "".join(
         f'void f{i}(void) {{ __asm__ volatile(".p2align 4; .skip {i}, 0x90"); '
         "(void)carry_unlikely(tracing); carry_call(route)(1); }\n"
@@ -1070,8 +1070,8 @@ def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
 
 
 def test_notes(carry: Run, build: Build) -> None:
-    """A site on two cache lines, and two pages, as headers of 0.1 let it lie: nothing wrong, but
-    worth to know."""
+    """A site may cross cache lines and pages, as with the headers of 0.1: that is a note, not an
+    error."""
     source = (
         "\n#undef CARRY_SITE_PLACE\n#define CARRY_SITE_PLACE\n"
         '__attribute__((aligned(4096))) void f(void) { __asm__ volatile(".skip 4095, 0x90\\n"'
@@ -1083,11 +1083,11 @@ def test_notes(carry: Run, build: Build) -> None:
     assert {each["type"] for each in found} == {"note"}
 
 
-# --- Files that are damaged, and those that are something else ---
+# --- Damaged files, and other files ---
 
 
 def refused(carry: Run, path: Path | str, status: int = DAMAGED) -> str:
-    """The one line on standard error."""
+    """Returns the one line on standard error."""
     done = carry("sites", path)
     assert (done.returncode, done.stdout) == (status, "")
     assert re.fullmatch(r"carry: [^\n]+\n", done.stderr)
@@ -1139,7 +1139,7 @@ def test_truncated_everywhere(carry: Run, build: Build, tmp_path: Path) -> None:
 
 
 def section_headers(data: bytes) -> dict[str, int]:
-    """The offset of each section's header, by its name."""
+    """Returns the offset of each section header, by its name."""
     table, count, names = (
         struct.unpack_from("<Q", data, 40)[0],
         *struct.unpack_from("<2H", data, 60),
@@ -1163,14 +1163,14 @@ def test_section_headers(tool: str, build: Build, name: str, field: int, value: 
 
 
 def program_headers(data: bytes, kind: int) -> list[int]:
-    """The offsets of those of one type."""
+    """Returns the offsets of the program headers of one type."""
     table, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
     places = range(table, table + 56 * count, 56)
     return [at for at in places if struct.unpack_from("<I", data, at)[0] == kind]
 
 
 def test_parts_that_overlap(carry: Run, build: Build) -> None:
-    """Many that are each as large as the file would make it work without an end."""
+    """Many parts as large as the file would make the work unbounded."""
     path = build(PROGRAM)
     data = path.read_bytes()
     edit(path, section_headers(data)[".comment"] + 24, struct.pack("<2Q", 0, len(data)))
@@ -1184,7 +1184,7 @@ def test_parts_that_overlap(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("name", [".strtab", ".dynstr", ".shstrtab"])
 def test_names_without_an_end(carry: Run, build: Build, name: str) -> None:
-    """Each of them would have to be looked for its end, up to that of the table."""
+    """The end of each name would have to be searched beyond the table."""
     path = build(PROGRAM)
     _, offset, size = section(path, name)
     edit(path, offset + size - 1, b"x")
@@ -1192,7 +1192,7 @@ def test_names_without_an_end(carry: Run, build: Build, name: str) -> None:
 
 
 def test_names_that_are_compressed(carry: Run, build: Build) -> None:
-    """They may take a thousand times the file's size."""
+    """Decompressed names may be a thousand times as large as the file."""
     path = build(PROGRAM)
     _, offset, _ = section(path, ".strtab")
     flags = section_headers(path.read_bytes())[".strtab"] + 8
@@ -1211,13 +1211,13 @@ def test_loads_out_of_order(carry: Run, build: Build) -> None:
 
 
 def limited() -> None:
-    """Not for sanitizers, which take terabytes of addresses."""
+    """Limits memory, except with sanitizers, which reserve terabytes of addresses."""
     if not os.environ.get("CARRY_SANITIZED"):
         resource.setrlimit(resource.RLIMIT_AS, (256 * MIB, 256 * MIB))
 
 
 def survives(tool: str, path: Path) -> None:
-    """Whatever the file holds, the tool ends with a status of its own, in little memory."""
+    """Whatever the file contains, the tool exits with a documented status and in little memory."""
     for option in fewer([["--check"], [], ["--json"]], 3):
         done = subprocess.run(
             [tool, "sites", *option, path], capture_output=True, timeout=600, preexec_fn=limited

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry sites` on files of AArch64, wherever it runs: as they are compiled, and damaged."""
+"""`carry sites` on AArch64 files, on any machine: as they are compiled, and damaged."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ Build = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles each source once, to a shared object: the library is in another."""
+    """Compiles each source once, to a shared object without the library."""
     if not shutil.which(COMPILER):
         pytest.skip(f"{COMPILER} is not installed (Debian package gcc-aarch64-linux-gnu)")
     folder = tmp_path_factory.mktemp("aarch64")
@@ -95,7 +95,7 @@ def build(compiled: Callable[..., Path], tmp_path: Path) -> Build:
 
 
 def place_of(path: Path, address: int) -> int:
-    """Where the file has what is loaded at this address of its text."""
+    """Returns the offset in the file of an address in the text."""
     start, offset, _ = section(path, ".text")
     return address - start + offset
 
@@ -133,7 +133,7 @@ def stub_of(path: Path, site: dict[str, Any]) -> int:
     return record_address(path, at) + 8 + fields[2]
 
 
-# --- What is listed ---
+# --- The list ---
 
 
 @pytest.mark.parametrize("flags", [[], ["-mbranch-protection=standard"], ["-O0"], ["-g"]])
@@ -171,7 +171,7 @@ def test_stripped(carry: Run, build: Build) -> None:
 
 
 def test_states(carry: Run, build: Build) -> None:
-    """Files as commits leave the text of a process."""
+    """The text is changed as commits change it."""
     path = build(SITES)
     found = sites_of(carry, path)
     call, step, jump = found["call", "route"], found["call", "step"], found["jump", "route"]
@@ -189,7 +189,7 @@ def test_states(carry: Run, build: Build) -> None:
     assert found["call", "route"]["instructions"] == ["bl route_plain"]
     assert found["call", "step"]["state"] == "inline"
     assert found["branch", "tracing"]["state"] == "jump"
-    # Of this alternative only one of two instructions was replaced.
+    # Only one of two instructions of this alternative was replaced.
     assert found["alternative", "neon"]["state"] == "unknown bytes"
     put_word(path, found["alternative", "neon"]["address"] + 4, 0x91000400)
     put_word(path, key["address"], NOP)
@@ -201,7 +201,7 @@ def test_states(carry: Run, build: Build) -> None:
     assert (status, "key" in {each["what"] for each in wrong}) == (BAD, True)
 
 
-# --- What is wrong ---
+# --- Errors ---
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_a_stub_that_is_none(carry: Run, build: Build, kind: str, words: int) ->
     for i in range(words):
         path = build(SITES)
         site = sites_of(carry, path)[kind, "tracing" if kind == "branch" else "route"]
-        # The branch away may lead anywhere, so that another instruction takes its place.
+        # The branch away may lead anywhere, so another instruction replaces it.
         put_word(path, stub_of(path, site) + 4 * i, 0xD65F03C0)
         status, found = check(carry, path)
         assert (status, [each["what"] for each in found]) == (BAD, ["record"])
@@ -368,7 +368,7 @@ def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     source, what = PLANTED[defect]
     status, found = check(carry, build(SITES + source, "-fvisibility=hidden"))
     assert status == BAD
-    # What counts from where it stands is not what the record expects there.
+    # Bytes relative to the site differ from those that the record expects.
     assert {each["what"] for each in found} - {"bytes"} == {what}
 
 
@@ -396,7 +396,7 @@ def test_a_function_out_of_reach(carry: Run, build: Build) -> None:
 
 
 def test_landing_pads(carry: Run, build: Build) -> None:
-    """What a stub branches to, where the object demands one: BTI."""
+    """A stub branches to a landing pad (BTI) where the object demands one."""
     bare = 'extern uint64_t bare(uint64_t); __asm__(".text; bare: add x0, x0, #1; ret");'
     source = SITES.replace("CARRY_OP_DEFINE(step, after)", f"{bare}CARRY_OP_DEFINE(step, bare)")
     assert check(carry, build(source)) == (CLEAN, [])

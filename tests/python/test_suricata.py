@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""An intrusion detection system behind `carry fix -o -`: what Suricata sees with it and without.
+"""An intrusion detection system after `carry fix -o -`: what Suricata detects with and without it.
 
-The capture has three connections, of which Suricata is to verify the checksums: one is good; the
-client of the second left its checksums to its network card; a segment of the third is damaged.
+Suricata must verify the checksums of three connections: one is good; the client of the second left
+its checksums to its network card; a segment of the third is damaged.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def frame(
 
 
 def connection(port: int, sums: str, sent: str) -> Iterator[bytes]:
-    """A client whose segments have such sums, and the one with data such a sum, asks a server."""
+    """Yields a connection whose client's segments have sums `sums`, except for `sent` of its
+    data."""
     data = b"the secret of " + str(port).encode()
     end = 101 + len(data)
     yield segment(port, sums, 100, 0, SYN)
@@ -99,8 +100,8 @@ def capture() -> bytes:
 
 
 class Seen(NamedTuple):
-    alerts: set[int]  # the clients whose words it found in a connection
-    followed: set[int]  # those of which it has followed the connection to its end
+    alerts: set[int]  # ports of clients whose data it found
+    followed: set[int]  # ports of clients whose connection it followed to the end
 
 
 def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
@@ -108,7 +109,7 @@ def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
 
 
 def seen(folder: Path, command: str) -> Seen:
-    """What Suricata, where the command has {}, makes of in.pcap."""
+    """Returns what Suricata, inserted for {} in the command, detects in in.pcap."""
     (folder / "suricata.yaml").write_text(CONFIGURATION)
     (folder / "rules").write_text(RULES)
     (folder / "in.pcap").write_bytes(capture())
@@ -127,7 +128,7 @@ def test_without_it_offload_hides_a_connection(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["cat in.pcap | {tool} fix -", "{tool} fix in.pcap"])
 def test_repaired_on_its_way(tool: str, tmp_path: Path, source: str) -> None:
-    """What offload left is seen, and what is damaged is not taken for good."""
+    """Offloaded connections are detected, and damaged segments are not accepted."""
     fix = f"{source.format(tool=tool)} -q -o - --only=partial"
     assert seen(tmp_path, f"{fix} | {{}} /dev/stdin") == (
         Seen({GOOD, OFFLOADED}, {GOOD, OFFLOADED, DAMAGED})
@@ -135,7 +136,7 @@ def test_repaired_on_its_way(tool: str, tmp_path: Path, source: str) -> None:
 
 
 def test_all_repaired_damage_is_no_longer_seen(tool: str, tmp_path: Path) -> None:
-    """Which is why the manual says --only=partial."""
+    """Therefore, the manual recommends --only=partial."""
     everything = {GOOD, OFFLOADED, DAMAGED}
     command = f"{tool} fix in.pcap -q -o - | {{}} /dev/stdin"
     assert seen(tmp_path, command) == Seen(everything, everything)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tutorials and how-tos: every command and program in them runs, and prints what is shown."""
+"""Tutorials and how-tos: every command and program in them runs, and prints the documented
+output."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from conftest import SOURCE
 
 pytestmark = pytest.mark.one_build
 
-# Those on the sources have tests of their own; for those on measuring the machines are not here.
+# Pages on the sources have tests of their own; those on measurements need other machines.
 PAGES = sorted(
     path
     for folder in ("tutorial", "howto")
@@ -28,7 +29,7 @@ LIBRARY = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "src/libcarry.
 
 
 def commands(page: Path) -> Iterator[tuple[str, str]]:
-    """Each command of a page, with what it prints."""
+    """Yields each command of a page, with its output."""
     for block in CONSOLE.findall(page.read_text()):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, output = part.partition("\n")
@@ -55,7 +56,7 @@ def test_every_page_shows_something() -> None:
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=lambda page: page.stem)
 def test_commands(page: Path, folder: Path, tool: str) -> None:
-    """In the folder of examples, with what a shell says of the last command's status."""
+    """The commands of a page print the documented output, in the folder of examples."""
     path = f"{Path(tool).parent}:{os.environ['PATH']}"
     env = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}
     for command, output in commands(page):
@@ -74,7 +75,7 @@ def test_commands(page: Path, folder: Path, tool: str) -> None:
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="the library needs its sanitizers")
 @pytest.mark.parametrize("page", WITH_PROGRAM, ids=lambda page: page.stem)
 def test_program(page: Path, tmp_path: Path) -> None:
-    """The program of a page compiles, and prints what it shows."""
+    """The program of a page compiles, and prints the documented output."""
     (found,) = PROGRAM.findall(page.read_text())
     source, program = tmp_path / "first.c", tmp_path / "first"
     source.write_text(found[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""carry --version: what it was built from, with what, and what it runs."""
+"""carry --version: the source and the compiler of the build, and the kernels that it runs."""
 
 from __future__ import annotations
 
@@ -48,14 +48,15 @@ def git(folder: Path, *words: str) -> bytes:
 
 
 def commit_of(folder: Path) -> str | None:
-    """As the build asks for it."""
+    """Returns the commit as the build determines it."""
     done = subprocess.run([folder / "scripts/commit"], capture_output=True, text=True)
     assert done.stderr == ""
     return done.stdout.strip() if done.returncode == CLEAN else None
 
 
 def test_commit_of_a_source(tmp_path: Path) -> None:
-    """In a clone, also with changes; in an archive of it; and in a copy that nobody knows."""
+    """The commit is known in a clone, with a mark for changes, and in an archive, but not in a
+    copy."""
     clone, archive = tmp_path / "clone", tmp_path / "archive"
     (clone / "scripts").mkdir(parents=True)
     shutil.copy(SOURCE / "scripts/commit", clone / "scripts")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check --write-bad` writes the packets with a bad checksum, each once, or no file."""
+"""`carry check --write-bad` writes each packet with a bad checksum once, or no file."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_write_bad_is_whole_or_not_there(carry: Run, tmp_path: Path) -> None:
 
 
 def test_write_bad_without_a_reader(tool: str, tmp_path: Path) -> None:
-    """`| head` is quiet, except of what was asked for and is not there."""
+    """`| head` causes no message, except for a requested file that is missing."""
     source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     source.write_bytes(pcap([WRONG] * 5000))
     reader, writer = os.pipe()
@@ -127,7 +127,7 @@ def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -
 
 
 def test_write_bad_replaces_what_it_wrote_before(carry: Run, tmp_path: Path) -> None:
-    """Each night again, also where it stands in the folder that is checked."""
+    """A rerun replaces its own earlier output, even in the folder that is checked."""
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
     bad = tmp_path / "z" / "bad.pcapng"
     bad.parent.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry xstate`: what it says of registers that these tests know; never of times."""
+"""`carry xstate`: reports on registers that these tests control, but never on times."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_layout_takes_no_argument(carry: Run) -> None:
 
 # --- cost ---
 
-# Stands in for what xstate/aes.c has around it.
+# Replaces the code around xstate/aes.c.
 AES_MAIN = """
 #include "xstate/measure.h"
 #include <carry/xstate.h>
@@ -169,7 +169,7 @@ OPS = {"FXSAVE": None, "XSAVE": "xsave", "XSAVEC": "xsavec", "XRSTOR": "xsave", 
 
 
 def uppers(mask: str = "") -> list[str]:
-    """What uppers can be in."""
+    """Returns the states of upper halves."""
     if "avx" not in flags() or mask in {"avx", "xsave", "all"}:
         return ["clean"]
     if "avx512f" not in flags() or mask == "avx512f":
@@ -205,8 +205,9 @@ def test_cost_measures_what_the_cpu_has(carry: Run, mask: str) -> None:
 
 
 def test_each_event_begins_with_clean_uppers() -> None:
-    """SSE code has the CPU set dirty uppers aside. A VEX instruction other than vzeroupper has to
-    stand before each event, or the event pays for taking back what the one before it left."""
+    """The CPU sets dirty uppers aside when SSE code runs. A VEX instruction other than vzeroupper
+    must come before each event; otherwise the event includes the return of what the one before left
+    dirty."""
     with tempfile.TemporaryDirectory() as folder:
         made = f"{folder}/cost.o"
         source = SOURCE / "tools/carry/xstate/cost_x86_64.S"
@@ -223,7 +224,7 @@ def test_each_event_begins_with_clean_uppers() -> None:
 
 
 def save_rows(mask: str) -> list[list[str]]:
-    """What is in use in the rows of the tables of saves and sections."""
+    """Returns the components in use in the rows of the tables of saves and sections."""
     last = {"clean": 1, "ymm": 2, "zmm": 4}[uppers(mask)[-1]]
     all_vectors = ["SSE", "AVX", "OPMASK", "ZMM_HI256", "HI16_ZMM"]
     rows = [["SSE"], ["SSE", "AVX"], ["SSE", "OPMASK", "HI16_ZMM"], all_vectors]
@@ -231,7 +232,7 @@ def save_rows(mask: str) -> list[list[str]]:
 
 
 def save_features(mask: str) -> set[str]:
-    """The features of saving that this CPU has."""
+    """Returns the features for saving that this CPU has."""
     has = {name for name in ("xsave", "xsavec", "xgetbv1") if name in flags()} - {mask}
     return has if "xsave" in has else set()
 
@@ -240,7 +241,7 @@ def save_features(mask: str) -> set[str]:
 def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
     shown = show(carry, "cost", "--quick", mask=mask)
     has = save_features(mask)
-    # Sanitizers put vector registers to use on leaving a function.
+    # Sanitizers use vector registers at the end of a function.
     if has and not os.environ.get("CARRY_SANITIZED"):
         assert [row["in_use"] for row in shown["saves"]] == save_rows(mask)
     for row in shown["saves"]:
@@ -250,7 +251,7 @@ def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
 def test_cost_of_sections_that_save_what_is_in_use(carry: Run, mask: str) -> None:
-    """A section saves what the thread has in use, and x87 is initialised in all ways there are."""
+    """A section saves what the thread has in use, and x87 is initialised in every available way."""
     shown = show(carry, "cost", "--quick", mask=mask)
     has = save_features(mask)
     assert len(shown["sections"]) == len(shown["saves"]) == len(save_rows(mask))
@@ -316,7 +317,7 @@ TIDS_SHOWN = 5
 
 Dirty = Callable[..., subprocess.Popen[str]]
 
-# What is in use after the helper has made these dirty.
+# The components in use after the helper has made these dirty.
 IN_USE = {
     "none": set(),
     "xmm": {"SSE"},
@@ -343,7 +344,7 @@ def verdict(in_use: set[str]) -> str:
 
 @pytest.fixture(scope="session")
 def dirty_program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Without the sanitizers that the build of the tool may have."""
+    """Compiles the helper without sanitizers, which the tool's build may have."""
     if "xsave" not in flags():
         pytest.skip("this CPU has no XSAVE")
     program = tmp_path_factory.mktemp("dirty") / "dirty_threads"
@@ -355,7 +356,7 @@ def dirty_program(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def dirty(dirty_program: str) -> Iterator[Dirty]:
-    """Starts threads of known registers; at the end each must have kept its own."""
+    """Starts threads with known registers; each must have kept them at the end."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*threads: str) -> subprocess.Popen[str]:
@@ -376,7 +377,7 @@ def dirty(dirty_program: str) -> Iterator[Dirty]:
 
 
 def states(pid: int) -> set[str]:
-    """The states of a process's threads, as /proc has them."""
+    """Returns the states of a process's threads, from /proc."""
     folder = Path(f"/proc/{pid}/task")
     return {
         path.joinpath("stat").read_text().rsplit(")")[1].split()[0] for path in folder.iterdir()
@@ -384,8 +385,8 @@ def states(pid: int) -> set[str]:
 
 
 def differing(thread: dict[str, Any]) -> set[str]:
-    """What is in use and not initial. Others put more in use: Linux and hypervisors write some
-    components back, PKRU or SSE, and CPUs may count every write."""
+    """Returns the components in use that are not initial. Others may be in use too: Linux and
+    hypervisors restore PKRU or SSE, and CPUs may track every write."""
     return set(thread["in_use"]) - set(thread["initial"]) - {"PKRU"}
 
 
@@ -414,7 +415,8 @@ def test_who_tells_what_is_in_use(carry: Run, dirty: Dirty, wait: str, component
 
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_who_tells_what_is_in_use_but_initial(carry: Run, dirty: Dirty, form: str) -> None:
-    """A switch may put what holds zeroes out of use: only the first reading can see it."""
+    """A switch may end the use of a component that contains zeroes, so that only the first reading
+    sees it."""
     for _ in range(10):
         child = dirty("worker:sleep:zero")
         if form == "json":
@@ -570,7 +572,8 @@ def test_who_of_what_a_debugger_holds(carry: Run, dirty: Dirty) -> None:
 
 
 def test_who_of_another_user(tool: str, dirty: Dirty) -> None:
-    """Root may trace everything, so it tests as nobody, in a folder that all may enter."""
+    """Root may trace everything, so the test runs as nobody, in a folder that everyone may
+    enter."""
     root = os.geteuid() == 0
     pid = dirty("worker:sleep:x87").pid if root else 1
     with tempfile.TemporaryDirectory() as name:
@@ -589,7 +592,7 @@ def test_who_of_another_user(tool: str, dirty: Dirty) -> None:
 
 @pytest.mark.parametrize("pid", ["", "0", "-1", "x", "12x", "99999999999", "+1"])
 def test_who_of_no_number(carry: Run, pid: str) -> None:
-    """What is no process number is refused."""
+    """An argument that is no process number is refused."""
     done = carry("xstate", "who", "--", "1", pid)
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert f"'{pid}' is not a process number" in done.stderr

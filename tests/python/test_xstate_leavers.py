@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry xstate leavers`: libraries that leave uppers dirty, and that are blamed for it."""
+"""`carry xstate leavers` finds functions that leave uppers dirty, and counts their calls."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ __attribute__((target("avx"))) int main(void) {
 """
 )
 
-# As OpenSSL's CRYPTO_malloc() asks; in static data, and by the slot.
+# Asks like OpenSSL's CRYPTO_malloc(): the address in static data, and in the slot.
 ADDRESSES = HEADER + "int main(void) { return is_own_address(leave_nothing) ? 0 : 1; }"
 
 LOADED = (
@@ -297,7 +297,7 @@ int main(int argc, char **argv) {
 """
 )
 
-# Whenever it sleeps in a hooked call, its child has the CPU, and with it the registers.
+# Whenever it sleeps in a hooked call, its child runs on the CPU with other registers.
 SWITCHES = (
     HEADER
     + """
@@ -405,7 +405,7 @@ int main() {
 """
 )
 
-# Has files in memory refused to what it executes.
+# Executes a program for which memory files are refused.
 SANDBOX = (
     HEADER
     + """
@@ -448,7 +448,7 @@ int main(void) {
 """
 )
 
-# What is dirty after each, by XGETBV itself; "name count" for each that ever is.
+# Reads with XGETBV what is dirty after each call; prints "name count" for each function.
 OPENSSL = """
 #include <openssl/evp.h>
 #include <stdint.h>
@@ -490,7 +490,7 @@ Leavers = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the libraries are."""
+    """Builds the libraries in a folder."""
     place = tmp_path_factory.mktemp("leavers")
     for name, compiler, source in (
         ("leaving", ["gcc", "-x", "c"], LIBRARY),
@@ -558,7 +558,7 @@ def dirt(leavers: Leavers) -> dict[str, int]:
     return {name: row["dirty"] for name, row in leavers.items()}
 
 
-# --- What it finds ---
+# --- Findings ---
 
 
 @pytest.mark.parametrize("binding", ["-Wl,-z,lazy", "-Wl,-z,now", "-no-pie"])
@@ -588,7 +588,7 @@ def test_nothing_is_found_in_a_clean_program(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize("option", ["--json", "--keep"])
 def test_only_the_innermost_is_blamed(carry: Run, build: Build, folder: Path, option: str) -> None:
-    """A leaver's caller is none itself; what dirties uppers before it calls others is."""
+    """A leaver's caller is no leaver, unless it dirties uppers itself before it calls others."""
     leavers, summary = find(carry, build(NESTED), option=option)
     hidden = {} if option == "--keep" else {"call_and_leave": 10}
     assert dirt(leavers) == {"leave_ymm": 20, **hidden}
@@ -623,10 +623,10 @@ def test_threads(carry: Run, build: Build) -> None:
 
 
 def test_children(carry: Run, build: Build) -> None:
-    """By fork, posix_spawn, vfork and exec, which all end by _exit()."""
+    """fork, posix_spawn, vfork and exec, all of which end by _exit()."""
     leavers, summary = find(carry, build(CHILDREN))
     assert dirt(leavers) == {"leave_ymm": 5}
-    assert summary["processes"] == 4  # a fork is not one more
+    assert summary["processes"] == 4  # a fork is no further one
 
 
 def test_dirt_outlasts_switches(carry: Run, build: Build) -> None:
@@ -651,7 +651,7 @@ def test_jumps(carry: Run, build: Build) -> None:
 
 
 def test_deep_recursion(carry: Run, build: Build) -> None:
-    """The outermost calls are forgotten, and not judged."""
+    """The outermost calls are dropped, and not judged."""
     leavers, summary = find(carry, build(DEEP))
     assert dirt(leavers) == {"leave_ymm": 201}
     assert 0 < summary["unknown"] < 200
@@ -679,7 +679,7 @@ def test_sudden_ends(carry: Run, build: Build, source: str, status: int) -> None
 
 
 def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
-    """What ChaCha20-Poly1305 leaves, against XGETBV in the program itself."""
+    """The counts for ChaCha20-Poly1305 are those of XGETBV in the program itself."""
     if not Path("/usr/include/openssl/evp.h").is_file():
         pytest.skip("the headers of OpenSSL are not installed")
     try:
@@ -697,11 +697,11 @@ def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
     assert {name: leavers[name]["dirty"] for name in counts if counts[name]} == {
         name: count for name, count in counts.items() if count
     }
-    # There they were cleaned.
+    # The tool has cleaned them.
     assert done.stdout == "EVP_EncryptUpdate 0\nEVP_EncryptFinal_ex 0\n"
 
 
-# --- What it must not change ---
+# --- Behaviour that must not change ---
 
 
 def test_values(carry: Run, build: Build) -> None:
@@ -721,7 +721,7 @@ def test_wide_results(carry: Run, build: Build) -> None:
 
 
 def test_addresses(carry: Run, build: Build) -> None:
-    """Functions have their own addresses, unless --addresses hooks these too."""
+    """Functions have their own addresses, unless --addresses hooks those too."""
     find(carry, build(ADDRESSES))
     find(carry, build(ADDRESSES), option="--addresses", status=1)
 
@@ -766,13 +766,13 @@ def test_static_programs(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize(("source", "status"), [(NOTHING, 0), (SIGNALS, BAD), (COUNTS, 7)])
 def test_check(carry: Run, build: Build, source: str, status: int) -> None:
-    """Findings count for a program that succeeds."""
+    """Findings count if the program succeeds."""
     find(carry, build(source), option="--check", status=status)
 
 
 @pytest.mark.parametrize("group", [True, False])
 def test_interrupted(tool: str, build: Build, tmp_path: Path, group: bool) -> None:
-    """Who ends the program, or the tool, gets the report."""
+    """A signal to the program, or to the tool, ends both with a report."""
     report = tmp_path / "report"
     command = [tool, "xstate", "leavers", "--json", "-o", report, "--", build(ENDLESS)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:

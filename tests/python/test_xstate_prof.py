@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry xstate prof`: programs with one dirty function, which do what they did without it."""
+"""`carry xstate prof`: programs with one dirty function, whose behaviour does not change."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 Build = Callable[..., Path]
 
-# Tens of milliseconds in each of the two, whose code is the same.
+# Each loop takes tens of milliseconds, and both have the same code.
 LOOPS = """
 #define _GNU_SOURCE
 #include <errno.h>
@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
 """
 )
 
-# Executes itself, in one way or another, to come to the loops.
+# Executes itself, in one of several ways, before it runs the loops.
 CHILDREN = (
     LOOPS
     + """
@@ -170,7 +170,7 @@ int main(void) {
 """
 )
 
-# Stops its child, watches it stay so, and has it go on.
+# Stops its child, checks that it remains stopped, and continues it.
 STOPS = (
     LOOPS
     + """
@@ -207,7 +207,7 @@ int main(void) {
 """
 )
 
-# A thread waits as few system calls can once they were interrupted; says when it may be followed.
+# A thread waits in a system call that an interrupt would end; prints when it may be followed.
 WAITS = (
     LOOPS
     + """
@@ -239,7 +239,7 @@ int main(void) {
 """
 )
 
-# Ends as it likes when it is interrupted, or by its input's end.
+# Ends as it chooses on an interrupt, or at the end of its input.
 INTERRUPTED = (
     LOOPS
     + """
@@ -286,7 +286,7 @@ Functions = dict[str | None, dict[str, Any]]
 
 
 def parse(text: str) -> tuple[Functions, dict[str, Any]]:
-    """The functions by name, those without one being None; and the summary, compared to them."""
+    """Returns the functions by name (None: no name) and the summary, which must agree."""
     *rows, summary = (conforming("xstate_prof", line) for line in text.splitlines())
     assert {row["type"] for row in rows} <= {"function"} and summary["type"] == "summary"
     for count in ("samples", "dirty", "ymm", "zmm"):
@@ -298,7 +298,7 @@ def parse(text: str) -> tuple[Functions, dict[str, Any]]:
 def profile(
     carry: Run, tmp_path: Path, *command: str | Path, status: int = 0
 ) -> tuple[Functions, dict[str, Any], str]:
-    """Of a program that is run: functions, summary, and its own output."""
+    """Runs a program; returns functions, summary, and the program's output."""
     report = tmp_path / "report"
     done = carry("xstate", "prof", "--all", "--json", "-o", report, "--", *command)
     assert (done.returncode, done.stderr) == (status, "")
@@ -308,12 +308,12 @@ def profile(
 def check_loops(functions: Functions) -> None:
     assert functions["clean_loop"]["samples"] and not functions["clean_loop"]["dirty"]
     dirty = functions["dirty_loop"]
-    # Less what fell on its first and last instructions.
+    # Without samples at its first and last instructions.
     assert dirty["samples"] and dirty["dirty"] >= 0.9 * dirty["samples"]
     assert (dirty["ymm"], dirty["zmm"]) == (dirty["dirty"], 0)
 
 
-# --- What it finds ---
+# --- Findings ---
 
 
 @pytest.mark.parametrize("linked", ["-pie", "-no-pie", "-static", "-static-pie"])
@@ -358,7 +358,7 @@ def test_children(carry: Run, compiled: Build, tmp_path: Path, how: str) -> None
 
 
 def test_another_program_at_the_same_place(carry: Run, compiled: Build, tmp_path: Path) -> None:
-    """Functions of programs at the same address are told apart."""
+    """Functions of different programs at the same address are separate."""
     first = compiled(
         LOOPS + "int main(int c, char **v) { both(); return execv(v[c - 1], v); }", "-no-pie"
     )
@@ -373,7 +373,7 @@ def test_another_program_at_the_same_place(carry: Run, compiled: Build, tmp_path
 
 
 def test_stripped(carry: Run, compiled: Build, tmp_path: Path) -> None:
-    """Functions are told apart without symbols, too, by what unwinds them."""
+    """Without symbols, functions are separated by their unwind tables."""
     program = compiled(PLAIN)
     names = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
     places = {name: int(address, 16) for address, _, name in re.findall(r"(\w+) (\w) (\w+)", names)}
@@ -394,7 +394,7 @@ def test_separate_symbols(carry: Run, compiled: Build, tmp_path: Path) -> None:
     check_loops(profile(carry, tmp_path, program, status=7)[0])
 
 
-# --- What it must not change ---
+# --- Behaviour that must not change ---
 
 
 def test_signals_arrive(carry: Run, compiled: Build, tmp_path: Path) -> None:
@@ -427,7 +427,7 @@ def test_not_executed(carry: Run, name: str, status: int) -> None:
 
 
 def test_signals_are_as_before(carry: Run, tmp_path: Path) -> None:
-    """What the tool ignores or blocks for itself, its program does not inherit."""
+    """The program does not inherit what the tool ignores or blocks."""
     command = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
     alone = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     _, _, output = profile(carry, tmp_path, *command)
@@ -435,7 +435,7 @@ def test_signals_are_as_before(carry: Run, tmp_path: Path) -> None:
 
 
 def test_children_that_last(carry: Run, tmp_path: Path) -> None:
-    """They are let go when their parent has ended."""
+    """Children are released when their parent has ended."""
     profile(carry, tmp_path, "sh", "-c", f"(sleep 1; echo done >{tmp_path}/late) & :")
     wait_for(lambda: (tmp_path / "late").is_file())
 
@@ -452,7 +452,7 @@ def wait_for(condition: Callable[[], Any]) -> None:
 
 @contextmanager
 def started(*command: str | Path, new_session: bool = False) -> Iterator[subprocess.Popen[str]]:
-    """A program that has said it is ready."""
+    """Starts a program, and waits until it is ready."""
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=new_session,
@@ -465,7 +465,7 @@ def started(*command: str | Path, new_session: bool = False) -> Iterator[subproc
 
 
 def test_a_process(carry: Run, compiled: Build) -> None:
-    """It is followed, and goes on as if it had not been."""
+    """The process is followed, and continues unchanged."""
     with started(compiled(WAITS)) as process:
         done = carry("xstate", "prof", "--all", "--json", "--seconds=1", f"--pid={process.pid}")
         assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -477,7 +477,7 @@ def test_a_process(carry: Run, compiled: Build) -> None:
 
 @contextmanager
 def followed(tool: str, process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
-    """Follows a process by the tool."""
+    """Follows a process with the tool."""
     command = [tool, "xstate", "prof", f"--pid={process.pid}"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as follower:
         try:
@@ -505,7 +505,7 @@ def test_no_such_process(carry: Run) -> None:
 
 
 def test_traced_by_another(carry: Run, tool: str, compiled: Build) -> None:
-    """A process that another tracer has is refused, and the tracer is named."""
+    """A process that another tracer follows is refused, with the tracer's name."""
     with started(compiled(WAITS)) as process, followed(tool, process) as follower:
         done = carry("xstate", "prof", f"--pid={process.pid}")
         who = carry("xstate", "who", str(process.pid))
@@ -527,18 +527,18 @@ def run_by(
 
 
 def test_interrupted(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """As by Ctrl-C, which both get."""
+    """Ctrl-C reaches both processes."""
     report = tmp_path / "report"
     with run_by(tool, report, compiled(INTERRUPTED), "handle") as process:
         time.sleep(0.3)
         os.killpg(process.pid, signal.SIGINT)
-        assert process.wait(HANGS) == 9  # its input still being open
+        assert process.wait(HANGS) == 9  # although its input is open
         assert process.communicate() == ("", "")
     assert "dirty_loop" in report.read_text()
 
 
 def test_interrupted_alone(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """Sampling ends, the program does not."""
+    """Sampling ends, but the program does not."""
     report = tmp_path / "report"
     with run_by(tool, report, compiled(INTERRUPTED), "ignore") as process:
         time.sleep(0.3)
@@ -551,7 +551,7 @@ def test_interrupted_alone(tool: str, compiled: Build, tmp_path: Path) -> None:
 
 
 def test_terminated(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """Who ends the tool means the program."""
+    """A signal that ends the tool ends the program, too."""
     report = tmp_path / "report"
     with run_by(tool, report, compiled(INTERRUPTED)) as process:
         time.sleep(0.3)
@@ -572,7 +572,7 @@ def states_of(group: int) -> set[str]:
 
 
 def test_job_control(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """As by Ctrl-Z and fg: both stop, and both go on."""
+    """Ctrl-Z and fg stop and continue both processes."""
     report = tmp_path / "report"
     command = [tool, "xstate", "prof", "-o", report, "--", compiled(INTERRUPTED)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -592,7 +592,7 @@ def test_job_control(tool: str, compiled: Build, tmp_path: Path) -> None:
 
 
 def test_killed(tool: str, compiled: Build, tmp_path: Path) -> None:
-    """Whatever becomes of the tool, the program goes on."""
+    """If the tool is killed, the program continues."""
     with run_by(tool, tmp_path / "report", compiled(INTERRUPTED)) as process:
         time.sleep(0.3)
         process.kill()
@@ -619,7 +619,7 @@ def as_nobody(tool: str, *command: str | Path) -> subprocess.CompletedProcess[st
 def test_set_uid(tool: str, kind: str, mode: int, option: str) -> None:
     """A set-user-ID or set-group-ID program runs without these rights, and a warning says so."""
     program = Path("/tmp") / f"carry-test-{os.getpid()}"
-    owner, group = 0, 1  # as_nobody() has another user, and the group of this process
+    owner, group = 0, 1  # as_nobody() has another user and the group of this process
     try:
         shutil.copy("/usr/bin/id", program)
         if os.geteuid() == 0:
@@ -666,7 +666,7 @@ def test_wrong_usage_is_refused_with_its_reason(
 
 
 def test_options_of_the_program(carry: Run, tmp_path: Path) -> None:
-    """Options behind the program's name are its own."""
+    """Options after the program's name belong to the program."""
     _, _, output = profile(carry, tmp_path, "echo", "--json", "-h")
     assert output == "--json -h\n"
     assert carry("xstate", "prof", "echo", "-h").stdout == "-h\n"
