@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of audits, written as an audit writes them: what tests of its page and questions read."""
+"""Writes tables of audits, as an audit does, for the tests of its page and of questions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Audit:
         status: str | None = None,
         **columns: Any,  # noqa: ANN401
     ) -> None:
-        """A capture with (protocol, verdict, checksums, reason, cause) of each kind of checksum."""
+        """Adds a capture; each of `sums` is (protocol, verdict, checksums, reason, cause)."""
         counts = [dict(zip(COUNTS, each, strict=False)) for each in sums]
         wrong = sum(row["checksums"] for row in counts if row["verdict"] in ("bad", "illegal"))
         row: Row = {
@@ -71,7 +71,7 @@ class Audit:
         self.findings.append(row | columns)
 
     def write(self, folder: Path, pieces: int = 1) -> Path:
-        """Each table as a folder of files."""
+        """Writes each table as a folder of `pieces` files; returns `folder`."""
         for name in tables.NAMES:
             rows = getattr(self, name)
             (folder / name).mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ COUNTS = ("protocol", "verdict", "checksums", "reason", "cause")
 
 
 def table(name: str, rows: list[Row]) -> pyarrow.Table:
-    """Rows with all columns; those that say nothing here, and may not be null, are 0."""
+    """Returns a table of the rows with all columns; missing columns that may not be null are 0."""
     columns = tables.schema(name)
     zeros = {each.name: 0 for each in columns if not each.nullable}
     return pyarrow.Table.from_pylist([zeros | row for row in rows], schema=columns)

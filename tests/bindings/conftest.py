@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of libcarry for Python share: PYTHONPATH has it, CARRY_TOOL the command."""
+"""Fixtures and helpers of the tests of libcarry for Python. PYTHONPATH must contain the package;
+CARRY_TOOL is the command."""
 
 from __future__ import annotations
 
@@ -18,20 +19,20 @@ try:
     import hypothesis
 except ImportError:  # its tests are skipped
     pass
-else:  # no test depends on how busy the machine is, or leaves something behind
+else:  # no test depends on how busy the machine is, or stores examples
     hypothesis.settings.register_profile("patient", deadline=None, database=None)
     hypothesis.settings.load_profile("patient")
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "tests/python"))
 
-# As in a terminal: shells have what they start in the background ignore Ctrl-C.
+# Handles SIGINT as in a terminal: a shell makes background jobs ignore it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# A capture of more than one window, with a bad sum in each packet.
 def many(count: int) -> bytes:
+    """Returns a capture of `count` packets with a bad sum."""
     import captures
 
     capture = captures.pcap([captures.ethernet(captures.packet(captures.UDP, sums="bad"))])
@@ -39,7 +40,7 @@ def many(count: int) -> bytes:
 
 
 def fragments() -> list[bytes]:
-    """Of a UDP datagram with a bad sum."""
+    """Returns the fragments of a UDP datagram with a bad sum."""
     import captures
 
     whole, frames = captures.packet(captures.UDP, bytes(24), sums="bad"), []
@@ -67,7 +68,7 @@ def tool() -> str:
 
 @pytest.fixture(scope="session")
 def tool_json(tool: str) -> Callable[..., dict[str, Any]]:
-    """What the command says of a capture as JSON."""
+    """Runs the command; returns the JSON that it prints."""
 
     def run(*arguments: str | Path) -> dict[str, Any]:
         done = subprocess.run([tool, *map(str, arguments)], capture_output=True, timeout=600)
@@ -78,7 +79,7 @@ def tool_json(tool: str) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Script:
-    """Runs a program in Python of its own, in this environment."""
+    """Runs a Python program in a process of its own, in this environment."""
 
     def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of documents on the package share: the package as built, and captures."""
+"""Helpers for the tests of documents on the package: the built package, and captures."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PACKAGE = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "bindings/pyth
 
 
 def obstacle() -> str:
-    """Why no example can run here, or nothing."""
+    """Returns the reason why no example can run here, or ""."""
     built = (PACKAGE / "libcarry/_carry.abi3.so").is_file()
     return "" if built else "the package for Python was not built"
 
 
 def environment() -> dict[str, str]:
-    """In which another process imports the package."""
+    """Returns an environment in which another process can import the package."""
     paths = [str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Questions to an audit in SQL: each runs, and its answer is the one shown."""
+"""Questions in SQL to an audit: each runs, and its answer is the documented one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUESTIONS = 10
 
 
 def archive() -> Audit:
-    """The audit that the answers are of."""
+    """Returns the audit that the documented answers belong to."""
     october = datetime.datetime(2026, 10, 20, 8, tzinfo=UTC)
     november = datetime.datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
     audit = Audit()
@@ -94,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(names: list[str], rows: list[tuple[Any, ...]]) -> str:
-    """An answer as the page has it."""
+    """Returns an answer as the page shows it."""
 
     def text(value: object) -> str:
         if isinstance(value, list):
@@ -115,7 +115,7 @@ def shown(names: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def questions() -> Iterator[tuple[str, str, str]]:
-    """Language, question, and the answer that follows it, if any."""
+    """Yields language, question, and the answer that follows it, if any."""
     blocks = BLOCKS.findall(PAGE.read_text())
     for (language, text), (after, answer) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
         if language != "text":
@@ -140,7 +140,7 @@ def test_sql(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_polars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first question has the same answer there."""
+    """Polars gives the same answer to the first question."""
     pytest.importorskip("polars", reason="polars is not installed")
     monkeypatch.chdir(folder)
     (code,) = (text for language, text, _ in questions() if language == "python")
@@ -152,7 +152,7 @@ def test_polars(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_spark_has_the_words_of_duckdb() -> None:
-    """What is not run here, as it needs Java, is the question that DuckDB answers."""
+    """Spark needs Java and does not run here, but its question is the first one of DuckDB."""
     spark = BLOCKS.findall(PAGE.read_text())[-1][1]
     asked = "".join(re.findall(r'"(select .*?)"\n\s*"(.*?)"', spark)[0])
     first = next(question for _, question, answer in questions() if answer)

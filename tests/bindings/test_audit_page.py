@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page and the text of an audit: what they say, and that they neither load nor break."""
+"""The page and the text of an audit: their content, safety and limits."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ VOID = {"meta", "link", "rect", "br"}
 
 
 class Reader(html.parser.HTMLParser):
-    """Reads a page; raises what a browser would have to guess."""
+    """Collects the content of a page; fails where a browser would have to guess."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -142,7 +142,8 @@ class Reader(html.parser.HTMLParser):
 
 
 def read(text: str) -> Reader:
-    """A page that needs nothing else: each link leads to one place in it, and nothing is loaded."""
+    """Reads a page that needs no other file: each link leads to one place in it, and nothing is
+    loaded."""
     reader = Reader(text)
     assert max(reader.anchors.values(), default=1) == 1
     for link in reader.links:
@@ -155,7 +156,7 @@ def read(text: str) -> Reader:
     return reader
 
 
-# --- What it says ---
+# --- Content ---
 
 
 def test_the_outcome(audit: Path) -> None:
@@ -200,7 +201,7 @@ def test_words_of_one_and_of_many() -> None:
 
 
 def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
-    """JSON holds the counts of the audit, and the exit status is that of the gravest capture."""
+    """JSON contains the counts of the audit, and the exit status is the most severe one."""
     found = overview.read(str(audit))
     said = report.to_dict(found)
     assert said["tables"] == str(audit)
@@ -220,7 +221,7 @@ def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
 def test_the_command(
     audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It makes text, page and JSON of tables again, and needs no engine for that."""
+    """The command makes text, page and JSON from tables, and needs no engine for that."""
     monkeypatch.setattr(command, "_missing", lambda: None)
     target = tmp_path / "page.html"
     assert command.main(["report", f"--html={target}", str(audit)]) == 3
@@ -257,7 +258,7 @@ def test_tables(audit: Path) -> None:
 
 
 def test_over_time(audit: Path) -> None:
-    """Verdicts are counted by hour; those without a time have a row of their own."""
+    """Verdicts are counted by hour; those without a time have their own row."""
     found = overview.read(str(audit))
     assert (found.unit, len(found.spans)) == ("hour", 2)
     assert found.timeless == {"bad": 1} and found.timeless_captures == 3
@@ -291,7 +292,7 @@ def test_times_of_centuries(tmp_path: Path) -> None:
 
 
 def test_details(audit: Path) -> None:
-    """From a folder to its captures, and to what is known of each."""
+    """The page has folders, their captures, and details of each."""
     seen = read(page_of(audit))
     assert {"folder-1", "folder-2", "capture-1", "capture-5", "cause-zero"} <= {*seen.anchors}
     assert "capture-6" not in seen.anchors
@@ -321,7 +322,7 @@ def test_an_empty_audit(tmp_path: Path) -> None:
 
 
 def test_captures_alone(tmp_path: Path) -> None:
-    """Stores without folders have no table that is empty."""
+    """A page of captures without folders has no empty table."""
     audit = Audit()
     audit.capture("x", status="failed", error="status 403", packets=0, time=None)
     audit.write(tmp_path)
@@ -338,7 +339,7 @@ def test_no_audit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["folder", "day"])
 def test_partitions(tmp_path: Path, column: str) -> None:
-    """Folders of a table may have a column in their names, which is not in their files then."""
+    """The names of a table's folders may contain a column, which its files then lack."""
     small().write(tmp_path / "whole")
     rows = small().files
     for name in ("counts", "findings"):
@@ -384,7 +385,7 @@ def test_targets(audit: Path, tmp_path: Path) -> None:
         page.write(str(audit), tmp_path)
 
 
-# --- Names that others chose ---
+# --- Hostile names ---
 
 HOSTILE = {
     "<script>alert(1)</script>": "<script>alert(1)</script>",
@@ -420,7 +421,7 @@ def test_hostile_names(tmp_path: Path, name: str) -> None:
 
 
 def test_names_are_told_apart() -> None:
-    """An escape is marked, since a name may hold the same text."""
+    """An escape is marked, since a name may contain the same text."""
     pairs = [("a\x1b", r"a\x1b"), ("a\u202e", r"a\u202e")]
     for one, other in pairs:
         assert markup.name(one) != markup.name(other)
@@ -431,7 +432,7 @@ def test_names_are_told_apart() -> None:
 
 
 def test_names_in_sql(tmp_path: Path) -> None:
-    """A query of the page finds the capture that it is of."""
+    """A query for a capture finds only that capture."""
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     names = [*HOSTILE, "it's 100%_\\", "\n", ""]
     for name in names:
@@ -506,7 +507,7 @@ def test_times_of_more_captures_than_fit(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_tree_of_many_folders() -> None:
-    """Of very many folders the page shows the wrong ones, and counts the others."""
+    """Of many folders, the page shows the wrong ones, and counts the others."""
     folders = {f"/data/a/{n}/{m}": overview.Folder(1) for n in range(50) for m in range(50)}
     folders["/data/a/7/7"].verdicts["bad"] = 3
     text = tree.table(folders, {})
@@ -545,7 +546,7 @@ print(tracemalloc.get_traced_memory()[1], pyarrow.default_memory_pool().max_memo
 
 
 def test_many_captures(tmp_path: Path, script: Script) -> None:
-    """Neither the page nor what it takes to make it grows as their number does."""
+    """Neither the page nor the memory to make it grows with the number of captures."""
     tests = f"import sys\nsys.path.insert(0, {str(SOURCE / 'tests/bindings')!r})\n"
     assert script(tests + MANY).returncode == 0
     done = script(MEASURED)
@@ -569,7 +570,7 @@ def browser() -> Iterator[Any]:
 
 
 def test_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
-    """Nothing is wrong, nothing else is asked for, and a link leads where it says."""
+    """The page has no errors, loads nothing else, and a link leads to its target."""
     audit = small()
     for name in HOSTILE:
         audit.capture(name, [("ip", "bad", 1)], status="damaged", damage_reason=name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A capture that is checked in pieces has the rows that one worker finds, or it is said why not."""
+"""A capture that is checked in pieces has the rows of a single check, or the reason why not."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def check(data: bytes, pieces: list[split.Piece], findings: int | None) -> split
 
 
 def compare(data: bytes, piece_size: int, findings: int = 7) -> int:
-    """How many pieces there were, of a capture that can be split."""
+    """Compares the rows of pieces with those of the whole capture; returns the number of pieces."""
     pieces = pieces_of(data, piece_size)
     assert pieces
     assert [pieces[0].start, *(piece.end for piece in pieces)] == [
@@ -71,7 +71,7 @@ def refuses(data: bytes, piece_size: int, reason: str) -> None:
 
 
 def tunnel(inner: bytes) -> bytes:
-    """A frame in VXLAN, with a sum that is stored without being inverted."""
+    """Returns a frame with VXLAN, whose outer sum is stored without inversion."""
     payload = bytes((8, 0, 0, 0, 0, 0, 1, 0)) + inner
     ip = captures.packet(captures.UDP, payload, ports=(9, 4789))
     check = int.from_bytes(ip[26:28], "big")
@@ -79,7 +79,7 @@ def tunnel(inner: bytes) -> bytes:
 
 
 def frames(dice: random.Random, count: int) -> Iterator[bytes]:
-    """Of everything that tells something of other packets, and of what does not."""
+    """Yields frames, of which some decide the verdicts or causes of other packets."""
     for _ in range(count):
         port = dice.choice((1, 2, 3))
         src = f"10.0.{dice.randrange(3)}.{dice.randrange(1, 4)}"
@@ -118,7 +118,7 @@ def records(seed: int, count: int = 300) -> list[Record]:
 
 
 def old_pcap(items: list[Record], *, version: tuple[int, int]) -> bytes:
-    """Lengths stood in the other order up to version 2.2, and in 543.0."""
+    """Returns a file of version 2.2 or 543.0, which store the two lengths in the other order."""
     data = captures.pcap(items)
     at, out = 24, bytearray(data)
     for item in items:
@@ -130,7 +130,7 @@ def old_pcap(items: list[Record], *, version: tuple[int, int]) -> bytes:
 
 def pcapng(items: list[Record], order: str = "<") -> Pcapng:
     file = Pcapng(order).section().interface().interface(link=101)
-    file.block(4, bytes(8))  # names, of which none is known
+    file.block(4, bytes(8))  # name resolution block without names
     for item in items:
         ticks = item.seconds * 10**6 + item.fraction
         file.packet(item.data, ticks=ticks, wire=item.wire)
@@ -175,7 +175,7 @@ def test_all_findings() -> None:
 
 
 def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Findings that a piece kept back at first are in the rows."""
+    """Findings that a piece at first kept back are in the rows."""
     zero = captures.put16(captures.packet(captures.UDP), 10, 0)
     illegal = captures.packet(captures.UDP, sums="none", **captures.V6)
     data = captures.pcap([captures.ethernet(ip) for ip in (zero, illegal) for _ in range(30)])
@@ -185,7 +185,7 @@ def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None
     )
 
 
-# --- What is not split ---
+# --- Captures that are not split ---
 
 
 def test_no_pieces() -> None:
@@ -210,11 +210,11 @@ def test_no_boundary_where_packets_are_large(monkeypatch: pytest.MonkeyPatch) ->
     assert not pieces_of(captures.pcap(large), 10_000)
 
 
-# --- What pieces do not show ---
+# --- Findings that need several pieces ---
 
 
 def off_by(ip: bytes, difference: int) -> bytes:
-    """A packet of UDP whose sum is wrong by so much."""
+    """Returns a UDP packet whose sum is off by `difference`."""
     check = int.from_bytes(ip[26:28], "big")
     return captures.ethernet(captures.put16(ip, 26, (check + difference - 1) % 0xFFFF + 1))
 
@@ -296,7 +296,7 @@ def test_a_piece_that_is_missing() -> None:
 
 
 def nested(where: str) -> bytes:
-    """A capture of a transfer of a capture, whose records are all that a guess may want."""
+    """Returns a capture of the transfer of a capture, whose records could mislead a guess."""
     inner = captures.pcap([Record(captures.GOOD, seconds=SECONDS)] * 100)
     payload = inner + (b"more" if where == "middle" else b"")
     packet = Record(captures.ethernet(captures.packet(captures.UDP, payload)), seconds=SECONDS)
@@ -306,14 +306,14 @@ def nested(where: str) -> bytes:
 
 
 def test_a_capture_in_a_packet() -> None:
-    """A capture inside a packet is not taken for the start of a piece."""
+    """A capture inside a packet is not mistaken for the start of a piece."""
     compare(nested("middle"), 1000)
     refuses(nested("end"), 1000, "damaged: record cut")
     refuses(nested("last"), 1000, "damaged: record cut")
 
 
 def test_contradictions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the check of the pieces, a wrong guess makes wrong rows."""
+    """Without the check of the pieces, a wrong guess produces wrong rows."""
     data = nested("last")
     monkeypatch.setattr(split, "contradiction", lambda _: None)
     merged = check(data, pieces_of(data, 1000), 7)
@@ -329,7 +329,7 @@ def test_contradictions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D])
 @pytest.mark.parametrize("order", "<>")
 def test_headers_that_look_like_others(magic: int, order: str) -> None:
-    """Four bytes on, lengths that are the same twice and a first address make a header, too."""
+    """At an offset of 4, the repeated length and the first address look like a record header."""
     frame = b"\0\0\x0c\7" + captures.GOOD[4:]
     items = [Record(frame, seconds=SECONDS, fraction=i) for i in range(99)]
     data = captures.pcap(items, order=order, magic=magic)
@@ -342,14 +342,14 @@ def test_headers_that_look_like_others(magic: int, order: str) -> None:
 
 
 class Watched(io.BytesIO):
-    """Knows the largest read."""
+    """Records the size of the largest read."""
 
     largest = 0
 
     def read(self, size: int | None = -1) -> bytes:
         assert size is not None
         Watched.largest = max(Watched.largest, size if size >= 0 else 1 << 62)
-        return super().read(min(size, 5000))  # as some stores do
+        return super().read(min(size, 5000))  # some stores return less
 
 
 def test_pieces_are_read_as_streams() -> None:
@@ -366,7 +366,7 @@ def test_pieces_are_read_as_streams() -> None:
 
 @pytest.mark.skipif(not corpus(), reason="no CARRY_CORPUS")
 def test_corpus(capsys: pytest.CaptureFixture[str]) -> None:
-    """Most real captures can be divided, and then have the rows of the whole capture."""
+    """Most real captures can be split, and then have the rows of the whole capture."""
     reasons: list[str] = []
     equal = 0
     for path in corpus():

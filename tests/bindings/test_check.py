@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports on captures: the same as the command's, whatever the capture comes from."""
+"""Reports on captures: those of the command, for any kind of source."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def without_name(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if not key.startswith("file")}
 
 
-# --- As the command ---
+# --- Agreement with the command ---
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
@@ -47,7 +47,7 @@ def test_report_is_the_commands(path: Path, tool: str, tool_json: ToolJson) -> N
 
 
 def test_in_short() -> None:
-    """A report has the status, counts, senders and findings of its capture."""
+    """A report contains the status, counts, senders and findings of its capture."""
     report = libcarry.check(BROKEN)
     assert (report.ok, report.status, report.packets, report.bytes) == (False, "wrong", 11, 839)
     assert report.outcome == "4 bad and 1 illegal checksums"
@@ -66,7 +66,7 @@ def test_notebooks_show_tables() -> None:
 
 
 def test_findings() -> None:
-    """Findings have the packet, its ends, the stored and the expected value."""
+    """Findings contain the packet, its addresses, the stored and the expected value."""
     findings = libcarry.check(BROKEN).findings
     first = findings[0]
     assert (first.frame_number, first.protocol, first.verdict) == (3, "tcp", "bad")
@@ -121,7 +121,7 @@ def test_options_of_the_walk() -> None:
 
 
 class Plain:
-    """A file object that can do nothing but read, in pieces of odd sizes."""
+    """A file object that can only read, in pieces of odd sizes."""
 
     def __init__(self, data: bytes, most: int = 7) -> None:
         self.stream, self.most = io.BytesIO(data), most
@@ -180,14 +180,14 @@ def test_file_object_from_where_it_stands() -> None:
 
 
 class NoWayBack(io.BytesIO):
-    """Says that it can seek, as fsspec's streams by HTTP do, and cannot."""
+    """Claims that it can seek, like fsspec's streams by HTTP, but cannot."""
 
     def seek(self, offset: int, whence: int = 0) -> int:
         raise ValueError("cannot seek")
 
 
 class Silent(io.BytesIO):
-    """Does not return where it is."""
+    """Does not return its position."""
 
     def seek(self, offset: int, whence: int = 0) -> None:  # type: ignore[override]
         super().seek(offset, whence)
@@ -195,7 +195,7 @@ class Silent(io.BytesIO):
 
 @pytest.mark.parametrize("kind", [NoWayBack, Silent])
 def test_file_objects_that_seek_badly(kind: type[io.BytesIO]) -> None:
-    """Objects that cannot seek, or say nothing of it, are read as pipes."""
+    """Objects that cannot seek, or do not return their position, are read as pipes."""
     assert libcarry.check(kind(BROKEN.read_bytes())).packets == 11
 
 
@@ -224,7 +224,7 @@ def test_pipe() -> None:
 
 @pytest.mark.parametrize("buffering", [0, -1])
 def test_pipe_that_does_not_block(buffering: int) -> None:
-    """The end of the bytes that have come is not the end of the capture."""
+    """A pipe without data raises BlockingIOError: that is not the end of the capture."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
     data = BROKEN.read_bytes()
@@ -268,7 +268,7 @@ def test_name_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 def test_damage(tmp_path: Path) -> None:
-    """A damaged capture raises with its report, or has the damage in the report."""
+    """A damaged capture raises with its report, or the report contains the damage."""
     cut = BROKEN.read_bytes()[:500]
     with pytest.raises(libcarry.CaptureDamaged, match="damaged at offset 488: ") as caught:
         libcarry.check(cut)
@@ -282,7 +282,7 @@ def test_damage(tmp_path: Path) -> None:
 
 
 def test_errors_are_pickled() -> None:
-    """As multiprocessing brings them from other processes; the report stays there."""
+    """multiprocessing transfers exceptions without their reports."""
     for data in (BROKEN.read_bytes()[:500], b"no capture"):
         with pytest.raises(libcarry.CaptureError) as caught:
             libcarry.check(data)
@@ -303,7 +303,7 @@ def test_not_a_capture() -> None:
 
 
 def test_system_errors(tmp_path: Path) -> None:
-    """Errors of the system are Python's own."""
+    """Errors of the system are raised as Python's own."""
     with pytest.raises(FileNotFoundError, match="missing"):
         libcarry.check(tmp_path / "missing")
     with pytest.raises(IsADirectoryError):
@@ -336,7 +336,7 @@ def test_wrong_options(options: dict[str, Any], words: str) -> None:
 
 
 def test_wrong_sources() -> None:
-    """A file opened for text, and what cannot be read, is a TypeError."""
+    """A file opened for text, and an object that cannot be read, are a TypeError."""
     with pytest.raises(TypeError, match="opened for text"), open(BROKEN) as file:
         libcarry.check(file)
     for source in (5, None, ["a"]):
@@ -379,7 +379,7 @@ def test_reader_that_raises_late() -> None:
 
 
 def test_reader_that_uses_its_own_capture() -> None:
-    """A source that checks another capture, and one that tries to use its own again."""
+    """A source may check another capture, but not use its own again."""
 
     class Nested(Plain):
         def read(self, size: int) -> bytes:
@@ -415,7 +415,7 @@ def test_progress() -> None:
 
 
 def test_progress_of_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    """True means tqdm's bar, which counts bytes of the file."""
+    """True selects the bar of tqdm, which counts bytes of the file."""
 
     class Bar:
         def __init__(self, total: int | None, **_: object) -> None:
@@ -462,7 +462,7 @@ def test_threads_share_a_report() -> None:
 
 
 def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
-    """While one thread waits in a check, another one feeds it."""
+    """While one thread waits in a check, another one writes its input."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     feeder = threading.Thread(target=lambda: fifo.open("wb").write(BROKEN.read_bytes()))
@@ -483,11 +483,11 @@ def test_other_threads_run_meanwhile(tmp_path: Path) -> None:
     ],
 )
 def test_interrupt(what: str, tmp_path: Path) -> None:
-    """Ctrl-C ends a check that waits for bytes that never come, or that has very many."""
+    """Ctrl-C ends a check that waits for input, or that reads a very long file."""
     fifo, long = tmp_path / "fifo", tmp_path / "long"
     os.mkfifo(fifo)
     long.write_bytes(captures.pcap([]))
-    os.truncate(long, 1 << 40)  # of packets without bytes, which take no room
+    os.truncate(long, 1 << 40)  # empty packets, which occupy no blocks
     text = (
         "import os, signal, sys; from libcarry import *\n"
         "def once(*_):\n"
@@ -537,7 +537,7 @@ def test_fork(script: Script) -> None:
 
 
 def test_end_in_the_middle(script: Script) -> None:
-    """The interpreter ends while a daemon thread is in a check."""
+    """The interpreter exits while a daemon thread is in a check."""
     done = script(
         "import sys, threading, time, libcarry\n"
         "class Slow:\n"
@@ -552,7 +552,7 @@ def test_end_in_the_middle(script: Script) -> None:
 
 
 def test_subinterpreter(script: Script) -> None:
-    """One that shares the GIL works; test_versions.py has those with a GIL of their own."""
+    """Subinterpreters that share the GIL work; test_versions.py has those with their own."""
     done = script(
         "import sys, libcarry\n"
         "try:\n"
@@ -572,7 +572,7 @@ def test_subinterpreter(script: Script) -> None:
 
 # --- Memory ---
 
-# Every allocation of Python fails once, in calls of the module itself.
+# Each allocation by Python fails once, in calls of the module itself.
 NO_MEMORY = """
 import array, io, sys, _testcapi
 from libcarry import _carry
@@ -613,7 +613,7 @@ print("all came back")
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers have their own memory")
 def test_without_memory(script: Script) -> None:
-    """Whatever allocation fails, MemoryError is raised and nothing is lost."""
+    """If an allocation fails, MemoryError is raised, and no memory is lost."""
     pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
     assert script(NO_MEMORY, str(BROKEN)).stdout == "all came back\n"
 
@@ -671,7 +671,7 @@ print(*(after - before for before, after in zip(before, memory())))
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers keep what is freed")
 def test_nothing_leaks(script: Script) -> None:
-    """More than ten thousand calls of everything: no object and no byte of the heap a round."""
+    """A thousand rounds of all calls leave neither objects nor heap behind."""
     done = script(LEAKS, str(BROKEN))
     assert done.stdout, done.stderr
     blocks, size = map(int, done.stdout.split())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Repaired copies: the same as the command's."""
+"""Repaired copies: those of the command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_copy_is_the_commands(
     stream = io.BytesIO()
     assert libcarry.fix(path, stream, verdicts=only).to_dict() == said | {"output": None}
     assert stream.getvalue() == its.read_bytes()
-    from_stream = io.BytesIO()  # with one verdict, the source is read twice
+    from_stream = io.BytesIO()  # with selected verdicts, the source is read twice
     libcarry.fix(io.BytesIO(path.read_bytes()), from_stream, verdicts=only)
     assert from_stream.getvalue() == its.read_bytes()
 
@@ -59,7 +59,7 @@ def test_in_short(tmp_path: Path) -> None:
 
 
 def test_damage(tmp_path: Path) -> None:
-    """Everything is copied, and the report says from where on unchanged."""
+    """All bytes are copied, and the report contains the place of the damage."""
     data = BROKEN.read_bytes()[:500]
     repairs = libcarry.fix(data, tmp_path / "copy")
     assert repairs.damage and repairs.damage.offset == 488
@@ -68,7 +68,7 @@ def test_damage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("of_source", "of_copy"), [(0o644, 0o640), (0o600, 0o600)])
 def test_permissions_are_the_sources(of_source: int, of_copy: int, tmp_path: Path) -> None:
-    """As far as the umask allows; whatever a file that is replaced had."""
+    """The copy has the permissions of the source under the umask, not those of a replaced file."""
     source, copy = tmp_path / "source", tmp_path / "copy"
     source.write_bytes(BROKEN.read_bytes())
     source.chmod(of_source)
@@ -102,7 +102,7 @@ def test_nothing_is_left_of_failures(tmp_path: Path) -> None:
 
 
 def test_names_of_targets(tmp_path: Path) -> None:
-    """Of any bytes, and as long as names may be."""
+    """Names may have any bytes, and the maximum length."""
     strange = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     for target in (strange, str(tmp_path / ("x" * 255))):
         said = libcarry.fix(BROKEN, target).to_dict()["output"]
@@ -133,7 +133,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 def test_a_device_is_written_to(tmp_path: Path) -> None:
-    """It stays a device, although root may replace it."""
+    """A device is not replaced, although root may do that."""
     null = tmp_path / "null"
     try:
         os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -168,7 +168,7 @@ def test_targets_that_are_refused(tmp_path: Path) -> None:
 
 
 class Raw(io.RawIOBase):
-    """Takes 7 bytes at a time, and then says what it is told to."""
+    """Accepts 7 bytes at a time, and returns `says`."""
 
     def __init__(self, says: object = 7) -> None:
         self.data, self.says = b"", says

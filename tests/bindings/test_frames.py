@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Frames of captures: one by one, and many in one buffer."""
+"""Frames of captures: single ones, and many in one buffer."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_damage_comes_after_the_frames() -> None:
 
 
 def test_a_pipe_gives_each_frame_as_it_comes() -> None:
-    """The second packet is written only after the first one was seen."""
+    """The second packet is written only after the first one was read."""
     reader, writer = os.pipe()
     data = BROKEN.read_bytes()
     first = 24 + 16 + len(next(libcarry.frames(data)).data)
@@ -129,7 +129,7 @@ def test_a_generator_that_is_left_closes_its_file(tmp_path: Path) -> None:
 
 
 def test_a_file_object_may_hold_its_frames() -> None:
-    """The circle is found by Python's collector."""
+    """Python's collector frees the reference cycle."""
 
     class Holder(io.BytesIO):
         frames: object = None

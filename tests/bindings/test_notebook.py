@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Notebooks: each cell runs, with what it asserts; and what each one shows is stored in it."""
+"""Notebooks: the cells and their assertions run, and the outputs are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEEDED = ("nbclient", "ipykernel", "nbformat", "numpy", "pandas", "pyarrow", "du
 MISSING = [name for name in NEEDED if not importlib.util.find_spec(name)]
 EACH_NOTEBOOK = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 
-SECONDS = 300  # ends what hangs
+SECONDS = 300  # after which a test has failed
 
 
 @pytest.mark.skipif(bool(obstacle()), reason=obstacle())

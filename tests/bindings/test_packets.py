@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checksums of frames: as the library's own walk has them in C, one by one and many at once."""
+"""Checksums of frames, one by one and many at once, agree with the walk of the library in C."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def Q(*numbers: int) -> array.array[int]:  # noqa: N802
 
 
 def broken(frame: bytes = FRAME) -> bytearray:
-    """The frame with another UDP checksum."""
+    """Returns the frame with another UDP checksum."""
     data = bytearray(frame)
     data[40] ^= 0x12
     return data
@@ -52,7 +52,7 @@ def test_link_types_and_cuts() -> None:
 
 
 def test_options() -> None:
-    """Options decide what a missing checksum is."""
+    """Options decide the verdict of a missing checksum."""
     udp6 = captures.ethernet(
         captures.packet(captures.UDP, b"hello, here is carry", src="::1", dst="::2")
     )
@@ -67,7 +67,7 @@ def test_options() -> None:
 
 
 def test_fix_and_fill() -> None:
-    """A repair gives back the frame; only fill stores a checksum that is absent."""
+    """A repair restores the frame; only fill stores an absent checksum."""
     data = broken()
     (before,) = libcarry.packet_fix(data)
     assert (before.protocol, before.verdict, data == FRAME) == ("udp", "bad", True)
@@ -98,7 +98,7 @@ def test_tunnels() -> None:
 
 
 def test_fill_many() -> None:
-    """Only fill stores checksums that are absent, and only if they are asked for."""
+    """Only fill stores absent checksums, and only if they are selected."""
     blank = bytearray(FRAME)
     blank[40:42] = bytes(2)
     arguments = (blank, Q(0), Q(len(blank)))
@@ -140,7 +140,7 @@ def test_many_is_each() -> None:
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
 def test_captures_as_in_c(path: Path) -> None:
-    """Each checksum of each frame, as a program in C has it."""
+    """Each checksum of each frame agrees with a program in C."""
     said = subprocess.run([DUMP_SUMS, path], capture_output=True, text=True, timeout=300)
     rows = [line.split("\t") for line in said.stdout.splitlines()]
     in_c = Counter(
@@ -195,7 +195,7 @@ def test_wires_must_match() -> None:
 
 
 def test_offsets_in_the_frames(script: Script) -> None:
-    """Offsets that a repair overwrites are looked at again: no byte outside the buffer is used."""
+    """Offsets that a repair overwrites are checked again: no byte outside the buffer is used."""
     done = script(
         "import array, libcarry\n"
         "data = bytearray.fromhex('45000014 00000000 00000000 0a000005 0a000009')\n"
@@ -207,7 +207,7 @@ def test_offsets_in_the_frames(script: Script) -> None:
 
 
 def test_sums_index() -> None:
-    """The list of sums is indexed from both ends, and ends where it ends."""
+    """The list of sums can be indexed from both ends, and raises IndexError beyond them."""
     sums = libcarry.packet_check_many(FRAME, array.array("Q", [0]), array.array("Q", [len(FRAME)]))
     assert (len(sums), sums[-1][1].protocol) == (2, "udp")
     with pytest.raises(IndexError):

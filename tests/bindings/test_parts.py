@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the module has for captures that are checked in parts, and for limits while one is read."""
+"""Functions of the module that check captures in parts, with limits and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def check_related(parts: list[tuple[bytes, int, int]], *, alone: bool) -> _carry
 
 
 def test_related_packets_travel() -> None:
-    """Packets that a part keeps are checked elsewhere, with numbers and places of the whole."""
+    """Packets that a part keeps are checked elsewhere, with numbers and offsets in the whole
+    capture."""
     result, related = check_part(many(3))
     assert (result.listed(), len(result), result.status()) == (3, 0, "wrong")
     again = check_related([(related, 0, 0), (related, 100, 1 << 40)], alone=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Documents on the package: every example in Python runs, and prints what is shown."""
+"""Documents on the package: every example in Python runs, and prints the documented output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from documents import SOURCE, copy_captures, environment, obstacle
 
 PAGES = [SOURCE / "bindings/python/README.md", *sorted(SOURCE.glob("docs/**/*.md"))]
 SESSION = re.compile(r"^```pycon\n(.*?)^```", re.M | re.S)
-# A file of tests, and what pytest prints among other things if one of them fails.
+# A test file, and lines that pytest prints if a test in it fails.
 TESTS = re.compile(r"^```python\n(.*?)^```\n(?:[^`]*?\n```text\n(.*?)^```)?", re.M | re.S)
 
 WITH_SESSIONS = [page for page in PAGES if SESSION.search(page.read_text())]
@@ -53,7 +53,7 @@ def test_they_are_found() -> None:
 
 @pytest.mark.parametrize("page", WITH_SESSIONS, ids=lambda page: page.stem)
 def test_sessions(page: Path, folder: Path) -> None:
-    """All of a page in one interpreter."""
+    """All sessions of a page run in one interpreter."""
     (folder / "session").write_text("\n".join(SESSION.findall(page.read_text())))
     done = run(folder, "-m", "doctest", "-o", "FAIL_FAST", "session")
     assert done.returncode == 0, done.stdout

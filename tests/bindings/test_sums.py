@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of bytes, against a plain sum, scapy, and the library's own combinations."""
+"""Sums of bytes, compared with a plain sum, scapy, and combinations by the library."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pieces = st.lists(st.binary(max_size=300), max_size=12)
 
 
 def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]:
-    """Parts in one buffer, with offsets and sizes."""
+    """Returns the parts in one buffer, with offsets and sizes."""
     sizes = [len(part) for part in parts]
     offsets = [0, *accumulate(sizes)][: len(parts)]
     return b"".join(parts), array.array("Q", offsets), array.array("I", sizes)
@@ -42,7 +42,7 @@ def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]
 
 
 def test_header() -> None:
-    """The checksum of a valid header is 0, and of one without it the right value."""
+    """The checksum of a valid header is 0; without its checksum, it is the right value."""
     assert libcarry.checksum(HEADER) == 0
     blank = HEADER[:10] + bytes(2) + HEADER[12:]
     assert libcarry.checksum(blank) == 0xB1E6
@@ -62,7 +62,7 @@ def test_checksum_is_scapys(data: bytes) -> None:
 
 @given(st.binary(max_size=400), st.integers(0, 400))
 def test_combine(data: bytes, at: int) -> None:
-    """Sums of two parts are combined into that of the whole."""
+    """The sums of two parts are combined into that of the whole."""
     at = min(at, len(data))
     joined = libcarry.combine(libcarry.sum(data[:at]), libcarry.sum(data[at:]), at)
     assert libcarry.finish(joined) == libcarry.checksum(data)
@@ -70,7 +70,7 @@ def test_combine(data: bytes, at: int) -> None:
 
 @given(st.binary(max_size=400).filter(lambda data: len(data) % 2 == 0), st.binary(max_size=400))
 def test_seed(first: bytes, second: bytes) -> None:
-    """A sum continues that of the bytes before."""
+    """A sum continues that of the bytes before it."""
     sum_of_both = libcarry.sum(second, libcarry.sum(first))
     assert libcarry.finish(sum_of_both) == captures.finish(first + second)
 
@@ -86,7 +86,7 @@ def test_update(data: bytes, at: int, new: bytes) -> None:
     at *= 2
     changed = data[:at] + new + data[at + 4 :]
     updated = libcarry.update(captures.finish(data), data[at : at + 4], new)
-    # 0x0000 and 0xffff stand for the same sum: RFC 1624.
+    # 0x0000 and 0xffff are the same sum (RFC 1624)
     assert updated % 0xFFFF == captures.finish(changed) % 0xFFFF
 
 
@@ -99,7 +99,7 @@ def test_copy_sum(data: bytes) -> None:
 
 
 def test_nonzero() -> None:
-    """finish_nonzero() returns 0xffff in the place of 0, as UDP stores it."""
+    """finish_nonzero() returns 0xffff instead of 0, as UDP stores it."""
     assert libcarry.finish(0xFFFF) == 0
     assert libcarry.finish_nonzero(0xFFFF) == 0xFFFF
     assert libcarry.finish_nonzero(libcarry.sum(b"\x12\x34")) == 0xEDCB
@@ -147,14 +147,14 @@ def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
     assert libcarry.checksum(numbers) == 0
 
 
-# --- The oracle in C, which judges the library's kernels, too ---
+# --- The oracle in C, which also judges the library's kernels ---
 
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("oracle") / "oracle.so"
     command = ["cc", "-shared", "-fPIC", "-o", library, SOURCE / "tests/oracle.c"]
-    # A compiler must not be a sanitizer's.
+    # The compiler must not load the sanitizer.
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run(command, check=True, env=env)
     functions = ctypes.CDLL(str(library))
@@ -205,7 +205,7 @@ def test_many_go_on_from_sums(parts: list[bytes]) -> None:
 
 
 def test_many_into_numpy() -> None:
-    """Results are stored into an array of numpy."""
+    """Results can be stored into a numpy array."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     data = numpy.arange(3000, dtype=numpy.uint8)
     offsets = numpy.arange(0, 3000, 100, dtype=numpy.int64)
@@ -279,7 +279,7 @@ def test_wrong_use_raises(call: Callable[[], object], error: type[Exception], wo
 
 
 def test_results_over_the_offsets(script: Script) -> None:
-    """Offsets that results overwrite are looked at again: no byte outside the buffer is read."""
+    """Offsets that results overwrite are checked again: no byte outside the buffer is read."""
     done = script(
         "import libcarry\n"
         "memory = memoryview(bytearray(8 * 4096))\n"
@@ -314,7 +314,7 @@ def test_overlap() -> None:
 
 
 def test_non_contiguous_numpy() -> None:
-    """Arrays with gaps, or in another byte order, are refused."""
+    """Arrays with gaps, or with another byte order, are refused."""
     numpy = pytest.importorskip("numpy", reason="python3-numpy is not installed")
     with pytest.raises((BufferError, ValueError), match="contiguous"):
         libcarry.sum(numpy.zeros((8, 8), dtype=numpy.uint8)[:, ::2])
@@ -329,7 +329,7 @@ def test_non_contiguous_numpy() -> None:
 
 
 def test_bytes_are_held_meanwhile() -> None:
-    """A buffer cannot be resized or released while a call uses it, and can be after it."""
+    """A buffer can be resized and released only after the call that uses it."""
     data = bytearray(many(5000))
     with pytest.raises(BufferError, match="cannot be re-sized"):
         libcarry.check(data, progress=lambda *numbers: data.extend(b"more"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports as tables of Arrow, read by pyarrow, Polars, DuckDB and pandas without a copy."""
+"""Reports as Arrow tables, which pyarrow, Polars, DuckDB and pandas read without a copy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_findings(report: libcarry.Report) -> None:
 
 
 def test_nulls() -> None:
-    """Of a column that has some, in several bytes of bits."""
+    """A column with nulls has several bytes of validity bits."""
     udp = captures.ethernet(captures.packet(captures.UDP, sums="bad"))
     ip = captures.put16(captures.ethernet(captures.packet(captures.UDP)), 24, 0x1234)
     report = libcarry.check(captures.pcap([udp if i % 3 else ip for i in range(30)]))
@@ -111,7 +111,7 @@ def test_times() -> None:
 
 
 def add_up(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, int]]:
-    """The counts of each protocol by what `key` says, without those of null."""
+    """Returns the checksums of each protocol by the values of `key`, except null."""
     sums: dict[str, dict[str, int]] = {}
     for row in rows:
         if row[key] is not None:
@@ -129,7 +129,7 @@ def without_zeros(counts: dict[str, dict[str, int]]) -> dict[str, dict[str, int]
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
 def test_counts(path: Path) -> None:
-    """Each checksum is in one row: they add up to what the report says in other ways."""
+    """Each checksum is counted in one row; the sums agree with the report."""
     report = libcarry.check(path, on_damage="report")
     rows = report.to_arrow("counts").to_pylist()
     assert all(row["checksums"] > 0 for row in rows)
@@ -177,7 +177,7 @@ def test_pandas(report: libcarry.Report) -> None:
 
 
 def test_many_batches() -> None:
-    """More rows than a batch has, whose parts may be released in any order."""
+    """The table has more rows than a batch, and batches may be released in any order."""
     count = 65_536 * 2 + 5
     report = libcarry.check(many(count), max_findings=count)
     reader = pyarrow.RecordBatchReader.from_stream(report)

@@ -113,7 +113,7 @@ def test_scapy() -> None:
 
 
 def test_dpkt() -> None:
-    """Packets of dpkt are asserted; what begins no frame is refused."""
+    """Packets of dpkt are asserted; an object that begins no frame is refused."""
     dpkt = pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
     frame = dpkt.ethernet.Ethernet(FRAME)
     assert assert_checksums([frame, frame.data]).packets == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What type checkers see: strict, the same as the module, and documented."""
+"""Types of the package: strict, in agreement with the module, and documented."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_use_is_strict(tmp_path: Path) -> None:
 
 def test_stubs_are_the_module(tmp_path: Path) -> None:
     allowed = tmp_path / "allowed"
-    # Named tuples of C are no NamedTuple.
+    # Named tuples in C are not NamedTuple.
     allowed.write_text(r"libcarry\._carry\.(Finding|PacketSum)(\..*)?" + "\n")
     done = mypy("mypy.stubtest", "libcarry._carry", f"--allowlist={allowed}", cwd=tmp_path)
     assert done.returncode == 0, done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One binary for other CPythons: those on the PATH, and those that CARRY_PYTHONS names."""
+"""The package works in other CPythons: those on the PATH, and those that CARRY_PYTHONS names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(params=PYTHONS)
 def python(request: pytest.FixtureRequest) -> str:
-    """Another CPython, of a version that the package is for."""
+    """Another CPython, of a version that the package supports."""
     said = run(request.param, "-c", "import sys; print(sys.version_info >= (3, 11))").stdout
     if said != "True\n":
         pytest.skip(f"{request.param} does not start, or is older than CPython 3.11")
@@ -55,7 +55,7 @@ def python(request: pytest.FixtureRequest) -> str:
 
 
 def test_use(python: str) -> None:
-    """The package works in each CPython that is here."""
+    """The package works in each installed CPython."""
     done = run(python, "-c", USE, str(SOURCE / "examples/broken.pcap"))
     assert (done.returncode, done.stderr) == (0, "")
 
