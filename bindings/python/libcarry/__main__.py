@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 def program() -> str | None:
-    """The command beside this interpreter's others, as pip installs it; else the PATH's."""
+    """Returns the path of the command: installed by pip beside this interpreter, or found on the
+    PATH."""
     beside = Path(sysconfig.get_path("scripts")) / "carry"
     return str(beside) if beside.is_file() else shutil.which("carry")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What functions here take, for type checkers."""
+"""Types of arguments, for type checkers."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ BATCH_BYTES = 1 << 20
 MOST_FINDINGS = 0x7FFFFFFF
 MOST_THREADS = 256
 
-# What a notebook's own styles lack. The page's bars and captions need more than these.
+# Styles that a notebook lacks. The page's bars and captions need more than these.
 _STYLE = """<style>
 .libcarry .share, .libcarry caption { display: none }
 .libcarry h2 { font-size: 1em; margin: 1em 0 .3em }
@@ -52,7 +52,8 @@ class Damage:
 
 
 def _reduce(error: _carry.CaptureError) -> tuple[Any, ...]:
-    """For pickle, which brings exceptions from other processes: reports stay where they are."""
+    """Reduces an error for pickle, which transfers exceptions between processes; the report is
+    dropped."""
     return type(error), error.args, vars(error) | {"report": None}
 
 
@@ -238,7 +239,7 @@ def within(option: str, value: int, most: int) -> None:
 
 @contextmanager
 def _progress_of(progress: Progress | bool | None, source: object) -> Iterator[Progress | None]:
-    """A function to call; True means tqdm's bar, if there is tqdm."""
+    """Yields the function to call; True selects the bar of tqdm, if that is installed."""
     if not isinstance(progress, bool):
         yield progress
         return
@@ -466,7 +467,8 @@ class Repairs:
 
 
 def _is_same(source: os.stat_result | None, target: object) -> bool:
-    """The same file, or a pipe to itself; a socket has two ways."""
+    """Checks whether the target is the source file, or the same pipe; a socket has two
+    directions."""
     there = status_of(target)
     if source is None or there is None or not os.path.samestat(source, there):
         return False
@@ -474,7 +476,7 @@ def _is_same(source: os.stat_result | None, target: object) -> bool:
 
 
 def _permissions(source: os.stat_result | None) -> int:
-    """Those of a copy, which are the source's, if that is a file."""
+    """Returns the permissions of a copy: those of the source, if that is a file."""
     if source is None or not stat.S_ISREG(source.st_mode):
         return 0o666
     return source.st_mode & 0o666

@@ -15,7 +15,7 @@ VERDICT_BITS = {name: 1 << number for number, name in enumerate(_carry.VERDICTS)
 
 
 def verdict_set(names: Iterable[str]) -> int:
-    """Verdicts by name, as a set of bits."""
+    """Returns the set of bits for verdicts by name."""
     bits = 0
     for name in [names] if isinstance(names, str) else names:
         if name not in VERDICT_BITS:
@@ -25,7 +25,8 @@ def verdict_set(names: Iterable[str]) -> int:
 
 
 def selected_verdicts(names: Iterable[str]) -> int:
-    """The same, of one verdict at least: no bit would be the library's default."""
+    """Returns the set of at least one verdict: without any bit, the library would use its
+    default."""
     bits = verdict_set(names)
     if not bits:
         raise ValueError("no verdict is selected")
@@ -33,7 +34,7 @@ def selected_verdicts(names: Iterable[str]) -> int:
 
 
 def flag_bits(tunnels: bool, udp6_zero_absent: bool, ip_zero_partial: bool = False) -> int:
-    """The options of a walk, as <carry/packet.h> has them."""
+    """Returns the options of a walk as defined in <carry/packet.h>."""
     return (not tunnels) | udp6_zero_absent << 1 | ip_zero_partial << 2
 
 

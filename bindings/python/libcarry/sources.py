@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures as callers name them: paths, URLs, bytes, file objects."""
+"""Opens captures that callers name: paths, URLs, bytes, file objects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_url(source: object) -> bool:
 
 
 def printable(name: str | bytes) -> str:
-    """The name of a file as text that UTF-8 can hold: other bytes of it as U+FFFD."""
+    """Returns the name of a file as valid UTF-8 text; other bytes become U+FFFD."""
     return os.fsencode(name).decode("utf-8", "replace")
 
 
@@ -31,8 +31,8 @@ def printable(name: str | bytes) -> str:
 
 
 def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
-    """Where a file object stands, and how many bytes follow; None if it cannot go back. Some say
-    that they can, and raise."""
+    """Returns the position of a file object, and the number of bytes that follow; None if it cannot
+    seek back. Some objects claim that they can, and raise an exception."""
     if not getattr(reader, "seekable", lambda: False)():
         return None
     try:
@@ -46,16 +46,17 @@ def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
 
 
 def _reading(reader: Any) -> Callable[[int], Any]:  # noqa: ANN401
-    """The function that reads what has come, without waiting for more."""
+    """Returns the function that reads the bytes present, without waiting for more."""
     if not hasattr(reader, "read1"):
         return cast("Callable[[int], Any]", reader.read)
-    # Of a descriptor that does not block, read1() returns no bytes also before the end; read(1)
-    # returns None.
+    # On a non-blocking descriptor, read1() returns no bytes before the end too; read(1) returns
+    # None.
     return lambda size: reader.read1(size) or reader.read(1)
 
 
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
-    """A file object: read once if it cannot seek, and as bytes come if it can tell them so."""
+    """Opens a file object: reads it once if it cannot seek, and as bytes arrive if it supports
+    that."""
     read = _reading(reader)
     extent = _extent(reader)
     if extent is None:
@@ -71,8 +72,8 @@ def _name_of(source: Any) -> str:  # noqa: ANN401
 
 @contextmanager
 def _open_path(path: str, name: str | None) -> Iterator[_carry.Capture]:
-    """A regular file is read in C. What waits for others is read in Python, so that Ctrl-C ends
-    the wait."""
+    """Opens a path. A regular file is read in C; anything else is read in Python, so that Ctrl-C
+    ends a wait."""
     name = name or printable(path)
     if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
         with _closing(_carry.open_path(os.fsencode(path), name)) as capture:
@@ -105,7 +106,7 @@ def _closing(capture: _carry.Capture) -> Iterator[_carry.Capture]:
 
 @contextmanager
 def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Capture]:
-    """A capture for the time of a `with` block; what the caller opened stays open."""
+    """Opens a capture for a `with` block; what the caller opened remains open."""
     name = name and printable(name)
     if is_url(source):
         with _open_url(cast(str, source), name) as capture:
@@ -124,7 +125,7 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
 
 
 def has_bytes(source: object) -> bool:
-    """True if an object has bytes in memory. So has mmap, which can also read."""
+    """Checks whether an object has bytes in memory. mmap has, and can also read."""
     try:
         memoryview(cast(Any, source)).release()
     except TypeError:
@@ -133,7 +134,7 @@ def has_bytes(source: object) -> bool:
 
 
 def status_of(file: object) -> os.stat_result | None:
-    """Of the file that a path names, or that a file object has open."""
+    """Returns the status of the file that a path names, or that a file object has open."""
     try:
         if isinstance(file, str | os.PathLike):
             return os.stat(file)
@@ -146,7 +147,8 @@ def status_of(file: object) -> os.stat_result | None:
 
 
 def _is_stream(path: str) -> bool:
-    """True for a pipe or a device, which is written to itself; raises what can be no target."""
+    """Checks for a pipe or device, which is written to directly; raises if a path can be no
+    target."""
     present = status_of(path)
     if present is None:
         return False
@@ -164,9 +166,9 @@ def _is_stream(path: str) -> bool:
 
 @contextmanager
 def _replacing(path: str, mode: int) -> Iterator[int]:
-    """A new file that takes the place of `path` once it is whole; nothing is left of a failure."""
+    """Creates a file that replaces `path` once it is complete; a failure leaves nothing behind."""
     target = os.path.realpath(path)
-    # As the command names its files, and passes over those that it finds.
+    # The names that the command gives its incomplete files, and skips when it finds them.
     number = int.from_bytes(os.urandom(3), "big")
     temporary = os.path.join(os.path.dirname(target), f".carry-{os.getpid()}-{number}")
     try:
@@ -185,8 +187,8 @@ def _replacing(path: str, mode: int) -> Iterator[int]:
 
 @contextmanager
 def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], Any] | None]]:
-    """The descriptor of a file, which gets `mode`; or -1, and the function that writes to a pipe or
-    device."""
+    """Yields the descriptor of a file, which gets `mode`; or -1, and the function that writes to a
+    pipe or device."""
     if _is_stream(path):
         with open(path, "wb", 0) as file:
             yield -1, writer_of(file)
@@ -196,8 +198,8 @@ def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], A
 
 
 def writer_of(target: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
-    """The function that writes to a file object: it returns how many bytes were taken, or None for
-    all of them. Raw streams mean none by None."""
+    """Returns the function that writes to a file object. It returns the number of bytes accepted,
+    or None for all of them; a raw stream returns None for no bytes."""
     write = getattr(target, "write", None)
     if write is None:
         raise TypeError(f"a target is a path, a file object or None, not {type(target).__name__}")

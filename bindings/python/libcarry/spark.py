@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-# A partition is as large as Spark makes those of files, and a capture costs what a file does there:
-# its bytes, and those that could be read while it is opened.
+# Partitions are as large as Spark makes them for files, and a capture costs as much as a file
+# there: its bytes, and those that could be read while it is opened.
 PARTITION_BYTES = 128 << 20
 OPENING_BYTES = 4 << 20
-# Spark's tasks have one core each.
+# A task of Spark has one core.
 THREADS = 1
 DEFAULT_TABLE = "counts"
 
-# Spark has no unsigned numbers. What Arrow calls the type of a column; what Spark calls it; and the
-# Arrow type that Spark takes for it.
+# Spark has no unsigned numbers. By Arrow's name of a column's type: Spark's type, and the Arrow
+# type that Spark accepts for it.
 _TIME = pyarrow.timestamp("us", "UTC")
 _TYPES = {
     pyarrow.string(): (types.StringType(), pyarrow.string()),
@@ -53,7 +53,7 @@ _TYPES = {
 
 
 def spark_schema(table: str) -> types.StructType:
-    """The columns of a table, in Spark's types."""
+    """Returns the columns of a table in Spark's types."""
     columns = (
         types.StructField(column.name, _TYPES[column.type][0], column.nullable)
         for column in schema(table)
@@ -62,7 +62,7 @@ def spark_schema(table: str) -> types.StructType:
 
 
 def arrow_schema(table: str, wanted: types.StructType) -> pyarrow.Schema:
-    """What Spark takes for these columns of a table; raises for those that the table lacks."""
+    """Returns the schema that Spark accepts for these columns; raises if the table lacks one."""
     own = {column.name: column for column in spark_schema(table)}
     for column in wanted:
         if column.name not in own:
@@ -78,8 +78,8 @@ def arrow_schema(table: str, wanted: types.StructType) -> pyarrow.Schema:
 
 
 def grouped(captures: Iterable[Capture]) -> Iterator[list[Capture]]:
-    """What each task checks: many small captures, or a large one. One of unknown size may be
-    large."""
+    """Yields the captures of each task: many small ones, or a large one. One of unknown size counts
+    as large."""
     group: list[Capture] = []
     filled = 0
     for capture in captures:
@@ -94,7 +94,7 @@ def grouped(captures: Iterable[Capture]) -> Iterator[list[Capture]]:
 
 
 def sources(options: Mapping[str, str]) -> list[str]:
-    """What load() was called with: Spark has one option for a path, and one for several."""
+    """Returns the arguments of load(): Spark has one option for a path, and another for several."""
     several = json.loads(options.get("paths", "[]"))
     one = options.get("path")
     found = [*several, *([one] if one is not None else [])]
@@ -104,7 +104,7 @@ def sources(options: Mapping[str, str]) -> list[str]:
 
 
 def limit(options: Mapping[str, str]) -> int | None:
-    """How many findings of a capture are kept; None: all."""
+    """Returns how many findings of a capture are kept; None: all."""
     text = options.get("findings")
     if text is None:
         return Options().findings
@@ -129,7 +129,7 @@ class _Reader(DataSourceReader):
             yield self._taken(batch)
 
     def _taken(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        """As Spark takes it: times lose their nanoseconds."""
+        """Returns the batch as Spark accepts it: times lose their nanoseconds."""
         columns = [batch.column(field.name).cast(field.type, safe=False) for field in self.wanted]
         return pyarrow.RecordBatch.from_arrays(columns, schema=self.wanted)
 

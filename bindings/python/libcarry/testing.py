@@ -32,7 +32,7 @@ _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
 _BYTE_ORDER, _ANY_SIZE = 0x1A2B3C4D, 2**64 - 1
 
 
-# --- Packets of others ---
+# --- Packets of scapy and dpkt ---
 
 
 def _scapy_linktype(packet: Any) -> int:  # noqa: ANN401
@@ -66,7 +66,7 @@ def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
 
 
 def _is_packet(item: object) -> bool:
-    """A packet of scapy or dpkt, also of a class that a program derived; not a list of them."""
+    """Checks for a packet of scapy or dpkt, also of a derived class; not for a list of packets."""
     modules = {base.__module__.partition(".")[0] for base in type(item).__mro__}
     return hasattr(type(item), "__bytes__") and not modules.isdisjoint({"scapy", "dpkt"})
 

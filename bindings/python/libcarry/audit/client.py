@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A job of a cluster that is reached through Ray's client (ray://): Ray Data does not run through
-it, so the whole job runs on the cluster, and says here how it goes."""
+"""Runs a job on a cluster that is reached through Ray's client (ray://). Ray Data does not run
+through that client, so the whole job runs on the cluster and reports its progress here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOK_SECONDS = 0.5
 
 
 class _Events:
-    """What a job has said that was not passed on yet: an actor, for two processes."""
+    """The events of a job that were not passed on yet: an actor, which two processes call."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, tuple[Any, ...]]] = []
@@ -49,7 +49,7 @@ class _Relay:
 
 
 def _run(settings: Settings, events: Any) -> tuple[int, str | None]:  # noqa: ANN401
-    """On the cluster: the worst status, and why the job ended early."""
+    """Runs the job on the cluster; returns the worst status, and the reason if it ended early."""
     job = Job(settings, _Relay(events))
     try:
         job.run()
@@ -64,7 +64,7 @@ def _pass_on(events: Any, watcher: Watcher) -> None:  # noqa: ANN401
 
 
 def run(settings: Settings, watcher: Watcher) -> int:
-    """Job.run() on the cluster; returns the worst status. Raises AuditError."""
+    """Runs Job.run() on the cluster; returns the worst status. Raises AuditError."""
     with engine.joined(settings.address):
         events = ray.remote(_Events).options(num_cpus=0).remote()
         there = replace(settings, address=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry audit`, from the words on its line to its exit status."""
+"""`carry audit`: parses the command line, runs the job, and determines the exit status."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class _UsageError(Exception):
-    """What a user typed is no command of ours."""
+    """The command line is wrong; the message gives the reason."""
 
 
 # --- Words ---
@@ -104,7 +104,7 @@ def _list(path: str) -> Iterator[IO[bytes]]:
 
 
 def _listed(path: str | None, end: bytes) -> list[str]:
-    """The names in a list."""
+    """Returns the names in a list."""
     if path is None:
         return []
     with _list(path) as file:
@@ -156,7 +156,8 @@ def _audit(words: argparse.Namespace) -> int:
 
 
 def _report(out: str, words: argparse.Namespace) -> int:
-    """Prints the summary and writes the page; the exit status is by all captures in the tables."""
+    """Prints the summary and writes the page; the exit status depends on all captures in the
+    tables."""
     from . import overview, page, report
 
     found = overview.read(out)
@@ -189,7 +190,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status."""
+    """Runs the command; returns its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         return _run(arguments)
@@ -199,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("carry audit: interrupted: the same command goes on", file=sys.stderr)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
-    except Exception as error:  # engines and stores raise what they like
+    except Exception as error:  # engines and stores may raise anything
         if "-v" in arguments or "--verbose" in arguments:
             raise
         print(f"carry audit: {_described(error)}", file=sys.stderr)
@@ -207,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _described(error: Exception) -> str:
-    """One line, with the name of the file if there is one."""
+    """Returns an error as one line, with the name of the file if there is one."""
     from .listing import one_line, without_secrets
 
     name = getattr(error, "filename", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of an audit, read a piece at a time wherever fsspec finds them."""
+"""Reads the tables of an audit in pieces, wherever fsspec finds them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARTITIONS = pyarrow.dataset.partitioning(
     pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
 )
 
-# pyarrow says nothing of types.
+# pyarrow has no type annotations.
 Batch: TypeAlias = Any  # a table of some rows
 Column: TypeAlias = Any
 Filter: TypeAlias = Any
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Tables:
-    """Those of one audit."""
+    """The tables of one audit."""
 
     def __init__(self, destination: str) -> None:
         store, root = fsspec.core.url_to_fs(destination)
@@ -48,7 +48,7 @@ class Tables:
 
     def _dataset(self, name: str) -> Batch:
         schema = tables.schema(name)
-        if not self._exists(name):  # a store without folders has none that is empty
+        if not self._exists(name):  # a store without folders has no empty ones
             return pyarrow.dataset.dataset(schema.empty_table())
         return pyarrow.dataset.dataset(
             f"{self._root}/{name}",
@@ -59,7 +59,7 @@ class Tables:
         )
 
     def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
-        """A table, a piece at a time. A scan of all files at once would read ahead up to 1 GiB."""
+        """Yields a table in pieces. A scan of all files at once would read ahead up to 1 GiB."""
         dataset = self._dataset(name)
         for fragment in dataset.get_fragments(only):
             scanned = fragment.to_batches(
@@ -76,25 +76,25 @@ class Tables:
 
 
 def sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:
-    """Each combination of keys, with the sum of a column."""
+    """Yields each combination of keys, with the sum of a column."""
     summed = table.group_by(list(keys)).aggregate([(column, "sum")])
     yield from zip(*(summed[name].to_pylist() for name in [*keys, f"{column}_sum"]), strict=True)
 
 
 def counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Each combination of keys, with the number of rows."""
+    """Yields each combination of keys, with the number of rows."""
     counted = table.group_by(list(keys)).aggregate([([], "count_all")])
     yield from zip(*(counted[name].to_pylist() for name in [*keys, "count_all"]), strict=True)
 
 
 def folders_of(names: Column) -> Column:
-    """The part of each name before its last slash."""
+    """Returns the part of each name before its last slash."""
     cut = compute.replace_substring_regex(names, pattern="/[^/]*$", replacement="")
     return compute.if_else(compute.match_substring(names, "/"), cut, "")
 
 
 class First(Generic[T]):
-    """The first few of many, in an order."""
+    """Keeps the first few of many items, by a key."""
 
     def __init__(self, most: int, key: Callable[[T], Any]) -> None:
         self.most = most

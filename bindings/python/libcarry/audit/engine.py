@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ray Data, as far as an audit needs it: calls of one function, on any number of machines."""
+"""Calls one function on any number of machines, by Ray Data."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from typing import Any, TextIO
 import pyarrow
 import ray
 
-# The result of a call, and which one it was.
+# A call's index, and its result.
 _SCHEMA = pyarrow.schema([("call", pyarrow.int64()), ("result", pyarrow.binary())])
-# How often the engine repeats a call whose worker or machine ended. An audit then repeats it alone.
+# How often the engine repeats a call whose worker or machine ended. The audit then repeats the
+# captures of such a call alone.
 _RETRIES = 2
 _ASKS = 10
 _ASK_SECONDS = 0.2
@@ -26,8 +27,8 @@ _ASK_SECONDS = 0.2
 
 @contextmanager
 def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
-    """Joins a cluster for the time of a `with` block; without an address, starts one of this
-    machine, or takes the one that this process has joined."""
+    """Joins a cluster for a `with` block. Without an address, uses the one that this process has
+    joined, or starts one on this machine."""
     owns = not ray.is_initialized()
     address = address or os.environ.get("RAY_ADDRESS")
     if owns:
@@ -47,8 +48,7 @@ def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def quiet(is_quiet: bool) -> Iterator[TextIO]:
-    """Drops what the engine prints of workers that end: an audit tells itself what became of
-    them."""
+    """Drops what the engine prints when workers end: the audit itself reports these captures."""
     stream = sys.stderr
     if not is_quiet:
         yield stream
@@ -62,7 +62,7 @@ def quiet(is_quiet: bool) -> Iterator[TextIO]:
 
 
 def describe() -> str:
-    """The machines and cores that there are."""
+    """Returns the number of machines and cores as text."""
     nodes = sum(node["Alive"] for node in ray.nodes())
     return f"{nodes} machine{'s' * (nodes != 1)}, {cores()} core{'s' * (cores() != 1)}"
 
@@ -74,13 +74,13 @@ def cores() -> int:
 def _asked(function: Callable[[], Any]) -> tuple[Any, int]:
     import ray.data  # noqa: F401  as calls need it
 
-    time.sleep(_ASK_SECONDS)  # so that others start, too
+    time.sleep(_ASK_SECONDS)  # gives other workers time to start
     return function(), os.getpid()
 
 
 def ask(function: Callable[[], Any]) -> set[Any]:
-    """Calls a function in workers, until those of this machine have all started, or in some of a
-    cluster. Returns what it returned. Raises what it raises."""
+    """Calls a function in workers: in all of this machine once they have started, or in some of a
+    cluster. Returns the set of results. Raises what the function raises."""
     remote = ray.remote(_asked).options(num_cpus=1, max_retries=_RETRIES)
     wanted = min(cores(), os.cpu_count() or 1)
     answers: set[Any] = set()
@@ -95,14 +95,14 @@ def ask(function: Callable[[], Any]) -> set[Any]:
 
 
 def _configure() -> None:
-    """Whatever a block does, the others go on; the audit calls again what has no result."""
+    """Makes a failed block leave the others running; the audit repeats calls without a result."""
     context = ray.data.DataContext.get_current()
     context.max_errored_blocks = -1
     context.enable_progress_bars = False
     context.enable_operator_progress_bars = False
     context.execution_options.preserve_order = False
     context.print_on_execution_start = False
-    context.op_resource_reservation_enabled = False  # for other operators: there are none
+    context.op_resource_reservation_enabled = False  # there are no other operators
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
 
 
@@ -110,8 +110,8 @@ def run(
     function: Callable[..., Any], calls: Sequence[Any], shared: object
 ) -> Iterator[tuple[int, Any]]:
     """Calls function(call, shared) for each of `calls`, in about their order, on all cores. Yields
-    the index and the result of each as they come. A call that ended its worker, again and again, or
-    raised, has no result."""
+    the index and the result of each call when it ends. A call that raises, or ends its worker
+    repeatedly, has no result."""
     if not calls:
         return
     _configure()
@@ -127,7 +127,7 @@ def run(
 
     items = [{"call": i, "result": pickle.dumps(c)} for i, c in enumerate(calls)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Ray is to name max_retries among its own parameters
+        warnings.simplefilter("ignore")  # Ray may get a parameter max_retries of its own
         results = ray.data.from_items(items, override_num_blocks=len(items)).map_batches(
             apply,
             batch_size=None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A job: lists captures, has them checked, and commits the tables. It goes on where one ended."""
+"""A job lists captures, has them checked, and commits the tables. A later run continues it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .listing import Capture, find, with_digest, without_secrets
 from .store import OWN, AuditError, Store
 from .tasks import Batch, Outcome
 
-# How often a capture may end its worker before it is left.
+# How often a capture may end its worker before the audit gives it up.
 _TRIES = 2
 _READERS = 16
 _KEY = ("file", "size", "modified", "digest")
@@ -32,14 +32,14 @@ _AGAIN = ("failed", "changed")  # statuses that the next run tries again
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user asks for."""
+    """The settings that a user selects."""
 
     sources: Sequence[str] = ()
     out: str = ""
     address: str | None = None
     threads: int | None = None
     partition: str | None = None
-    split: int = 4 << 30  # bytes from which a capture is read in pieces; 0: never
+    split: int = 4 << 30  # size from which a capture is read in pieces; 0: never
     max_errors: int | None = None
     verbose: bool = False
     storage: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -50,32 +50,32 @@ class Watcher(Protocol):
     """Receives the events of a job."""
 
     def say(self, text: str) -> None:
-        """A line about the job."""
+        """Reports a line about the job."""
 
     def expect(self, captures: int, size: int) -> None:
-        """More captures were found."""
+        """Reports that more captures were found."""
 
     def done(self, outcome: Outcome) -> None:
-        """A call has ended."""
+        """Reports that a call has ended."""
 
 
-# --- What earlier runs did ---
+# --- Earlier runs ---
 
 
 class Done:
     """Captures that need not be read again, and whose rows replace those of earlier runs."""
 
     def __init__(self) -> None:
-        # By name: what its last row is of; None: to be read again.
+        # By name: the hash of its last row (None: to be read again).
         self._keys: dict[int, int | None] = {}
-        # Of captures with several rows: the part that has the last one; None: this run makes it.
+        # For captures with several rows: the part with the last one (None: this run writes it).
         self.last: dict[str, str | None] = {}
 
     def __len__(self) -> int:
         return sum(key is not None for key in self._keys.values())
 
     def add(self, rows: pyarrow.Table, part: str | None = None) -> None:
-        """The rows of a table, or else of a part that was written after those added before."""
+        """Adds the rows of a table, or of a part that was written later than those added before."""
         times = rows["modified"].cast(pyarrow.int64())
         columns = [rows["file"], rows["size"], times, rows["digest"], rows["status"]]
         for name, size, modified, digest, status in zip(
@@ -87,7 +87,8 @@ class Done:
             self._keys[hash(name)] = key
 
     def has(self, capture: Capture) -> bool:
-        """True for a capture that is as it was. Others replace what was found before."""
+        """Checks whether a capture was done and has not changed. Otherwise its rows will be
+        replaced."""
         name = hash(capture.label)
         if name not in self._keys:
             return False
@@ -113,7 +114,7 @@ def _earlier(folder: Store, present: Sequence[str], parts: Sequence[str]) -> Don
 
     done = Done()
     paths = [*present, *(f"{part}.files.parquet" for part in parts)]
-    with ThreadPoolExecutor(_READERS) as readers:  # a store answers each one late
+    with ThreadPoolExecutor(_READERS) as readers:  # stores answer slowly
         for part, rows in zip(
             [*[None] * len(present), *parts], readers.map(read, paths), strict=True
         ):
@@ -135,12 +136,12 @@ class Job:
         self.settings = settings
         self.watcher = watcher
         self.store = Store(absolute(settings.out))
-        now = datetime.now(UTC)  # by which attempts are in order
+        now = datetime.now(UTC)  # attempts are sorted by it
         self.attempt = f"{now:%Y%m%dT%H%M%S.%f}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
-        self.passed_over = 0  # done before
-        self.engine_seconds = 0.0  # until it had started
+        self.passed_over = 0  # done by earlier runs
+        self.engine_seconds = 0.0  # until the engine had started
         self._parts: list[str] = []
         self._number = 0
         self._shared = tasks.Shared(
@@ -153,7 +154,7 @@ class Job:
         )
 
     def run(self) -> None:
-        """Raises AuditError if the job cannot go on; what was done until then is kept."""
+        """Runs the job. Raises AuditError if it cannot continue; finished parts are kept."""
         fsspec.config.conf.update(self.settings.storage)
         with store.lock(self.store):
             store.commit(self.store)
@@ -183,7 +184,7 @@ class Job:
             yield
 
     def _agree(self) -> None:
-        """Tables of one folder are made alike."""
+        """Checks that earlier runs made the tables of this folder with the same settings."""
         own = {
             "version": tables.VERSION,
             "findings": self.settings.read.findings,
@@ -231,7 +232,7 @@ class Job:
             calls = self._again([c for i, c in enumerate(calls) if i not in finished])
 
     def _check_pieces(self, wave: list[Capture]) -> list[Capture]:
-        """Checks large captures in pieces. Returns what is left to be read by one worker each."""
+        """Checks large captures in pieces. Returns the captures that one worker each must read."""
         least = self.settings.split
         large = [capture for capture in wave if least and (capture.size or 0) >= least]
         plans = [made for _, made in engine.run(pieces.plan, large, self._shared)]
@@ -279,7 +280,8 @@ class Job:
             )
 
     def _again(self, lost: list[Batch]) -> list[Batch]:
-        """Calls without a result: each of their captures alone, until it is the one to blame."""
+        """Returns new calls for those without a result: one for each capture, until one is to
+        blame."""
         calls = []
         for batch in lost:
             for table in tables.NAMES:
@@ -303,7 +305,8 @@ class Job:
     def _each(
         function: Callable[[Any, Any], Any], calls: Sequence[Any], shared: object
     ) -> Iterator[tuple[int, Any]]:
-        """engine.run(), unless that takes longer than the calls: for one file of each table."""
+        """Calls engine.run(), or each call here if there is only one file for each table: that is
+        faster."""
         if len(calls) > len(tables.NAMES):
             return engine.run(function, calls, shared)
         return ((index, function(call, shared)) for index, call in enumerate(calls))
@@ -335,7 +338,7 @@ class Job:
 
 
 def run(settings: Settings, watcher: Watcher) -> int:
-    """Job.run(); returns the worst status of what this run has read. Raises AuditError."""
+    """Runs Job.run(); returns the worst status of the captures read. Raises AuditError."""
     job = Job(settings, watcher)
     job.run()
     return job.worst
@@ -346,7 +349,7 @@ def absolute(out: str) -> str:
 
 
 def _probe() -> None:
-    """Workers must have this version of the package."""
+    """Checks that workers have this version of the package."""
     try:
         versions = engine.ask(_version)
     except Exception as error:

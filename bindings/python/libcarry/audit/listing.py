@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The captures that sources name: paths, folders, globs, and URLs of stores that fsspec knows."""
+"""Lists the captures that sources name: paths, folders, globs, and URLs of stores that fsspec
+supports."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ import fsspec
 
 from ..sources import is_url
 
-# What stores call the time of the last change and the digest of a content, best first.
+# The names that stores use for the time of the last change and for a digest, best first.
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modificationTime", "Last-Modified")
 _DIGESTS = ("md5Hash", "content_md5", "Content-MD5", "ETag", "etag", "checksum", "Digest")
 _END_BYTES = 16 << 10
 
-# What in URLs opens a store: passwords, and parameters that sign a request.
+# The secret parts of URLs: passwords, and parameters that sign a request.
 _PASSWORD = re.compile(r"(://[^/@\s:]*):[^/@\s]*@")
 _SIGNATURE = re.compile(
     r"(?i)([?&](?:x-(?:amz|goog)-(?:credential|security-token|signature)"
@@ -31,7 +32,7 @@ _SIGNATURE = re.compile(
 
 
 def without_secrets(text: str) -> str:
-    """A text with URLs, as others may see it."""
+    """Returns a text with the secrets of its URLs replaced."""
     return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
@@ -39,34 +40,35 @@ def without_secrets(text: str) -> str:
 class Capture:
     """A file that may be a capture, as its store described it."""
 
-    name: str  # an absolute path, or a URL; file names that are not UTF-8 hold surrogates
+    name: str  # an absolute path, or a URL; a file name that is not UTF-8 contains surrogates
     size: int | None = None
     modified_ns: int | None = None  # since 1970, UTC
     digest: str | None = None  # None: the store has none, and the file was not opened yet
-    named: bool = False  # by a source itself: no folder or glob that it was found in
-    error: str | None = None  # why it cannot be read, or listed: one line
+    named: bool = False  # whether a source names it, rather than a folder or glob
+    error: str | None = None  # why it cannot be read or listed: one line
 
     @property
     def label(self) -> str:
-        """The name as text that UTF-8 can hold: other bytes as in \\xff. URLs without secrets."""
+        """Returns the name as UTF-8 text, with other bytes as in \\xff, and without the secrets of
+        URLs."""
         text = os.fsencode(self.name).decode("utf-8", "backslashreplace")
         return without_secrets(text) if is_url(text) else text
 
     @property
     def folder(self) -> str:
-        """The part of the name before its last slash."""
+        """Returns the part of the name before its last slash."""
         return self.label.rpartition("/")[0]
 
 
 def _web_cause(error: BaseException) -> BaseException | None:
-    """Of a web server's failures, each of which fsspec makes a FileNotFoundError."""
+    """Returns the cause of a web server's failure, which fsspec turns into FileNotFoundError."""
     cause = error.__cause__
     is_web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
     return cause if is_web and isinstance(error, FileNotFoundError) else None
 
 
 def one_line(error: BaseException) -> str:
-    """An error as one line, without the name of a file."""
+    """Returns an error as one line, without the name of a file."""
     if cause := _web_cause(error):
         status = getattr(cause, "status", None)
         return f"the server answered {status}" if status else one_line(cause)
@@ -78,13 +80,13 @@ _FINAL = (FileNotFoundError, IsADirectoryError, MemoryError, NotADirectoryError,
 
 
 def is_final(error: BaseException) -> bool:
-    """Would the store say the same again?"""
+    """Checks whether the store would answer the same again."""
     if cause := _web_cause(error):
         return 400 <= getattr(cause, "status", 0) < 429
     return isinstance(error, _FINAL)
 
 
-# --- What stores say ---
+# --- Descriptions by stores ---
 
 
 def _nanoseconds(value: object) -> int | None:
@@ -99,7 +101,7 @@ def _nanoseconds(value: object) -> int | None:
         microseconds = (known - datetime(1970, 1, 1, tzinfo=UTC)) // _MICROSECOND
         return microseconds * 1000
     if isinstance(value, int | float):
-        return int(value * (1_000_000 if value > 1e11 else 1_000_000_000))  # HDFS: milliseconds
+        return int(value * (1_000_000 if value > 1e11 else 1_000_000_000))  # HDFS uses milliseconds
     return None
 
 
@@ -111,7 +113,7 @@ def _first(info: Mapping[str, Any], keys: Iterable[str]) -> Any:  # noqa: ANN401
 
 
 def described(name: str, info: Mapping[str, Any], named: bool = False) -> Capture:
-    """A capture by what fsspec says of it."""
+    """Returns a capture as fsspec describes it."""
     digest = _first(info, _DIGESTS)
     text = None if digest is None else str(digest).strip('"')
     return Capture(name, info.get("size"), _nanoseconds(_first(info, _TIMES)), text, named)
@@ -122,7 +124,7 @@ def _local(path: str, status: os.stat_result, named: bool) -> Capture:
 
 
 def ends_digest(path: str) -> str:
-    """A digest of the first and last bytes of a local file: its store keeps none of the whole."""
+    """Returns a digest of the first and last bytes of a local file, whose store has none."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(file).st_size
@@ -135,15 +137,15 @@ def ends_digest(path: str) -> str:
 
 
 def with_digest(capture: Capture) -> Capture:
-    """With a digest, also of a local file."""
+    """Returns the capture with a digest, for a local file too."""
     if capture.digest or is_url(capture.name):
         return capture
     return replace(capture, digest=ends_digest(capture.name))
 
 
 def refreshed(capture: Capture) -> Capture:
-    """The capture as its store describes it now: of a local file, without a digest. Raises what the
-    store does."""
+    """Returns the capture as its store describes it now; a local file has no digest. Raises what
+    the store raises."""
     if is_url(capture.name):
         fs, path = fsspec.core.url_to_fs(capture.name)
         fs.invalidate_cache(fs._parent(path))
@@ -152,17 +154,17 @@ def refreshed(capture: Capture) -> Capture:
 
 
 def is_same(capture: Capture, now: Capture) -> bool:
-    """Was it not changed? The time of a local file tells, without its digest."""
+    """Checks that a capture has not changed. For a local file, the time decides, not the digest."""
     known = (capture.size, capture.modified_ns) == (now.size, now.modified_ns)
     return known and now.digest in (None, capture.digest)
 
 
-# --- Finding them ---
+# --- Search ---
 
 
 def _walk_local(folder: str) -> Iterator[Capture]:
-    """The regular files below a folder, in the order of their names. Links are followed to files,
-    not to folders."""
+    """Yields the regular files below a folder in order of name. Follows links to files, but not to
+    folders."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: os.fsencode(entry.name))
     except OSError as error:
@@ -203,7 +205,8 @@ def _find_local(source: str) -> Iterator[Capture]:
 
 
 def _glob_local(pattern: str) -> Iterator[Capture]:
-    """Folders that match are walked; `**` means any number of them."""
+    """Yields matching files, and the files below matching folders; `**` matches any number of
+    folders."""
     import glob
 
     found = False
@@ -222,7 +225,8 @@ def _leads_to(url: str, fs: Any) -> bool:  # noqa: ANN401
 
 
 def _naming(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN401
-    """What makes the names of a store URLs that lead to it: with its host, and all of a chain."""
+    """Returns a function that turns names of a store into URLs, with the host and the whole
+    chain."""
     own: Callable[[str], str] = fs.unstrip_protocol
     first, chain, rest = url.partition("::")
     start = first.rstrip("/").removesuffix(path.rstrip("/"))
@@ -232,13 +236,14 @@ def _naming(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN4
 
 
 def _walk_url(fs: Any, root: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401
-    """Folder by folder, so that no store's whole listing is in memory at once."""
+    """Yields files folder by folder, so that memory never holds the listing of a whole store."""
     for _folder, _folders, files in fs.walk(root, detail=True, on_error="raise"):
         yield from (info for _, info in sorted(files.items()) if info["name"])
 
 
 def _described(fs: Any, path: str) -> Mapping[str, Any] | None:  # noqa: ANN401
-    """None if only a glob can be meant: names may have its characters, too."""
+    """Returns the description of a path, or None for a glob: names may contain its characters,
+    too."""
     try:
         return dict(fs.info(path))
     except Exception:
@@ -261,14 +266,14 @@ def _find_url(url: str) -> Iterator[Capture]:
         for each in found:
             if each.get("type") == "file":
                 yield described(named(each["name"]), each)
-    except Exception as error:  # stores raise what they like; each source ends in a row
+    except Exception as error:  # stores may raise anything; each source gets a row
         passes = isinstance(error, FileNotFoundError) and not is_final(error)
         yield Capture(url, error=None if passes else one_line(error), named=True)
 
 
 def find(sources: Iterable[str]) -> Iterator[Capture]:
-    """What sources name, each capture once: paths of files and folders, globs, URLs. What cannot be
-    found or listed is a Capture with an `error`."""
+    """Yields each capture that the sources name once. A source may be the path of a file or folder,
+    a glob, or a URL. One that is missing or cannot be listed is a Capture with an `error`."""
     seen: set[int] = set()
     for source in sources:
         for capture in _find_url(source) if is_url(source) else _find_local(source):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Pieces of HTML that the page of an audit is made of."""
+"""Makes the HTML that the page of an audit consists of."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from . import words
 
 CLASSES = dict(zip(_carry.VERDICTS, _carry.VERDICT_CLASSES, strict=True))
 
-# What the page of captures has no need for.
+# Styles that the page of captures does not need.
 STYLE = """<style>
 bdi { white-space: pre-wrap } bdi mark { padding: 0 .1em; margin: 0 .05em }
 a { color: inherit; text-underline-offset: .15em }
@@ -35,12 +35,12 @@ def text(value: object) -> str:
 
 
 def name(value: str | None) -> str:
-    """A name that others chose: it can neither be markup, nor pass for another one."""
+    """Returns a name from outside, which cannot act as markup or pass for another name."""
     return part_of_name(words.without_secrets(value or ""))
 
 
 def part_of_name(value: str) -> str:
-    """The same for a part of a name that has no secrets any more."""
+    """Returns a part of a name whose secrets were removed before."""
     if not value:
         return '<span class="faint">(none)</span>'
     parts = words.pieces(value)
@@ -87,7 +87,7 @@ def sql(question: str, query: str) -> str:
 
 
 def head(content: str, depth: int = 0, anchor: str | None = None) -> str:
-    """The first cell of a row."""
+    """Returns the first cell of a row."""
     deep = f' class="deep" style="--depth:{depth}"' if depth else ""
     own = f' id="{anchor}"' if anchor else ""
     return f'<th scope="row"{own}{deep}>{content}</th>'
@@ -98,12 +98,12 @@ def cell(content: str, kind: str = "") -> str:
 
 
 def number(value: int, kind: str = "") -> str:
-    """A count; one of 0 is faint."""
+    """Returns a count; 0 is faint."""
     return cell(f"{value:,}" if value else "-", f"number {kind if value else 'faint'}".rstrip())
 
 
 def share(verdicts: Counter[str]) -> str:
-    """A bar of all verdicts, whose numbers stand beside it."""
+    """Returns a bar of all verdicts; its numbers are in other cells."""
     total, x, bars = sum(verdicts.values()), 0.0, ""
     for verdict, kind in CLASSES.items():
         width = 100 * verdicts[verdict] / total if total else 0
@@ -122,7 +122,7 @@ SHARE_HEAD = '<td class="share" aria-hidden="true"></td>'
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[str], *, kind: str = "", bars: bool = False
 ) -> str:
-    """Rows of cells. A head that begins with # is of numbers."""
+    """Returns a table of rows of cells. A head that begins with # is a column of numbers."""
     cells = "".join(
         f'<th scope="col" class="number">{title[1:]}</th>'
         if title.startswith("#")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parts, and the tables of earlier runs, made the next tables: some files become one."""
+"""Merges parts and the tables of earlier runs into the next tables, with fewer files."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from .store import OWN, Store
 _FILE_BYTES = 128 << 20
 _FILES = 500
 _BATCH_ROWS = 2_048
-_GROUP_ROWS = 4 * _BATCH_ROWS  # that are in memory at once
+_GROUP_ROWS = 4 * _BATCH_ROWS  # in memory at once
 _PARTITIONED_ROWS = 2 * _GROUP_ROWS
 _OPEN_FILES = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Files of one table that become one file, or one in each partition."""
+    """Files of a table that become one file, or one in each partition."""
 
     table: str
     number: int
-    earlier: tuple[str, ...]  # whose captures may have been read again since
+    earlier: tuple[str, ...]  # earlier files, whose captures may have been read again
     parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all merges have in common."""
+    """Settings that all merges share."""
 
     out: str
     partition: str | None
-    last: dict[str, str | None]  # the earlier part whose rows of a capture count; None: none has
+    last: dict[str, str | None]  # the earlier part whose rows of a capture count (None: no part)
 
 
 def plan(
     sizes: Mapping[str, int], table: str, earlier: Sequence[str], parts: Sequence[str]
 ) -> Iterator[Merge]:
-    """Merges that make about equally large files."""
+    """Yields merges that make files of about equal size."""
     number = 0
     batch: tuple[list[str], list[str]] = ([], [])
     size = 0
@@ -66,7 +66,7 @@ def plan(
 def _read(
     store: Store, paths: Sequence[str], schema: pyarrow.Schema, partition: str | None = None
 ) -> Iterator[pyarrow.Table]:
-    """The rows of files, a few at a time: a scan of a dataset would read ahead."""
+    """Yields the rows of files, a few at a time: a scan of a dataset would read ahead."""
     for path in paths:
         with (
             store.arrow.open_input_file(path) as file,
@@ -80,19 +80,19 @@ def _read(
 
 
 def _value(path: str, partition: str) -> str:
-    """Of the partition, as the name of a folder says it."""
+    """Returns the value of the partition from the name of a folder."""
     found = re.search(rf"/{partition}=([^/]*)/[^/]*$", path)
     return unquote(found[1]) if found else ""
 
 
 def write_empty(store: Store, table: str, partition: str | None) -> None:
-    """A table without rows, among the next tables."""
+    """Writes a table without rows into the next tables."""
     with store.create(store.path(OWN, "next", table, "part-empty.parquet")) as file:
         pyarrow.parquet.write_table(tables.schema(table, partition).empty_table(), file)
 
 
 def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.Table]:
-    """Of a capture that was read again, only the last rows."""
+    """Yields rows; for a capture that was read again, only the last ones."""
     schema = tables.schema(merge.table, shared.partition)
     for path in merge.earlier:
         part = path.removesuffix(f".{merge.table}.parquet")
@@ -112,7 +112,7 @@ def _partitioning(partition: str | None) -> Any:  # noqa: ANN401
 
 
 def _together(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Table]:
-    """Tables of about as many rows: no more are in memory at once."""
+    """Yields tables of about `most` rows, which are the most in memory at once."""
     held: list[pyarrow.Table] = []
     rows = 0
     for part in parts:
@@ -126,7 +126,7 @@ def _together(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Tab
 
 
 def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
-    """One file, unless there are no rows."""
+    """Writes one file, unless there are no rows."""
     groups = _together(_rows(store, merge, shared), _GROUP_ROWS)
     if (first := next(groups, None)) is None:
         return
@@ -140,7 +140,7 @@ def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
 
 
 def _write_partitions(store: Store, merge: Merge, shared: Shared) -> None:
-    """A file in each partition, for each so many rows."""
+    """Writes a file in each partition, for each group of rows."""
     for number, group in enumerate(_together(_rows(store, merge, shared), _PARTITIONED_ROWS)):
         pyarrow.dataset.write_dataset(
             group,
@@ -158,6 +158,6 @@ def _write_partitions(store: Store, merge: Merge, shared: Shared) -> None:
 
 
 def run(merge: Merge, shared: Shared) -> None:
-    """Writes the rows of a merge among the next tables."""
+    """Writes the rows of a merge into the next tables."""
     write = _write_partitions if shared.partition else _write_file
     write(Store(shared.out), merge, shared)

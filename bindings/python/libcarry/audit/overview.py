@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What there is to say of an audit: made of its tables, in memory that does not grow with it.
+"""Sums up an audit from its tables, in memory that does not grow with it.
 
-Tables are read in batches, and each batch becomes sums at once. What is kept has a bound: so many
-folders, senders and captures are counted apart.
+Tables are read in batches, and each batch is summed up at once. The results are bounded: only a
+limited number of folders, senders and captures is counted separately.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from . import tables
 from .dataset import Batch, Column, Filter, First, Row, Tables, counted, folders_of, sums
 from .words import WRONG
 
-# Of files.status, the most serious first.
+# Values of files.status, the most serious first.
 STATUSES = ("wrong", "damaged", "failed", "changed", "limit", "not_capture", "unchecked", "clean")
 NOT_READ = ("failed", "changed", "limit", "not_capture")
 
-FOLDERS_MAX = 10_000  # that are counted apart while tables are read
-FOLDERS_DETAILED = 30  # whose captures are listed
+FOLDERS_MAX = 10_000  # counted separately while tables are read
+FOLDERS_DETAILED = 30  # with a list of captures
 CAPTURES_IN_FOLDER = 10
 CAPTURES_DETAILED = 100
-FINDINGS_SHOWN = 5  # of each capture
-SENDERS_MAX = 20_000  # that are counted apart while tables are read
+FINDINGS_SHOWN = 5  # for each capture
+SENDERS_MAX = 20_000  # counted separately while tables are read
 SENDERS_SHOWN = 20
 TROUBLES_SHOWN = 50
 SPANS_MAX = 100
 VERSIONS_MAX = 10
 
-# Captures whose times are in memory at once: of more, counts are read several times.
+# Captures whose times fit in memory at once: for more captures, counts are read several times.
 _TIMES_MAX = 500_000
 _SAMPLES_MAX = 4_096
 
-# From the shortest: the first that makes few spans is taken.
+# From the shortest: the first one that gives few spans is used.
 _UNITS = {"minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746, "year": 31_556_952}
 
 Verdicts: TypeAlias = Counter[str]
@@ -49,7 +49,7 @@ Verdicts: TypeAlias = Counter[str]
 
 @dataclass(slots=True)
 class Folder:
-    """The captures that lie in a folder."""
+    """The captures of a folder."""
 
     captures: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Folder:
 
 @dataclass(slots=True)
 class Sender:
-    """Of bad and illegal checksums, as far as findings list them."""
+    """A sender of bad and illegal checksums, by the findings that were kept."""
 
     address: str | None
     checksums: int = 0
@@ -86,25 +86,25 @@ class Capture:
 
 @dataclass(slots=True)
 class Overview:
-    """What the text and the page of an audit are made of."""
+    """The content of the text and the page of an audit."""
 
     destination: str
     captures: int = 0
     packets: int = 0
     bytes: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
-    misnamed: int = 0  # no captures, though they have names of captures
+    misnamed: int = 0  # not captures, though their names are those of captures
     versions: set[str] = field(default_factory=set)
     counts: Counter[tuple[str, str, str | None, str | None]] = field(default_factory=Counter)
-    begin: datetime.datetime | None = None  # when the first capture begins
-    end: datetime.datetime | None = None  # when the last one does
+    begin: datetime.datetime | None = None  # time of the first packet in the earliest capture
+    end: datetime.datetime | None = None  # the same in the latest capture
     unit: str = "day"
     spans: dict[datetime.datetime, Verdicts] = field(default_factory=dict)
     timeless: Verdicts = field(default_factory=Counter)
     timeless_captures: int = 0
     folders: dict[str, Folder] = field(default_factory=dict)
-    depth: int | None = None  # slashes in a folder: those further down count as the folders above
-    detailed: dict[str, list[Row]] = field(default_factory=dict)  # folders with their captures
+    depth: int | None = None  # slashes in a folder; deeper ones count as the folders above
+    detailed: dict[str, list[Row]] = field(default_factory=dict)  # folders, with their captures
     shown: dict[str, Capture] = field(default_factory=dict)
     damaged: list[Row] = field(default_factory=list)
     not_read: list[Row] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Overview:
     senders: list[Sender] = field(default_factory=list)
     senders_more: int = 0
     senders_exact: bool = True
-    findings: int = 0  # of wrong checksums, that the audit kept
+    findings: int = 0  # wrong checksums that the audit kept
 
     @property
     def verdicts(self) -> Verdicts:
@@ -124,8 +124,9 @@ class Overview:
 
 
 def rate(verdicts: Verdicts) -> float | None:
-    """The rate of corruption: bad ones of those that are good or bad. What is left to offload, not
-    sent or unverifiable says nothing of corruption. None if there are neither."""
+    """Returns the rate of corruption: the share of bad checksums among good and bad ones. Partial,
+    absent and unverifiable ones do not indicate corruption. None: there are neither good nor bad
+    ones."""
     judged = verdicts["good"] + verdicts["bad"]
     return verdicts["bad"] / judged if judged else None
 
@@ -144,14 +145,14 @@ _FILES += ["damage_offset", "damage_reason", "error", "version"]
 
 
 def _rank(row: Row) -> tuple[int, int, str]:
-    """The order of captures, worst first."""
+    """Returns the sort key of captures, worst first."""
     status = row["status"]
     place = STATUSES.index(status) if status in STATUSES else 0
     return -(row["findings"] or 0), place, row["file"]
 
 
 def _worst_rows(table: Batch, most: int) -> list[Row]:
-    """Of a batch, in the order of _rank()."""
+    """Returns the worst rows of a batch, in the order of _rank()."""
     place = compute.index_in(table["status"], value_set=pyarrow.array(STATUSES))
     ranked = table.append_column("place", compute.fill_null(place, 0))
     order = [("findings", "descending"), ("place", "ascending"), ("file", "ascending")]
@@ -160,7 +161,7 @@ def _worst_rows(table: Batch, most: int) -> list[Row]:
 
 
 class _Files:
-    """One pass over *files*."""
+    """Sums up *files* in one pass."""
 
     def __init__(self, overview: Overview) -> None:
         self.overview = overview
@@ -223,13 +224,14 @@ class _Files:
 
 
 def _parent(folder: str) -> str:
-    """The folder above; the same for a root, such as "s3://bucket" or "/data"."""
+    """Returns the folder above, or the folder itself for a root such as "s3://bucket" or
+    "/data"."""
     above = folder.rpartition("/")[0]
     return folder if not above or above.endswith("/") else above
 
 
 def _kept(overview: Overview, folder: str) -> str:
-    """The folder that a folder is counted as."""
+    """Returns the folder that a folder is counted as."""
     if overview.depth is None:
         return folder
     while folder.count("/") > overview.depth and _parent(folder) != folder:
@@ -238,7 +240,7 @@ def _kept(overview: Overview, folder: str) -> str:
 
 
 def _folder(overview: Overview, name: str) -> Folder:
-    """The folder that one is counted as, which it may be the first to be."""
+    """Returns the entry that a folder is counted as; creates it if needed."""
     name = _kept(overview, name)
     if name not in overview.folders:
         overview.folders[name] = Folder()
@@ -246,7 +248,7 @@ def _folder(overview: Overview, name: str) -> Folder:
 
 
 def _join_folders(overview: Overview) -> None:
-    """Counts folders as those above, the deepest first, until few enough are left."""
+    """Counts the deepest folders as those above, until few enough are left."""
     while len(overview.folders) > max(1, FOLDERS_MAX):
         depths = (name.count("/") for name in overview.folders if _parent(name) != name)
         overview.depth = max(depths, default=0) - 1
@@ -279,7 +281,7 @@ def _unit(first: datetime.datetime, last: datetime.datetime) -> str:
 
 
 def _ranges(samples: list[str], captures: int) -> Iterator[Filter]:
-    """Filters that part names into ranges of about as many captures."""
+    """Yields filters that divide the names into ranges of about as many captures."""
     names, parts = sorted(samples), -(-captures // _TIMES_MAX)
     cuts = sorted({names[len(names) * part // parts] for part in range(1, parts)})
     file = compute.field("file")
@@ -311,7 +313,8 @@ def _spread(overview: Overview, source: Tables, samples: list[str]) -> None:
 
 
 class _Spans:
-    """In which span of time captures begin. Of a name, its hash is kept: some hundred bytes."""
+    """The spans of time in which captures begin. Names are kept as hashes: some hundred bytes
+    each."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -329,7 +332,7 @@ class _Spans:
                 self._span_of[hash(name)] = places[code]
 
     def count(self, table: Batch) -> Iterator[tuple[datetime.datetime | None, str, int]]:
-        """Each span and verdict, with the number of checksums."""
+        """Yields each span and verdict, with the number of checksums."""
         names = table["file"].combine_chunks().dictionary_encode()
         known = [self._span_of.get(hash(name)) for name in names.dictionary.to_pylist()]
         places = pyarrow.array(known, pyarrow.int32()).take(names.indices)
@@ -343,14 +346,14 @@ class _Spans:
 
 
 class _Senders:
-    """Those of findings. The rows of a capture follow each other."""
+    """Counts the senders of findings. The rows of a capture are consecutive."""
 
     def __init__(self) -> None:
         self.senders: dict[str | None, Sender] = {}
         self.exact = True
         self.rows = 0
         self._file: str | None = None
-        self._of_file: set[str | None] = set()  # senders of the capture that may go on
+        self._of_file: set[str | None] = set()  # of the capture that may continue in the next batch
 
     def add(self, table: Batch) -> None:
         table = table.filter(compute.is_in(table["verdict"], value_set=pyarrow.array(WRONG)))
@@ -377,17 +380,17 @@ class _Senders:
             self._drop()
 
     def order(self) -> list[Sender]:
-        """Those of the most checksums first."""
+        """Returns the senders, those with the most checksums first."""
         return sorted(self.senders.values(), key=lambda each: (-each.checksums, str(each.address)))
 
     def _drop(self) -> None:
-        """The half of the senders that sent least: if they come again, they count from 0."""
+        """Drops the half with the fewest checksums; a sender that occurs again counts from 0."""
         self.exact = False
         self.senders = {each.address: each for each in self.order()[: SENDERS_MAX // 2]}
         self._of_file &= self.senders.keys()
 
 
-# --- Captures in detail ---
+# --- Details of captures ---
 
 
 def _is_any(column: str, names: list[str]) -> Filter:
@@ -395,7 +398,8 @@ def _is_any(column: str, names: list[str]) -> Filter:
 
 
 def worst_folders(overview: Overview) -> list[str]:
-    """All folders: those with the most wrong checksums first, then those with trouble."""
+    """Returns all folders: those with the most wrong checksums first, then those with other
+    problems."""
 
     def key(item: tuple[str, Folder]) -> tuple[int, int, str]:
         name, folder = item
@@ -439,7 +443,7 @@ def _detail_captures(overview: Overview, source: Tables) -> None:
 
 
 def read(destination: str) -> Overview:
-    """The overview of the audit in a folder, or at a URL of fsspec."""
+    """Returns the overview of the audit in a folder, or at a URL of fsspec."""
     source, overview = Tables(destination), Overview(destination)
     files, senders = _Files(overview), _Senders()
     for table in source.batches("files", _FILES):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The page of an audit: one file of HTML that loads nothing and runs nothing.
+"""Writes the page of an audit: one HTML file that loads nothing and runs nothing.
 
-Its size is bounded: so many folders, senders and captures are listed. Of the rest, it says how many
-there are, and in SQL how to see them.
+Its size is bounded: it lists a limited number of folders, senders and captures. Of the others, it
+shows the count, and an SQL query that lists them.
 """
 
 from __future__ import annotations
@@ -124,12 +124,12 @@ def _protocols(overview: Overview) -> str:
 
 
 def _shares(protocols: Counter[str]) -> str:
-    """ "tcp 913, udp 739"."""
+    """Returns text such as "tcp 913, udp 739"."""
     return ", ".join(f"{markup.text(name)} {count:,}" for name, count in words.ranked(protocols))
 
 
 def _cause(verdict: str, cause: str | None, number: int, protocols: Counter[str]) -> str:
-    """A card."""
+    """Returns the card of a cause."""
     said = words.CAUSE_WORDS.get(cause or "")
     parts = [
         markup.paragraph(f'{number:,} <span class="{markup.CLASSES[verdict]}">{verdict}</span>'),
@@ -147,7 +147,7 @@ def _cause(verdict: str, cause: str | None, number: int, protocols: Counter[str]
 
 
 def _known_cause(cause: str | None) -> bool:
-    """One that may be an anchor."""
+    """Checks whether a cause is known, so that it can be an anchor."""
     return cause in _carry.CAUSES
 
 
@@ -241,7 +241,7 @@ def _coverage(overview: Overview) -> str:
 
 
 def _more(overview: Overview, shown: int, statuses: tuple[str, ...], columns: str) -> str:
-    """What a list leaves out."""
+    """Returns the note on captures that a list omits."""
     more = sum(overview.statuses[status] for status in statuses) - shown
     listed = ", ".join(f"'{status}'" for status in statuses)
     source = words.sql_from(overview.destination, "files")
@@ -306,7 +306,7 @@ def _sections(overview: Overview) -> Iterator[tuple[str, str]]:
 
 
 def html(overview: Overview) -> str:
-    """The page as text."""
+    """Returns the page as text."""
     sections = [*_sections(overview)]
     return (
         f"{_carry.PAGE_HEAD}<title>{_title(overview)}</title>\n{_carry.PAGE_STYLE}{markup.STYLE}"
@@ -317,8 +317,8 @@ def html(overview: Overview) -> str:
 
 
 def write(destination: str, target: Path | Writable, overview: Overview | None = None) -> Overview:
-    """Writes the page of the audit at `destination`: to a path, whose file it replaces once it is
-    whole, to a URL, or to a file object. Returns what the page was made of."""
+    """Writes the page of the audit at `destination` to a path, a URL or a file object. An existing
+    file is replaced once the page is complete. Returns the overview on which the page is based."""
     overview = overview or read(destination)
     text = html(overview).encode()
     if sources.is_url(target):

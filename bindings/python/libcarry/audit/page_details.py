@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What links of the page lead to: the captures of a folder, and what is known of each."""
+"""The targets of links on the page: the captures of a folder, and the details of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .overview import FINDINGS_SHOWN, Capture, Overview
 
 
 def anchors(kind: str, names: Iterable[str]) -> dict[str, str]:
-    """Anchors have numbers, as names may hold anything."""
+    """Returns an anchor for each name. Anchors are numbers, since names may contain anything."""
     return {name: f"{kind}-{number}" for number, name in enumerate(names, 1)}
 
 
@@ -90,7 +90,7 @@ def folders(overview: Overview, own: Mapping[str, str], captures: Mapping[str, s
 
 
 def _protocol_text(rows: list[Row]) -> str:
-    """ "40 good, 7 bad (4 rewritten)"."""
+    """Returns text such as "40 good, 7 bad (4 rewritten)"."""
     verdicts: dict[str, int] = {}
     whys: dict[str, Counter[str]] = {}
     for row in rows:

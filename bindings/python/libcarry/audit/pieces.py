@@ -16,9 +16,9 @@ from . import split, tasks, worker
 from .listing import Capture, is_same, refreshed, with_digest
 from .split import Piece, PieceResult
 
-# All pieces of a capture: packets that have to be judged together, which one process holds.
+# The limit of related packets of all pieces, which one process holds in memory.
 _RELATED_BYTES = 64 << 20
-# So many pieces, at least and at most: each is a call.
+# The least and the largest number of pieces, each of which is a call.
 _PIECES = (4, 256)
 
 
@@ -37,7 +37,7 @@ def _file(name: str) -> Iterator[Any]:
 
 
 def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
-    """The pieces of a capture; none if one worker should read it. With its present description."""
+    """Returns the capture as it is now, and its pieces; none if one worker should read it."""
     fsspec.config.conf.update(shared.storage)
     now = with_digest(refreshed(capture))
     least, most = _PIECES
@@ -47,7 +47,7 @@ def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
 
 
 def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
-    """What is in a piece, and the seconds that it took. A store that fails is asked again."""
+    """Returns the result of a piece, and the time in seconds. Repeats the call if a store fails."""
     fsspec.config.conf.update(shared.storage)
     began = time.monotonic()
     options = shared.options
@@ -57,7 +57,7 @@ def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
                 call.piece, lambda: _file(call.capture.name), options.findings
             )
             return result, time.monotonic() - began
-        except Exception:  # stores raise what they like
+        except Exception:  # stores may raise anything
             if attempt == options.retries:
                 raise
             worker.pause(options, attempt)
@@ -66,14 +66,14 @@ def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
 
 @dataclass(slots=True)
 class Gathered:
-    """The pieces of one capture that have come so far."""
+    """The results for one capture so far."""
 
     capture: Capture
     count: int
     results: list[PieceResult] = field(default_factory=list)
     seconds: float = 0.0
     related: int = 0
-    problem: str | None = None  # why one worker has to read the capture
+    problem: str | None = None  # why one worker must read the capture
 
     def add(self, result: PieceResult, seconds: float) -> None:
         self.seconds += seconds
@@ -88,7 +88,8 @@ class Gathered:
         return len(self.results) == self.count
 
     def rows(self, findings: int | None) -> worker.Rows | None:
-        """Those of the capture; None if they do not add up, or it changed meanwhile."""
+        """Returns the rows of the capture; None if the pieces do not add up, or it has changed
+        meanwhile."""
         try:
             whole = split.merge(self.results, findings)
             if not is_same(self.capture, refreshed(self.capture)):
@@ -99,5 +100,5 @@ class Gathered:
 
 
 def planned(plans: Sequence[tuple[Capture, list[Piece]]]) -> list[Call]:
-    """The calls for captures, piece by piece."""
+    """Returns the calls for captures, piece by piece."""
     return [Call(capture, piece) for capture, pieces in plans for piece in pieces]

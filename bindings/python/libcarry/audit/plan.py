@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What workers are given: captures in batches, the largest first."""
+"""Divides captures into batches for workers, the largest captures first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from itertools import islice
 
 from .listing import Capture
 
-# Captures whose order is decided together: more of them take the driver's memory.
+# The number of captures that are sorted together: more would need much memory in the driver.
 WAVE = 100_000
-# Batches become smaller towards the end, which keeps all cores busy until then: each is a part of
-# what is left for a core. But a call takes time of its own, and what is in one call can be lost.
+# Batches become smaller towards the end, which keeps all cores busy until then: each is a fraction
+# of what remains for a core. But each call costs time, and a failed call loses its results.
 _PART_OF_REST = 2
 _BATCH_BYTES = (64 << 20, 4 << 30)
 _BATCH_CAPTURES = 500
@@ -19,7 +19,7 @@ _UNKNOWN_BYTES = 1 << 20
 
 
 def waves(captures: Iterable[Capture]) -> Iterator[list[Capture]]:
-    """Captures, so many at once, the largest of these first."""
+    """Yields lists of captures, each with its largest captures first."""
     rest = iter(captures)
     while wave := list(islice(rest, WAVE)):
         wave.sort(key=weight, reverse=True)
@@ -31,7 +31,7 @@ def weight(capture: Capture) -> int:
 
 
 def batches(captures: Sequence[Capture], cores: int) -> Iterator[tuple[Capture, ...]]:
-    """Captures for one call each, in the order given."""
+    """Yields the captures of one call each, in the given order."""
     rest = sum(map(weight, captures))
     batch: list[Capture] = []
     size = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How a job goes: a line that changes on a terminal, a line from time to time in a log."""
+"""Shows the progress of a job: as a line that is redrawn on a terminal, or as lines in a log."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def size_text(size: float) -> str:
-    """Bytes, as the command shows them."""
+    """Returns a size as the command shows it."""
     for unit, name in _UNITS:
         if size >= unit:
             return f"{size / unit:.2f} {name}"
@@ -33,7 +33,7 @@ def time_text(seconds: float) -> str:
 
 
 class Progress:
-    """Counts what was found and done, and shows it on a stream while it is used."""
+    """Counts captures and bytes, and shows the counts on a stream inside a `with` block."""
 
     def __init__(self, stream: TextIO | None = None, is_quiet: bool = False) -> None:
         self._stream = stream or sys.stderr
@@ -63,7 +63,7 @@ class Progress:
             self._thread.join()
         self._clear()
 
-    # --- What a job tells ---
+    # --- Events of a job ---
 
     def say(self, text: str) -> None:
         if not self._is_quiet:
@@ -85,10 +85,11 @@ class Progress:
         for error in outcome.errors:
             self.say(error)
 
-    # --- What is shown ---
+    # --- Output ---
 
     def line(self) -> str:
-        """Such as: 12 of 100 captures, 1.20 of 9.80 GB, 0.51 GB/s, 17 s left, 3 wrong."""
+        """Returns text such as: 12 of 100 captures, 1.20 of 9.80 GB, 0.51 GB/s, 17 s left, 3
+        wrong."""
         seconds = max(1e-9, time.monotonic() - self._began)
         rate = self.bytes_done / seconds
         parts = [

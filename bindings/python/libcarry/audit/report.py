@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an audit says at its end: in a few lines, as JSON, and by its exit status."""
+"""The result of an audit: as a few lines, as JSON, and as an exit status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES_SHOWN = 3
 
 
 def headline(overview: Overview) -> str:
-    """What became of all captures."""
+    """Returns the outcome of all captures."""
     parts = [words.outcome(overview.verdicts, overview.packets)]
     return "; ".join([*parts, *words.remainders(overview.statuses)])
 
@@ -33,7 +33,8 @@ def _rate(overview: Overview) -> Iterator[str]:
 
 
 def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
-    """Verdict, cause and number of bad and partial checksums: bad ones and the most first."""
+    """Returns verdict, cause and number of bad and partial checksums: bad ones first, then by
+    number."""
     sums: dict[tuple[str, str | None], int] = {}
     for (_, verdict, _, cause), number in overview.counts.items():
         if verdict in ("bad", "partial") and number:
@@ -52,7 +53,7 @@ def _causes(overview: Overview) -> Iterator[str]:
 
 
 def _worst(overview: Overview) -> Iterator[str]:
-    """The worst folder and sender, if there are several."""
+    """Yields the worst folder and the worst sender, if there are several."""
     if overview.wrong and len(overview.folders) > 1:
         name = worst_folders(overview)[0]
         wrong = words.counted(overview.folders[name].wrong, "wrong checksum")
@@ -65,7 +66,7 @@ def _worst(overview: Overview) -> Iterator[str]:
 
 
 def reasons(overview: Overview) -> dict[str, int]:
-    """Why checksums are unverifiable: the most frequent reason first."""
+    """Returns the numbers of unverifiable checksums by reason, the most frequent first."""
     sums: dict[str, int] = {}
     for (_, verdict, reason, _), number in overview.counts.items():
         if verdict == "unverifiable" and reason:
@@ -96,7 +97,7 @@ def text(overview: Overview) -> str:
 
 
 def to_dict(overview: Overview) -> dict[str, Any]:
-    """The object that `carry audit --json` prints."""
+    """Returns the object that `carry audit --json` prints."""
     verdicts = overview.verdicts
     return {
         "schema": 1,
@@ -116,6 +117,7 @@ def to_dict(overview: Overview) -> dict[str, Any]:
 
 
 def exit_status(overview: Overview) -> int:
-    """That of the worst capture. What is no capture counts where its name says that it is one."""
+    """Returns the status of the worst capture. A file that is no capture counts if its name is that
+    of one."""
     found = [tasks.GRAVITY[status] for status in overview.statuses if status in tasks.GRAVITY]
     return max([*found, tasks.DAMAGED if overview.misnamed else tasks.CLEAN])

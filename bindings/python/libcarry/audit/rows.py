@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One table of many captures, as rows come: what DuckDB and Spark read."""
+"""Rows of one table for many captures, in the order of reading, for DuckDB and Spark."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ BATCH_ROWS = 10_000
 
 
 def checked_name(table: str) -> str:
-    """The name of a table; raises what is none."""
+    """Returns the name of a table; raises ValueError if there is none."""
     if table not in NAMES:
         raise ValueError(f"{table!r} is no table: use {', '.join(NAMES)}")
     return table
 
 
 def checked_options(findings: int | None, threads: int) -> Options:
-    """How captures are read; raises what is out of range."""
+    """Returns the options for reading captures; raises ValueError if they are out of range."""
     within("findings", findings or 0, MOST_FINDINGS)
     within("threads", threads, MOST_THREADS)
     return Options(findings=findings, threads=threads)
@@ -32,7 +32,7 @@ def checked_options(findings: int | None, threads: int) -> Options:
 def rows(
     captures: Iterable[Capture], table: str, options: Options
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of captures that are checked one after the other: no more than those of one are in
-    memory."""
+    """Yields the rows of captures, which are checked one after the other; memory holds those of
+    one."""
     for capture in captures:
         yield from check(capture, options)[table].to_batches(BATCH_ROWS)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A large capture, checked in pieces by several workers, with the rows that one worker finds.
+"""Checks a large capture in pieces by several workers, with the rows that one worker would find.
 
     pieces = plan(name, size, open_file, piece_size)
     results = [check_piece(piece, open_file, findings) for piece in pieces]  # anywhere
     whole = merge(results, findings)
 
-Nobody reads all record headers first. Where a piece begins is guessed from the bytes around that
-place. A wrong guess cannot stay hidden: then some piece does not end where its last record does.
-What packets show about each other is judged once, where the pieces are added up.
-docs/explanation/scale.md says why the rows are the same.
+No process reads all record headers first. The start of a piece is guessed from the bytes near the
+intended boundary. A wrong guess is always found: some piece then does not end where its last record
+ends. Packets that decide each other's verdicts are judged once, when the pieces are added up.
+docs/explanation/scale.md explains why the rows are equal.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from ..packets import selected_verdicts
 if TYPE_CHECKING:
     from .._types import Progress
 
-# Bytes that are read to find the place of a boundary, in whose first half it must be; and records
-# that must follow each other there, to the end of these bytes. A capture inside a packet has such
-# records only where it ends as the packet does.
+# The bytes that are read to find a boundary, which must lie in their first half; and the number of
+# records that must follow each other from there to the end of these bytes. A capture inside a
+# packet has such a chain only if it ends with the packet.
 WINDOW_BYTES = 1 << 20
 CHAIN_RECORDS = 16
-HEAD_BYTES = 1 << 20  # before the first packet
+HEAD_BYTES = 1 << 20  # read before the first packet
 
-# What records of pcap have in common where one begins. At any other place, a chain of records that
-# have all of it is unlikely; where a capture has packets without it, fewer pieces are found.
-SNAPLEN_BYTES = 256 << 10  # the most that tcpdump and Wireshark ask for
-SECONDS_APART = 10 * 366 * 86_400  # from the first packet
+# Properties that the first record of a piece must have. Elsewhere, a chain of records with all of
+# them is unlikely. If a capture has packets without them, fewer pieces are found.
+SNAPLEN_BYTES = 256 << 10  # the largest default of tcpdump and Wireshark
+SECONDS_APART = 10 * 366 * 86_400  # of the first packet
 
-# What capture/ takes: CARRY_CAPTURE_PACKET_MAX, and the flows that it surely tells apart.
+# Limits of capture/: CARRY_CAPTURE_PACKET_MAX, and the flows that it is sure to count separately.
 PACKET_BYTES = 16 << 20
 FLOWS = 256
 FLOW_AGREES = 3
 
-# A piece with more packets that have to be judged with others of the capture is not worth it.
+# A piece with more related packets is not worth its cost.
 RELATED_BYTES = 32 << 20
 
 _WRONG = selected_verdicts(("bad", "illegal"))
-_FINDINGS_AT_FIRST = 10_000  # where all are asked for
+_FINDINGS_AT_FIRST = 10_000  # if all are requested
 
 
 class File(Protocol):
-    """What is asked of a capture's file."""
+    """The methods that the file of a capture must have."""
 
     def seek(self, offset: int, /) -> int: ...
     def read(self, size: int, /) -> bytes: ...
@@ -65,20 +65,21 @@ OpenFile = Callable[[], AbstractContextManager[File]]
 
 
 class IndivisibleError(Exception):
-    """The pieces do not show what the whole does: one worker must read the capture. Says why."""
+    """The pieces cannot give the result of the whole, so one worker must read the capture. The
+    message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a capture, from one record's start to another's."""
+    """A part of a capture, from the start of a record to that of another."""
 
-    name: str  # of the capture
+    name: str  # the name of the capture
     index: int
     count: int
     start: int
     end: int
-    prefix: bytes  # what its records need to be read; empty for the first one, which has it
-    descriptions: int  # of sections and interfaces in that
+    prefix: bytes  # what its records need to be read; empty for the first piece, which contains it
+    descriptions: int  # sections and interfaces in the prefix
 
     @property
     def is_last(self) -> bool:
@@ -86,54 +87,55 @@ class Piece:
 
     @property
     def shift(self) -> int:
-        """From offsets in what is read to those in the capture."""
+        """Returns the difference between offsets in the capture and in the bytes read."""
         return self.start - len(self.prefix)
 
 
 @dataclass(frozen=True, slots=True)
 class PieceResult:
-    """What one worker found in a piece."""
+    """The result of one worker for a piece."""
 
     piece: Piece
-    own: dict[str, pyarrow.Table]  # of each packet by itself; findings: without the related ones
-    related: bytes | None  # packets that have to be judged with those of other pieces; None: many
+    own: dict[str, pyarrow.Table]  # the tables of each packet alone; findings omit related packets
+    related: bytes | None  # packets to be judged with those of other pieces; None: too many
     descriptions: int
 
     def of_file(self, column: str) -> Any:  # noqa: ANN401
-        """A value of the row of *files*."""
+        """Returns a value of the row of *files*."""
         return self.own["files"][column][0].as_py()
 
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The rows of a capture, as one worker finds them."""
+    """The rows of a capture, as one worker would find them."""
 
     own: dict[str, pyarrow.Table]
-    listed: int  # findings, with those that are not kept
+    listed: int  # findings, including those not kept
 
 
 # --- Records ---
 
-# More than any record has: the rest of it is not known.
+# Larger than any record: its end lies beyond the bytes read.
 _CUT = 1 << 62
 
 
 class _Format(Protocol):
     prefix: bytes
     descriptions: int
-    first: int  # where packets begin
-    step: int  # of which the places of records are multiples
+    first: int  # offset of the first packet
+    step: int  # offsets of records are multiples of it
 
     def begins(self, data: bytes, at: int) -> bool:
-        """Is this the place of a packet, as far as its first bytes show?"""
+        """Checks whether a packet seems to begin at `at`."""
         ...
 
     def size(self, data: bytes, at: int) -> int:
-        """Of the record at a place: 0 if there can be none, _CUT if too little of it is there."""
+        """Returns the size of the record at `at`: 0 if there can be none, _CUT if its end is
+        missing."""
         ...
 
 
-# As in capture/magic.c. By magic number: bytes of a record's header, and ticks of a second.
+# The formats of capture/magic.c, by magic number: bytes of a record's header, and ticks a second.
 _PCAP = {0xA1B2C3D4: (16, 10**6), 0xA1B23C4D: (16, 10**9), 0xA1B2CD34: (24, 10**6)}
 
 
@@ -147,7 +149,7 @@ class _Pcap:
         order = "<" if struct.unpack_from("<L", head)[0] in _PCAP else ">"
         magic, *version = struct.unpack_from(f"{order}LHH", head)
         self._header, self._ticks = _PCAP[magic]
-        self._swaps = version < [2, 3] or version[0] == 543  # lengths stood in the other order
+        self._swaps = version < [2, 3] or version[0] == 543  # the two lengths in the other order
         self._words = struct.Struct(f"{order}LLLL")
         self._seconds: int = self._words.unpack_from(head, self.first)[0]  # of the first packet
 
@@ -189,7 +191,7 @@ class _Pcapng:
         return head[:4] == b"\x0a\x0d\x0d\x0a" and head[8:12] in _ORDERS
 
     def _describe(self, head: bytes) -> bool:
-        """Goes over a block before the first packet; false if there can be none."""
+        """Skips a block before the first packet; returns False if there can be no block."""
         at, size = self.first, self.size(head, self.first)
         if size in (0, _CUT):
             return False
@@ -217,7 +219,7 @@ class _Pcapng:
 
 
 def _format(head: bytes) -> _Format | None:
-    """Of a capture that can be split: it begins with these bytes, and has packets in them."""
+    """Returns the format of a capture that begins with `head`; None if it cannot be split there."""
     if len(head) < 48:
         return None
     if _Pcap.knows(head):
@@ -230,7 +232,7 @@ def _format(head: bytes) -> _Format | None:
 
 
 def _read(file: File, start: int, size: int) -> bytes:
-    """These bytes, or fewer at the end of the file."""
+    """Returns these bytes, or fewer at the end of the file."""
     file.seek(start)
     parts: list[bytes] = []
     while size and (data := file.read(size)):
@@ -240,8 +242,8 @@ def _read(file: File, start: int, size: int) -> bytes:
 
 
 def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int]) -> bool:
-    """Do records follow each other from here to the end of the bytes? The last one may be cut, if
-    there are enough before it. Places from which they do not are `broken`."""
+    """Checks whether records follow each other from `at` to the end of the bytes. The last one may
+    be cut if there are enough before it. Adds offsets from which this fails to `broken`."""
     chain = []
     while at < len(data) and at not in broken and (size := form.size(data, at)):
         chain.append(at)
@@ -253,7 +255,7 @@ def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int
 
 
 def boundary(file: File, target: int, size: int, form: _Format) -> int | None:
-    """The first place at or behind `target` where a packet seems to begin."""
+    """Returns the first offset from `target` on where a packet seems to begin."""
     start = target + -target % form.step
     data = _read(file, start, WINDOW_BYTES)
     is_end = start + len(data) >= size
@@ -275,7 +277,7 @@ def _starts(file: File, size: int, form: _Format, piece_size: int) -> Iterator[i
 
 
 def plan(name: str, size: int, open_file: OpenFile, piece_size: int) -> list[Piece]:
-    """The pieces of a capture; none if it is small, compressed, or in a format without them."""
+    """Returns the pieces of a capture; none if it is small, compressed, or in another format."""
     if size < 2 * piece_size:
         return []
     with open_file() as file:
@@ -302,7 +304,7 @@ def plan(name: str, size: int, open_file: OpenFile, piece_size: int) -> list[Pie
 
 
 class _Reader:
-    """The bytes of a piece, behind its prefix."""
+    """Reads the prefix of a piece, and then the piece."""
 
     def __init__(self, piece: Piece, file: File) -> None:
         self._piece = piece
@@ -342,8 +344,9 @@ def _check(
 def check_piece(
     piece: Piece, open_file: OpenFile, findings: int | None, progress: Progress | None = None
 ) -> PieceResult:
-    """Checks each packet of a piece by itself. Keeps at most so many findings; None: all, for which
-    it may be read twice. Raises what the file raises, and OSError if that is too short."""
+    """Checks each packet of a piece alone. Keeps at most `findings` findings (None: all, for which
+    it may read the piece twice). Raises what the file raises, and OSError if the file is too
+    short."""
     kept = _FINDINGS_AT_FIRST if findings is None else findings
     result, found = _check(piece, open_file, kept, progress)
     if findings is None and len(result) == kept:
@@ -358,7 +361,7 @@ def _tables(result: _carry.Result) -> dict[str, pyarrow.Table]:
 
 # --- Counts ---
 
-_Key = tuple[int, int, int, int]  # places in _carry's lists: protocol, verdict, cause, reason
+_Key = tuple[int, int, int, int]  # indices in _carry's tuples: protocol, verdict, cause, reason
 
 
 def _counts(table: pyarrow.Table) -> Counter[_Key]:
@@ -375,7 +378,7 @@ def _counts(table: pyarrow.Table) -> Counter[_Key]:
 
 
 def _counts_table(name: str, counts: Counter[_Key]) -> pyarrow.Table:
-    """In the order of the numbers, as _carry has them."""
+    """Returns the table in the order of the numbers, like _carry."""
     rows = [
         {
             "file": name,
@@ -401,11 +404,11 @@ def _listed(verdicts: Counter[str]) -> int:
     return verdicts["bad"] + verdicts["illegal"]
 
 
-# --- What packets tell of each other ---
+# --- Related packets ---
 
 
 class _Related:
-    """The related packets of all pieces: what they count together, and what each by itself."""
+    """The related packets of all pieces: their counts together, and those of each packet alone."""
 
     def __init__(self, results: Sequence[PieceResult]) -> None:
         self._name = results[0].piece.name
@@ -425,7 +428,7 @@ class _Related:
         return _carry.check_related(self._parts, _WRONG, _WRONG, kept, 0, alone, self._name)
 
     def change(self, counts: Counter[_Key]) -> None:
-        """Has them count together, in place of alone."""
+        """Replaces the counts of single packets by those of all together."""
         counts.update(_counts(self._together))
         counts.subtract(_counts(pyarrow.table(self._alone.table("counts"))))
 
@@ -440,8 +443,8 @@ def _has_flow_causes(counts: pyarrow.Table) -> bool:
 
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
-    """Are there more flows than a table holds, so that one might show a cause after others lost
-    their places?"""
+    """Checks whether there are more flows than a table holds, so that one of them may show a cause
+    after others have lost their places."""
     compute = pyarrow.compute
     causes = pyarrow.array([None, "one_bit"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
@@ -458,13 +461,14 @@ def _may_show_flows(findings: pyarrow.Table) -> bool:
 
 
 def _packets_before(results: Sequence[PieceResult]) -> list[int]:
-    """The packets of the capture before each piece."""
+    """Returns the number of packets of the capture before each piece."""
     packets = (result.of_file("packets") for result in results[:-1])
     return list(accumulate(packets, initial=0))
 
 
 def contradiction(result: PieceResult) -> str | None:
-    """Why a piece does not show what the capture does: then the others need not be checked."""
+    """Returns the reason why a piece cannot give the capture's result; then the others are
+    useless."""
     if result.related is None:
         return f"more than {RELATED_BYTES >> 20} MiB of packets are related to others"
     if result.descriptions != result.piece.descriptions:
@@ -475,7 +479,8 @@ def contradiction(result: PieceResult) -> str | None:
 
 
 def _see_that_all_fit(results: Sequence[PieceResult]) -> None:
-    """If a piece begins where a record does, and holds whole records, so does the next."""
+    """Checks that the pieces fit. If a piece begins with a record and contains whole records, so
+    does the next one."""
     places = [result.piece.index for result in results]
     if places != list(range(results[0].piece.count)):
         raise ValueError(f"pieces {places} are not all of {results[0].piece.count}")
@@ -486,7 +491,7 @@ def _see_that_all_fit(results: Sequence[PieceResult]) -> None:
 
 
 def _moved(result: PieceResult, packets: int) -> pyarrow.Table:
-    """The findings of a piece, with the numbers and places of the capture."""
+    """Returns the findings of a piece with the numbers and offsets of the capture."""
     table = result.own["findings"]
     for name, more in (("frame_number", packets), ("file_offset", result.piece.shift)):
         moved = pyarrow.compute.add(table[name], pyarrow.scalar(more, pyarrow.uint64()))
@@ -502,7 +507,7 @@ def _with(table: pyarrow.Table, name: str, column: Any) -> pyarrow.Table:  # noq
 def _findings(
     results: Sequence[PieceResult], related: pyarrow.Table, findings: int | None
 ) -> pyarrow.Table:
-    """The related packets have all of their findings among those of `related`."""
+    """Returns all findings; those of related packets come from `related`."""
     pieces = [
         _moved(result, packets)
         for result, packets in zip(results, _packets_before(results), strict=True)
@@ -532,7 +537,7 @@ def _files(results: Sequence[PieceResult], status: str) -> pyarrow.Table:
 
 
 def merge(results: Sequence[PieceResult], findings: int | None) -> Whole:
-    """The rows of a capture, of which all pieces were checked with this limit of findings. Raises
+    """Returns the rows of a capture whose pieces were all checked with the limit `findings`. Raises
     IndivisibleError."""
     results = sorted(results, key=lambda result: result.piece.index)
     _see_that_all_fit(results)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The folder that an audit writes, on a disk or in a store, and how it changes: all at once."""
+"""The folder that an audit writes, on a disk or in a store, and its atomic changes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .listing import without_secrets
 if TYPE_CHECKING:
     from .worker import Rows
 
-# What readers of tables pass over, since it begins with "_".
+# Readers of tables skip this folder, whose name begins with "_".
 OWN = "_audit"
-# Rows that a worker collects before it writes them.
+# The number of rows that a worker collects before it writes them.
 _ROWS = 50_000
 
 
 class AuditError(Exception):
-    """An audit cannot go on: one line says why."""
+    """An audit cannot continue; the message is one line with the reason."""
 
 
 @lru_cache(maxsize=16)
@@ -40,7 +40,7 @@ def _real(folder: str) -> str:
 
 
 class Store:
-    """A folder on a disk, or of any store that fsspec knows. Paths in it have slashes."""
+    """A folder on a disk, or in any store that fsspec supports. Its paths have slashes."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -51,7 +51,7 @@ class Store:
 
     @cached_property
     def arrow(self) -> pyarrow.fs.FileSystem:
-        """The same for Arrow."""
+        """Returns the file system for Arrow."""
         if self.is_local:
             return pyarrow.fs.LocalFileSystem()
         return pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(self.fs))
@@ -60,7 +60,7 @@ class Store:
         return "/".join((self.root, *parts))
 
     def holds(self, name: str) -> bool:
-        """Is a capture of this name below the folder?"""
+        """Checks whether a capture of this name lies below the folder."""
         if is_url(name):
             return name.startswith(f"{self.fs.unstrip_protocol(self.root)}/")
         return self.is_local and f"{_real(os.path.dirname(name))}/".startswith(f"{self._real}/")
@@ -74,19 +74,20 @@ class Store:
         return bool(self.fs.exists(self.path(*parts)))
 
     def sizes(self, *parts: str) -> dict[str, int]:
-        """The paths of all files below a folder, in order, and their bytes; none if there is no
-        such folder. One listing: to ask for each file takes a store hours."""
+        """Returns the paths of all files below a folder, in order, with their sizes; none if the
+        folder is missing. It needs one listing: requests for single files would take hours in a
+        store."""
         self.fs.invalidate_cache()
         found = self.fs.find(self.path(*parts), detail=True)
         return {path: found[path]["size"] for path in sorted(found)}
 
     def files(self, *parts: str) -> list[str]:
-        """The paths alone."""
+        """Returns the paths alone."""
         return [*self.sizes(*parts)]
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
-        """A new file, which appears once it is whole, in place of an old one."""
+        """Creates a file, which appears once it is complete and replaces an old one."""
         if not self.is_local:
             with self._object(path) as file:
                 yield file
@@ -104,7 +105,7 @@ class Store:
 
     @contextmanager
     def _object(self, path: str) -> Iterator[IO[bytes]]:
-        """Stores show objects once they are whole, but take one that was left for whole."""
+        """Creates an object. It appears when it is closed, so an incomplete one must be removed."""
         try:
             with self.fs.open(path, "wb") as file:
                 yield file
@@ -117,13 +118,13 @@ class Store:
             file.write(json.dumps(value, indent=1).encode() + b"\n")
 
     def claim(self, value: object, *parts: str) -> bool:
-        """Writes a file unless there is one, and says whether it did. At once only on a disk and in
-        stores that offer it."""
+        """Writes a file unless it exists, and returns whether it did. This is atomic only on a disk
+        and in stores that support it."""
         if self.exists(*parts):
             return False
         try:
             self._write_new(json.dumps(value, indent=1).encode() + b"\n", self.path(*parts))
-        except Exception:  # also of stores that only replace
+        except Exception:  # also for stores that can only replace
             if self.exists(*parts):
                 return False
             self.write_json(value, *parts)
@@ -143,7 +144,7 @@ class Store:
             os.unlink(whole)
 
     def read_json(self, *parts: str) -> Any:  # noqa: ANN401
-        """None if there is no such file."""
+        """Returns the value in a file; None if there is no such file."""
         self.fs.invalidate_cache()
         try:
             with self.fs.open(self.path(*parts), "rb") as file:
@@ -152,8 +153,8 @@ class Store:
             return None
 
     def replace(self, source: str, target: str) -> None:
-        """A folder takes the place of another: at once on a disk; in a store object by object, and
-        the source stays until it is removed."""
+        """Puts a folder in place of another. On a disk this is atomic. A store copies each object,
+        and the source remains until it is removed."""
         if not self.is_local:
             self.remove(target)
             for path in self.files(source):
@@ -166,12 +167,12 @@ class Store:
         self.remove(OWN, "old")
 
     def remove(self, *parts: str) -> None:
-        """A file, or a folder with all that is in it, if there is one."""
+        """Removes a file, or a folder with its content, if it exists."""
         if self.exists(*parts):
             self.fs.rm(self.path(*parts), recursive=True)
 
 
-# --- Parts: what one task found ---
+# --- Parts: the results of one task ---
 
 
 def _part(folder: str, name: str, table: str) -> tuple[str, ...]:
@@ -179,7 +180,7 @@ def _part(folder: str, name: str, table: str) -> tuple[str, ...]:
 
 
 class Part:
-    """The tables of a part, written from time to time."""
+    """The tables of a part, which are written from time to time."""
 
     def __init__(self, files: dict[str, IO[bytes]], partition: str | None) -> None:
         self._partition = partition
@@ -213,8 +214,8 @@ class Part:
 
 @contextmanager
 def part_writer(store: Store, folder: str, name: str, partition: str | None) -> Iterator[Part]:
-    """Writes the tables of a part. *files* appears last, and only it makes the part count."""
-    with ExitStack() as stack:  # which closes the first file last
+    """Writes the tables of a part. *files* appears last, and makes the part valid."""
+    with ExitStack() as stack:  # closes the first file last
         order = ["files", *(table for table in tables.NAMES if table != "files")]
         files = {
             table: stack.enter_context(store.create(store.path(*_part(folder, name, table))))
@@ -226,7 +227,7 @@ def part_writer(store: Store, folder: str, name: str, partition: str | None) -> 
 
 
 def parts(store: Store) -> list[str]:
-    """The whole parts of all attempts, as paths without the name of a table."""
+    """Returns the complete parts of all attempts, as paths without the name of a table."""
     ending = ".files.parquet"
     return [p.removesuffix(ending) for p in store.files(OWN, "parts") if p.endswith(ending)]
 
@@ -236,7 +237,8 @@ def parts(store: Store) -> list[str]:
 
 @contextmanager
 def lock(store: Store) -> Iterator[None]:
-    """Keeps a second job out of the folder. One that was killed is noticed on the same machine."""
+    """Prevents a second job in the folder. The lock of a killed job is recognised on the same
+    machine."""
     own = {"host": socket.gethostname(), "pid": os.getpid(), "since": int(time.time())}
     held = store.read_json(OWN, "lock.json")
     if held and held["host"] == own["host"] and _is_gone(held["pid"]):
@@ -255,7 +257,8 @@ def lock(store: Store) -> Iterator[None]:
 
 
 def _is_gone(pid: int) -> bool:
-    """So is a former process of this number: in a container, each start may have the same."""
+    """Checks whether a process has ended. Our own number was that of a former process: in a
+    container, each start may have the same one."""
     if pid == os.getpid():
         return True
     try:
@@ -271,8 +274,8 @@ def _is_gone(pid: int) -> bool:
 
 
 def commit(store: Store) -> None:
-    """Puts the next tables, which are whole, in place of the present ones. What ends in the middle
-    is completed by the next call."""
+    """Puts the next tables, which are complete, in place of the present ones. If it is interrupted,
+    the next call completes it."""
     if not store.exists(OWN, "commit.json"):
         return
     for table in tables.NAMES:
@@ -284,5 +287,5 @@ def commit(store: Store) -> None:
 
 
 def prepare(store: Store) -> None:
-    """Says that the next tables are whole: from here on, a commit is only completed."""
+    """Marks the next tables as complete: from now on, a commit can only be completed."""
     store.write_json({"tables": list(tables.NAMES)}, OWN, "commit.json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of an audit: those of a check, with what only an archive has."""
+"""The tables of an audit: those of a check, with columns that only an archive has."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .. import _carry
 if TYPE_CHECKING:
     from .worker import Rows
 
-# Columns are only ever added behind the others; any other change is a new version.
+# New columns are added only at the end; any other change is a new version.
 VERSION = "1"
 NAMES = ("files", "counts", "findings")
 
-# Spark reads no Parquet with nanoseconds.
+# Spark cannot read Parquet with nanoseconds.
 _TIME = pyarrow.timestamp("us", "UTC")
 
-# Columns of *files* that follow libcarry's own: name, type, may be null, what it is.
+# Columns of *files* after those of libcarry: name, type, whether it may be null, description.
 EXTRA_FILES = (
     ("folder", pyarrow.string(), False, "the part of the name before its last slash"),
     ("modified", _TIME, True, "when the capture was last changed, as its store says"),
@@ -37,24 +37,24 @@ EXTRA_FILES = (
 )
 
 
-# Of the name of a folder, which has at most 255 bytes, "folder=" included.
+# The limit for the name of a folder, which has at most 255 bytes, "folder=" included.
 _PARTITION_BYTES = 240
-_TAIL_CHARACTERS = 16  # of up to four bytes, each three characters as %xx
+_TAIL_CHARACTERS = 16  # each has up to four bytes, of three characters as %xx
 
-# What an archive's tables can be partitioned by, and whose column that is already.
+# The columns that partition the tables of an archive, and the tables that already have them.
 PARTITIONS = {"day": (), "folder": ("files",)}
 
 
 @cache
 def own_schema(name: str) -> pyarrow.Schema:
-    """The columns of the table of a check."""
+    """Returns the columns of a table of a check."""
     return pyarrow.schema(_carry.schema(name))
 
 
 @cache
 def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
-    """The columns of a table, with that of its partition at the end unless it has it anyway. The
-    metadata has the versions of both parts."""
+    """Returns the columns of a table, with that of its partition at the end unless the table
+    already has it. The metadata has the versions of both parts."""
     own = own_schema(name)
     for place, field in enumerate(own):
         if pyarrow.types.is_timestamp(field.type):
@@ -68,7 +68,7 @@ def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
 
 
 def microseconds(nanoseconds: int | None) -> int | None:
-    """A time as the tables have it."""
+    """Returns a time in the unit of the tables."""
     return None if nanoseconds is None else nanoseconds // 1000
 
 
@@ -76,7 +76,7 @@ def microseconds(nanoseconds: int | None) -> int | None:
 
 
 def _day(rows: Rows) -> str:
-    """When the capture began, or else was changed."""
+    """Returns the day on which the capture began, or else the day of its last change."""
     first = rows.own["files"]["first_time"].cast(pyarrow.int64())[0].as_py()
     time = rows.extra["modified"] if first is None else microseconds(first)
     if time is None:
@@ -85,7 +85,8 @@ def _day(rows: Rows) -> str:
 
 
 def _folder(rows: Rows) -> str:
-    """Shortened where no file system takes it as the name of a folder, with each slash as %2F."""
+    """Returns the folder, shortened if it is too long for the name of a folder with %2F for each
+    slash."""
     folder = str(rows.value("folder"))
     if len(quote(folder, safe="")) <= _PARTITION_BYTES:
         return folder
@@ -98,7 +99,7 @@ def _partition(rows: Rows, by: str) -> str:
 
 
 def collected(name: str, captures: Sequence[Rows], partition: str | None = None) -> pyarrow.Table:
-    """A table of the rows of some captures."""
+    """Returns a table with the rows of several captures."""
     target = schema(name, partition)
     having = [rows for rows in captures if name in rows.own]
     if not having:
@@ -115,7 +116,7 @@ def collected(name: str, captures: Sequence[Rows], partition: str | None = None)
             for value in [_partition(rows, partition)] * len(rows.own[name])
         ]
         columns[partition] = pyarrow.array(values, pyarrow.string())
-    # Of times, nanoseconds are cut off.
+    # Truncates nanoseconds.
     cast = [columns[field.name].cast(field.type, safe=False) for field in target]
     return pyarrow.table(cast, schema=target)
 

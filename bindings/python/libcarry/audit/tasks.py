@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a worker does in one call: checks a batch of captures, and writes a part of the tables."""
+"""The work of one call: checks a batch of captures, and writes a part of the tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from . import worker
 from .listing import Capture, one_line
 from .store import Store, part_writer
 
-# What the status of a capture means for the exit status, as `carry check` has it.
+# The meaning of a capture's status for the exit status, as in `carry check`.
 CLEAN, WRONG, DAMAGED, FAILED = range(4)
 GRAVITY = {
     "clean": CLEAN,
@@ -29,7 +29,8 @@ GRAVITY = {
 
 
 def gravity(file: str, status: str, named: bool = False) -> int:
-    """What is no capture counts if it has the name of one, or was named itself."""
+    """Returns the gravity of a status. A file that is no capture counts if its name is that of one,
+    or if a source names it."""
     if status == "not_capture":
         return DAMAGED if named or _carry.is_capture_name(file) else CLEAN
     return GRAVITY[status]
@@ -37,28 +38,28 @@ def gravity(file: str, status: str, named: bool = False) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What all calls have in common."""
+    """Settings that all calls share."""
 
     out: str
     folder: str  # of the parts of this attempt
     partition: str | None
     options: worker.Options
-    split: int  # bytes of a capture from which it is read in pieces; 0: never
+    split: int  # size from which a capture is read in pieces; 0: never
     storage: dict[str, dict[str, object]]  # options of stores, by protocol
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Captures for one call."""
+    """The captures of one call."""
 
     part: str
     captures: tuple[Capture, ...]
-    tries: int = 0  # that ended the worker, or raised
+    tries: int = 0  # attempts that ended the worker, or raised
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the captures of a call."""
+    """The results of a call's captures."""
 
     part: str
     captures: int = 0
@@ -68,8 +69,8 @@ class Outcome:
     failed: int = 0
     worst: int = CLEAN
     seconds: float = 0.0
-    peak: int = 0  # bytes of memory that the worker has had at most
-    errors: list[str] = field(default_factory=list)  # a line for each that failed
+    peak: int = 0  # most memory that the worker has used, in bytes
+    errors: list[str] = field(default_factory=list)  # a line for each failed capture
     problem: str | None = None  # why nothing could be written
 
     def add(self, capture: Capture, rows: worker.Rows) -> None:
@@ -98,8 +99,8 @@ def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]
 
 
 def check(batch: Batch, shared: Shared) -> Outcome:
-    """Checks the captures of a batch, one after the other. What fails here is the target: captures
-    end in rows."""
+    """Checks the captures of a batch, one after the other. Only the target can fail here: a failed
+    capture is a row."""
     fsspec.config.conf.update(shared.storage)
     for left in reversed(range(shared.options.retries + 1)):
         found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Verdicts over time: two charts of bars, as on the page of captures, and the same in numbers."""
+"""Verdicts over time: two bar charts, like those of the page of captures, and their numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _next(time: datetime.datetime, unit: str) -> datetime.datetime:
 
 
 def _spans(overview: Overview) -> list[datetime.datetime]:
-    """Their starts, with those in which no capture begins."""
+    """Returns the starts of all spans, including those in which no capture begins."""
     starts = sorted(overview.spans)
     spans = starts[:1]
     while spans and spans[-1] < starts[-1]:
@@ -40,7 +40,7 @@ def _spans(overview: Overview) -> list[datetime.datetime]:
 
 
 def _bar(verdicts: Counter[str], place: int, shown: Sequence[str], most: int) -> str:
-    """In percent of the tallest bar."""
+    """Returns a bar in percent of the tallest one."""
     base, bars = 100.0, ""
     for verdict in shown:
         height = 100 * verdicts[verdict] / most
@@ -94,12 +94,12 @@ def _numbers(overview: Overview, shown: Sequence[str]) -> str:
 
 
 def _title(overview: Overview, span: datetime.datetime) -> str:
-    # Not by strftime("%Y"), which fills up years before 1000 or not, as the C library does.
+    # Not strftime("%Y"): C libraries differ in whether they pad years before 1000.
     return span.strftime(_FORMATS[overview.unit].replace("%Y", f"{span.year:04}"))
 
 
 def _timeless(overview: Overview) -> str:
-    """Captures that are in no bar."""
+    """Returns the note on captures that no bar contains."""
     number = overview.timeless_captures
     if not number:
         return ""

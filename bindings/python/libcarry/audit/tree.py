@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folders as a tree, of which the worst branches are shown."""
+"""Folders as a tree, which shows the worst branches."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from . import markup, words
 from .overview import Folder, rate
 
 ROWS_MAX = 60
-BRANCHES_MAX = 8  # of each folder; the others are one row
+BRANCHES_MAX = 8  # for each folder; the others share a row
 
 
 @dataclass
 class Node:
-    """A folder with all that lies below it."""
+    """A folder, with everything below it."""
 
-    name: str  # what a row shows: the rest of the path below the node above
+    name: str  # text of its row: the rest of the path below the node above
     path: str
-    folder: str | None = None  # that has captures of its own
+    folder: str | None = None  # name, if it has captures of its own
     total: Folder = field(default_factory=Folder)
     below: dict[str, Node] = field(default_factory=dict)
     is_open: bool = False
 
     def order(self) -> tuple[int, int, str]:
-        """The worst first."""
+        """Returns the sort key, worst first."""
         return -self.total.wrong, self.total.statuses["clean"] - self.total.captures, self.path
 
 
 def _parts(folder: str) -> list[str]:
-    """ "s3://bucket/a" is a below "s3://bucket"; "/a" is one part."""
+    """Returns the parts of a path. "s3://bucket" is one part, and so is the first folder of
+    "/a/b"."""
     scheme, separator, rest = folder.rpartition("://")
     first, *others = rest.split("/")
     if not separator and not first and others:
@@ -55,7 +56,7 @@ def plant(folders: Mapping[str, Folder]) -> Node:
 
 
 def _join(node: Node) -> None:
-    """Makes one node of a folder without captures and the only one below it."""
+    """Joins a folder without captures with the only one below it, if there is one."""
     while len(node.below) == 1 and node.folder is None:
         (only,) = node.below.values()
         node.name, node.path, node.below = f"{node.name}/{only.name}", only.path, only.below
@@ -65,7 +66,7 @@ def _join(node: Node) -> None:
 
 
 def _open_worst(root: Node) -> None:
-    """Opens folders, the worst first, while there is room for rows."""
+    """Opens folders, worst first, while there is room for rows."""
     rows, waiting = 0, [(root.order(), root)]
     while waiting and rows < ROWS_MAX:
         _, node = heapq.heappop(waiting)
@@ -108,7 +109,7 @@ def _rows(node: Node, anchors: Mapping[str, str], depth: int) -> Iterator[str]:
 
 
 def table(folders: Mapping[str, Folder], anchors: Mapping[str, str]) -> str:
-    """`anchors` has those of folders whose captures the page lists."""
+    """Returns the table; `anchors` contains those of folders whose captures the page lists."""
     root = plant(folders)
     _open_worst(root)
     heads = ["folder", *(f"#{verdict}" for verdict in words.WRONG), "#corruption rate"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How an audit is put into words: as `carry check` does, on its page as in its text."""
+"""The words for an audit, which are those of `carry check`, for its page and its text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .. import _carry
 
-# What becomes of a capture: of one, and of several behind their number.
+# The outcomes of captures: for one, and for several after their number.
 STATUS_WORDS = {
     "wrong": ("has wrong checksums", "with wrong checksums"),
     "damaged": ("damaged", "damaged"),
@@ -23,7 +23,7 @@ STATUS_WORDS = {
     "unchecked": ("nothing was checked", "in which nothing was checked"),
     "clean": ("clean", "clean"),
 }
-# Of these, the outcome of all captures says how many there are.
+# The outcome of all captures includes the numbers of these.
 REMAINDERS = ("unchecked", "damaged", "failed", "changed", "limit", "not_capture")
 WRONG = ("bad", "illegal")
 
@@ -35,7 +35,7 @@ CAUSE_ADVICE = dict(zip(_carry.CAUSES, _carry.CAUSE_ADVICE, strict=True))
 REASON_WORDS = dict(zip(_carry.REASONS, _carry.REASON_WORDS, strict=True))
 
 NAME_MAX = 400
-# Stands for what is not shown: no character, so that no name has it.
+# Stands for omitted text: no character, so that no name contains it.
 LEFT_OUT = "\ufdd0"
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
@@ -49,12 +49,12 @@ def plural(number: int) -> str:
 
 
 def counted(number: int, what: str) -> str:
-    """ "2,000 captures"."""
+    """Returns text such as "2,000 captures"."""
     return f"{number:,} {what}{plural(number)}"
 
 
 def size(number: int) -> str:
-    """ "1.5 kB", in steps of 1,000."""
+    """Returns text such as "1.5 kB", in steps of 1,000."""
     if number < 1000:
         return counted(number, "byte")
     scaled, units = number / 1000, ["kB", "MB", "GB", "TB", "PB", "EB"]
@@ -65,7 +65,7 @@ def size(number: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """ "0.25 %"; what is not 0 is not shown as 0, nor what is not all as all."""
+    """Returns text such as "0.25 %". Only 0 is shown as 0, and only all as 100 %."""
     if not share:
         return "-" if share is None else "0 %"
     if 0 < share < 0.0001:
@@ -76,12 +76,13 @@ def percent(share: float | None) -> str:
 
 
 def joined(parts: Sequence[str]) -> str:
-    """ "a, b and c"."""
+    """Returns text such as "a, b and c"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def ranked(counts: Counter[T]) -> list[tuple[T, int]]:
-    """The most frequent first; equals by name, so that the order of rows shows nowhere."""
+    """Returns the most frequent first, and equals by name, so that the order of rows has no
+    effect."""
     return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
 
@@ -89,14 +90,14 @@ def ranked(counts: Counter[T]) -> list[tuple[T, int]]:
 
 
 def outcome_class(verdicts: Counter[str]) -> str:
-    """The class of styles: that of "good", "bad" or "partial"."""
+    """Returns the class of styles: that of "good", "bad" or "partial"."""
     if any(verdicts[verdict] for verdict in WRONG):
         return "bad"
     return "good" if verdicts["good"] or verdicts["partial"] else "partial"
 
 
 def outcome(verdicts: Counter[str], packets: int) -> str:
-    """Of one capture, or of many."""
+    """Returns the outcome of one capture, or of many."""
     kind = outcome_class(verdicts)
     if kind == "bad":
         wrong = {verdict: verdicts[verdict] for verdict in WRONG if verdicts[verdict]}
@@ -121,7 +122,7 @@ def _why_unchecked(verdicts: Counter[str], packets: int) -> str:
 
 
 def remainders(statuses: Mapping[str, int]) -> Iterator[str]:
-    """ "2 damaged": what else became of captures."""
+    """Yields text such as "2 damaged": further outcomes of captures."""
     for status in REMAINDERS:
         if number := statuses.get(status, 0):
             one, many = STATUS_WORDS[status]
@@ -129,7 +130,7 @@ def remainders(statuses: Mapping[str, int]) -> Iterator[str]:
 
 
 def cause_words(cause: str, number: int) -> str:
-    """ "holds 0: never filled in", to follow a number."""
+    """Returns text such as "holds 0: never filled in", to follow a number."""
     return (number != 1 and CAUSE_MANY.get(cause)) or CAUSE_WORDS.get(cause) or cause
 
 
@@ -137,7 +138,8 @@ def cause_words(cause: str, number: int) -> str:
 
 
 def without_secrets(name: str) -> str:
-    """A name with LEFT_OUT for the user, the password and the signatures of URLs in it."""
+    """Returns a name in which LEFT_OUT replaces the user, the password and the signatures of
+    URLs."""
     name = name.replace(LEFT_OUT, "\ufffd")
     if "://" not in name:
         return name
@@ -145,12 +147,12 @@ def without_secrets(name: str) -> str:
 
 
 def public(name: str) -> str:
-    """The same with a sign that can be read."""
+    """Returns the name without secrets, with a visible sign in their places."""
     return without_secrets(name).replace(LEFT_OUT, "…")
 
 
 def _is_plain(character: str) -> bool:
-    """Not for controls, for what reorders or hides text, and for blanks that look like others."""
+    """Checks that a character is no control, reorders or hides no text, and is no unusual blank."""
     category = unicodedata.category(character)
     return category[0] not in "CZ" or character == " "
 
@@ -163,9 +165,9 @@ def _escape(character: str) -> str:
 
 
 def pieces(shown: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a name without secrets, and for each whether it is an escape, such as
-    \\x1b: then it must be marked, as a name may hold such text itself. Of long names, the middle
-    is left out."""
+    """Yields the parts of a name without secrets, and whether each is an escape such as \\x1b.
+    Escapes must be marked, since a name may contain such text itself. The middle of a long name is
+    omitted."""
     if len(shown) > NAME_MAX:
         shown = shown[: NAME_MAX // 2] + LEFT_OUT + shown[-NAME_MAX // 2 :]
     for is_plain, run in groupby(shown, _is_plain):
@@ -176,8 +178,8 @@ def pieces(shown: str) -> Iterator[tuple[str, bool]]:
 
 
 def plain(name: str) -> str:
-    """A name for a terminal: in quotes, and with each backslash doubled, if it holds what must be
-    escaped."""
+    """Returns a name for a terminal. If it contains anything to be escaped, it is in quotes, and
+    its backslashes are doubled."""
     parts = [*pieces(without_secrets(name))]
     if not any(escaped for _, escaped in parts):
         return name
@@ -188,7 +190,7 @@ def plain(name: str) -> str:
 
 
 def sql_text(text: str) -> str:
-    """A string of SQL; what cannot be seen is named by its number."""
+    """Returns a string of SQL; invisible characters are written as numbers."""
     parts: list[str] = []
     for character in text:
         quoted = "''" if character == "'" else character
@@ -202,7 +204,7 @@ def sql_text(text: str) -> str:
 
 
 def sql_is(column: str, name: str) -> str:
-    """The condition that a column is `name`; any that differ from it in secrets alone do too."""
+    """Returns the condition that a column is `name`; it ignores differences in secrets."""
     shown = without_secrets(name)
     if shown == name:
         return f"{column} = {sql_text(name)}"
@@ -211,6 +213,6 @@ def sql_is(column: str, name: str) -> str:
 
 
 def sql_from(destination: str, table: str) -> str:
-    """A table as DuckDB reads it."""
+    """Returns a table in the syntax of DuckDB."""
     path = f"{public(destination).rstrip('/')}/{table}/**/*.parquet"
     return f"read_parquet({sql_text(path)})"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One capture of an archive: read as a stream, checked, described by rows. Whatever the capture or
-its store does ends in a row."""
+"""Reads one capture of an archive as a stream, checks it, and describes it in rows. Every failure
+of the capture or its store ends in a row."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from .listing import Capture, is_final, is_same, one_line, refreshed, with_diges
 if TYPE_CHECKING:
     from .split import Whole
 
-# Blocks of a remote capture that are in memory: the present one, and those that come next.
+# Blocks of a remote capture in memory: the current one, and the next ones.
 _BLOCK_BYTES = 4 << 20
 _BLOCKS = 2
 _ANSWER_SECONDS = 60
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000
 
-# What a file begins with that is no capture, but says why.
+# The first bytes of files that are no captures, with a reason.
 _ENCRYPTED = {
     b"age-encryption.org/": "encrypted by age",
     b"-----BEGIN PGP MESSAGE": "encrypted by OpenPGP",
@@ -45,18 +45,18 @@ _ENCRYPTED = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How captures are read."""
+    """Options for reading captures."""
 
-    findings: int | None = 1000  # rows of *findings* for a capture at most; None: all
-    threads: int = 1  # that check one capture; 0: one for each core
-    retries: int = 4  # after a store's failure
-    backoff: float = 0.5  # seconds before the first of them, doubled for each that follows
-    unpack_limit: int = 1000  # a compressed capture may unpack to so many times its size; 0: any
-    unpack_free: int = 1 << 30  # but to these bytes in any case
+    findings: int | None = 1000  # the most rows of *findings* for a capture (None: all)
+    threads: int = 1  # for each capture; 0: one for each core
+    retries: int = 4  # repetitions after a failure of the store
+    backoff: float = 0.5  # seconds before the first repetition, doubled for each further one
+    unpack_limit: int = 1000  # largest multiple of its size that a capture unpacks to; 0: any
+    unpack_free: int = 1 << 30  # always allowed, in bytes
 
 
 class _TooMuchError(Exception):
-    """A capture unpacks to more than is allowed."""
+    """A capture unpacks to more bytes than the limit."""
 
 
 class _CutError(OSError):
@@ -64,7 +64,7 @@ class _CutError(OSError):
 
 
 class _ChangedError(Exception):
-    """A capture is another one than it was when reading began."""
+    """A capture has changed while it was read."""
 
     def __init__(self, now: Capture) -> None:
         super().__init__("it changed while it was read")
@@ -75,7 +75,7 @@ class _ChangedError(Exception):
 
 
 class _Counted(io.RawIOBase):
-    """A remote file that knows how much of it was read."""
+    """A remote file that counts the bytes read."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401
         self._file = file
@@ -95,8 +95,8 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def open_remote(url: str) -> Iterator[Any]:
-    """A file of a store that fetches the next block while one is read."""
-    fs, path = fsspec.core.url_to_fs(url)  # some close their files as soon as nobody has them
+    """Opens a file of a store; the next block is fetched while one is read."""
+    fs, path = fsspec.core.url_to_fs(url)  # kept here: some close their files when it is freed
     options = {"cache_type": "background", "cache_options": {"maxblocks": _BLOCKS}}
     with fs.open(path, "rb", block_size=_BLOCK_BYTES, **options) as file:
         yield file
@@ -104,7 +104,7 @@ def open_remote(url: str) -> Iterator[Any]:
 
 @contextmanager
 def _open_whole(url: str) -> Iterator[Any]:
-    """The same of a web server that sends no parts of files: one answer, however long it takes."""
+    """Opens a file of a web server that sends no ranges: one response, however long it takes."""
     import aiohttp
 
     fs, path = fsspec.core.url_to_fs(url)
@@ -118,7 +118,8 @@ def _open_whole(url: str) -> Iterator[Any]:
 def _opened(
     capture: Capture, open_url: Callable[[str], AbstractContextManager[Any]]
 ) -> Iterator[tuple[_carry.Capture, _Counted | None]]:
-    """A local file is read in C. One of a store is read once, from its start to its end."""
+    """Opens a capture. A local file is read in C; one of a store is read once, from start to
+    end."""
     if not is_url(capture.name):
         with closing(_carry.open_path(os.fsencode(capture.name), capture.label)) as opened:
             yield opened, None
@@ -142,7 +143,7 @@ def _watch(opened: _carry.Capture, capture: Capture, options: Options) -> Callab
 
 
 def _result(opened: _carry.Capture, capture: Capture, options: Options, kept: int) -> _carry.Result:
-    """Of a damaged capture, that of what comes before the damage."""
+    """Returns the result; for a damaged capture, that of the packets before the damage."""
     watch = _watch(opened, capture, options)
     try:
         return opened.check(options.threads, _WRONG, _WRONG, kept, 0, 0, True, (), watch, True)
@@ -155,7 +156,7 @@ def _run(capture: Capture, options: Options, kept: int) -> _carry.Result:
         return _run_opened(capture, options, kept, open_remote)
     except _carry.CaptureError:
         raise
-    except ValueError:  # of fsspec: only the first part of the file came
+    except ValueError:  # fsspec raises it if only the first part of the file arrived
         if not capture.name.startswith(("http://", "https://")):
             raise
         return _run_opened(capture, options, kept, _open_whole)
@@ -176,7 +177,7 @@ def _run_opened(
 
 
 def _check(capture: Capture, options: Options) -> _carry.Result:
-    """With all findings that are wanted; a capture that has very many is read twice."""
+    """Checks a capture with all findings requested; one with very many is read twice."""
     wanted = _FINDINGS_AT_FIRST if options.findings is None else options.findings
     result = _run(capture, options, wanted)
     if options.findings is None and result.listed() > len(result):
@@ -189,19 +190,20 @@ def _check(capture: Capture, options: Options) -> _carry.Result:
 
 @dataclass(slots=True)
 class Rows:
-    """The rows of one capture: the tables of its check, and what only an audit has for *files*."""
+    """The rows of one capture: the tables of its check, and the columns of *files* that only an
+    audit has."""
 
     own: dict[str, pyarrow.Table]
     extra: dict[str, Any]
 
     def value(self, column: str) -> Any:  # noqa: ANN401
-        """Of the row of *files*."""
+        """Returns a value of the row of *files*."""
         return self.extra[column] if column in self.extra else self.own["files"][column][0].as_py()
 
 
 @dataclass(slots=True)
 class _Work:
-    """What was done for a capture."""
+    """The work done for a capture."""
 
     capture: Capture
     began: float
@@ -209,7 +211,7 @@ class _Work:
 
     def extra(self, findings: int, error: str | None, pieces: int = 1) -> dict[str, Any]:
         return {
-            "size": self.capture.size,  # what the store says; a stream does not know it
+            "size": self.capture.size,  # from the store: a stream does not know its size
             "folder": self.capture.folder,
             "modified": tables.microseconds(self.capture.modified_ns),
             "digest": self.capture.digest,
@@ -231,7 +233,7 @@ def _of_result(result: _carry.Result, work: _Work) -> Rows:
 
 
 def of_pieces(capture: Capture, whole: Whole, pieces: int, seconds: float) -> Rows:
-    """The rows of a capture that was read in pieces."""
+    """Returns the rows of a capture that was read in pieces."""
     work = _Work(capture, time.monotonic() - seconds, 1)
     damaged = whole.own["files"]["status"][0].as_py() == "damaged"
     error = whole.own["files"]["damage_reason"][0].as_py() if damaged else None
@@ -239,7 +241,7 @@ def of_pieces(capture: Capture, whole: Whole, pieces: int, seconds: float) -> Ro
 
 
 def unread(capture: Capture, status: str, error: str, work: _Work | None = None) -> Rows:
-    """The row of a capture of which nothing was read."""
+    """Returns the row of a capture of which nothing was read."""
     work = work or _Work(capture, time.monotonic())
     known = {
         "file": capture.label,
@@ -254,22 +256,22 @@ def unread(capture: Capture, status: str, error: str, work: _Work | None = None)
 
 
 def _no_capture(capture: Capture, reason: str) -> str:
-    """Why a file is no capture."""
+    """Returns the reason why a file is no capture."""
     try:
         with (
             open_remote(capture.name) if is_url(capture.name) else open(capture.name, "rb") as file
         ):
             start = file.read(32)
-    except Exception:  # it was read before: this only looks for a better word
+    except Exception:  # the file was read before; this only finds a better reason
         return reason
     return next((text for magic, text in _ENCRYPTED.items() if start.startswith(magic)), reason)
 
 
-# --- Trying ---
+# --- Attempts ---
 
 
 def _attempt(work: _Work, options: Options) -> Rows:
-    """Raises what another attempt may mend."""
+    """Reads a capture once. Raises errors that another attempt may avoid."""
     work.attempts += 1
     capture = work.capture
     if capture.size is None:
@@ -289,12 +291,12 @@ def _attempt(work: _Work, options: Options) -> Rows:
 
 
 def pause(options: Options, attempt: int) -> None:
-    """Before another attempt: longer each time, and not as long as others that wait."""
+    """Waits before another attempt: longer each time, and by a random factor."""
     time.sleep(options.backoff * 2**attempt * random.uniform(0.5, 1.5))
 
 
 def read(capture: Capture, options: Options) -> Rows:
-    """The rows of a capture. A store that fails is asked again, after a pause."""
+    """Returns the rows of a capture. If a store fails, tries again after a pause."""
     work = _Work(capture, time.monotonic())
     if capture.error:
         return unread(capture, "failed", capture.error, work)
@@ -303,7 +305,7 @@ def read(capture: Capture, options: Options) -> Rows:
             return _attempt(work, options)
         except _ChangedError as error:
             work.capture, status, reason = error.now, "changed", str(error)
-        except Exception as error:  # stores raise what they like
+        except Exception as error:  # stores may raise anything
             status, reason = "failed", one_line(error)
             if is_final(error):
                 break
@@ -313,6 +315,6 @@ def read(capture: Capture, options: Options) -> Rows:
 
 
 def check(capture: Capture, options: Options) -> dict[str, pyarrow.Table]:
-    """The rows of a capture, as tables."""
+    """Returns the rows of a capture as tables."""
     rows = read(capture, options)
     return {name: tables.collected(name, [rows]) for name in tables.NAMES}
