@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The part in C: see its files in bindings/python/src."""
+"""The part of the package in C (bindings/python/src)."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, final
@@ -12,12 +12,12 @@ VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is none
 CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
-FLOW_CAUSES: Final[str]  # those that other packets of a flow show, behind spaces
-CAUSE_WORDS: Final[tuple[str, ...]]  # what is said of each cause, behind "it"
-CAUSE_MANY: Final[tuple[str, ...]]  # the same of several, behind a number; "" for none
-CAUSE_ADVICE: Final[tuple[str, ...]]  # what to do about each cause, behind "try: "; "" for nothing
-REASON_WORDS: Final[tuple[str, ...]]  # what is said of each reason, behind a number
-VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles that each verdict has on a page
+FLOW_CAUSES: Final[str]  # names of causes that other packets of a flow show, each after a space
+CAUSE_WORDS: Final[tuple[str, ...]]  # the words for each cause, to follow "it"
+CAUSE_MANY: Final[tuple[str, ...]]  # the words for several, to follow a number; "": none
+CAUSE_ADVICE: Final[tuple[str, ...]]  # the advice on each cause, to follow "try: "; "": none
+REASON_WORDS: Final[tuple[str, ...]]  # the words for each reason, to follow a number
+VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles of each verdict on a page
 PAGE_HEAD: Final[str]  # the start of a page, up to its title
 PAGE_STYLE: Final[str]  # its styles, which follow the title
 

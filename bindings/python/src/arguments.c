@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What callers pass: bytes, numbers, arrays of numbers. */
+/* Converts arguments: bytes, numbers, arrays of numbers. */
 #include "module.h"
 
 #include <string.h>
@@ -45,14 +45,14 @@ bool argument_number(PyObject *object, const char *name, uint64_t largest, uint6
 
 /* --- Arrays of numbers --- */
 
-/* How the struct module marks the byte order of this machine. */
+/* The marks of the struct module for the byte order of this machine. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_ORDERS "@=<"
 #else
 #define OWN_ORDERS "@=>!"
 #endif
 
-/* The type of an element, by the codes of the struct module; NULL of a buffer means bytes. */
+/* The format of an element is a code of the struct module; NULL means bytes. */
 bool numbers_are_integers(const Py_buffer *view, bool *is_signed) {
     const char *format = view->format ? view->format : "B";
     format += strchr(OWN_ORDERS, *format) && *format;
@@ -97,7 +97,7 @@ uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index) {
     return numbers->is_signed && narrow >> 31 ? UINT64_MAX : narrow;
 }
 
-/* False with an exception set. */
+/* Checks that there are `count` numbers of at most 32 bits; false with an exception set. */
 static bool are_for_each(const struct numbers *numbers, const char *name, Py_ssize_t count) {
     if (numbers->count != count) {
         PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd %s", count, numbers->count,
@@ -181,7 +181,7 @@ bool runs_open(struct runs *runs, PyObject *bytes, PyObject *offsets, PyObject *
     return false;
 }
 
-/* Releasing a buffer that was never filled does nothing. */
+/* PyBuffer_Release() ignores a buffer that was never filled. */
 void runs_close(struct runs *runs) {
     numbers_close(&runs->sizes);
     numbers_close(&runs->offsets);

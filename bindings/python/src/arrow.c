@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables as Arrow's streams: one array of structs for each batch of rows, made when a consumer asks
- * for it. No object of Python takes part, so that consumers may use it in any thread.
+ * Tables as Arrow streams: each batch of rows is one array of structs, made when a consumer
+ * requests it. No Python object is used, so that consumers may call these functions in any thread.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 /* --- Schemas --- */
 
-/* How Arrow writes each type, and bytes of a value; 0: text or bits. */
+/* Arrow's format of each type, and bytes of a value; 0: text or bits. */
 static const struct {
     const char *format;
     unsigned size;
@@ -41,7 +41,7 @@ static char *put_bytes(char *out, const void *bytes, int32_t size) {
 
 #include "tables.def" /* for TABLES_VERSION */
 
-/* Keys and values, each after its size. */
+/* Returns keys and values, each after its size; NULL without memory. */
 static char *metadata_of(const struct table *table) {
     const char *pairs[][2] = {{"libcarry.table", table->name},
                               {"libcarry.tables_version", TABLES_VERSION}};
@@ -92,19 +92,19 @@ bool arrow_schema(struct ArrowSchema *schema, const struct table *table) {
 
 /* --- Columns --- */
 
-/* An array that is being filled, and then handed out. */
+/* An array that is filled, and then passed to the consumer. */
 struct builder {
     struct ArrowArray array;
     const struct column *column;
     const void *buffers[3];
-    uint8_t *valid; /* a bit each; NULL: no value is null yet */
+    uint8_t *valid; /* a bit for each value; NULL: no value is null yet */
     void *values;   /* numbers, bits, or text */
-    int32_t *ends;  /* of text: where each value ends, after a 0 */
-    size_t room;    /* of text */
+    int32_t *ends;  /* of text: 0, then the end of each value */
+    size_t room;    /* for text, in bytes */
 };
 
 static void release_builder(struct ArrowArray *array) {
-    struct builder *builder = array->private_data; /* in which `array` may stand */
+    struct builder *builder = array->private_data; /* which may contain `array` */
     array->release = NULL;
     free(builder->valid);
     free(builder->values);
@@ -175,7 +175,7 @@ static bool put(struct builder *builder, size_t index, size_t rows, const struct
     return true;
 }
 
-/* Room for so many rows; NULL without memory. */
+/* Returns a builder with room for `rows` rows; NULL without memory. */
 static struct builder *builder_create(const struct column *column, size_t rows) {
     struct builder *builder = calloc(1, sizeof *builder);
     if (!builder)
@@ -197,7 +197,7 @@ static struct builder *builder_create(const struct column *column, size_t rows) 
     return NULL;
 }
 
-/* What is handed out; it owns the builder. */
+/* Returns the array for the consumer, which owns the builder. */
 static struct ArrowArray builder_finish(struct builder *builder, size_t rows) {
     struct ArrowArray *array = &builder->array;
     builder->buffers[array->n_buffers++] = builder->valid;
@@ -213,7 +213,7 @@ static struct ArrowArray builder_finish(struct builder *builder, size_t rows) {
 
 #define COLUMNS_MAX 32
 
-/* A consumer may move an array out of here, and release it before the batch or after it. */
+/* A consumer may move an array out of a batch, and release it before or after the batch. */
 struct batch {
     const void *buffers[1]; /* no row is null */
     struct ArrowArray *children[COLUMNS_MAX];
@@ -240,7 +240,7 @@ static bool fill(struct builder **builders, const struct table *table, struct ro
     return true;
 }
 
-/* Rows from `from` on, at most BATCH_ROWS. */
+/* Returns the number of rows from `from` on, at most BATCH_ROWS. */
 static size_t count_rows(const struct table *table, struct row *row, size_t from) {
     size_t rows = 0;
     while (rows < BATCH_ROWS && table->row(row, from + rows))
@@ -298,7 +298,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     struct stream *own = stream->private_data;
     struct row row = {.found = own->found};
     const size_t rows = count_rows(own->table, &row, own->next);
-    *out = (struct ArrowArray){0}; /* the end: released already */
+    *out = (struct ArrowArray){0}; /* a released array means the end */
     if (!rows)
         return 0;
     int error = make_batch(out, own->table, &row, own->next, rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Captures from paths, bytes and file objects: checked, read by packets, repaired. The functions of
- * the library run without the GIL; callbacks take it while they call Python.
+ * Checks, reads and repairs captures from paths, bytes and file objects. The functions of the
+ * library run without the GIL; callbacks acquire it while they call Python.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,24 +18,24 @@
 #include "capture/source.h"
 #include "common/file_name.h"
 
-/* An exception, as PyErr_Fetch() has it. */
+/* The number of objects with which PyErr_Fetch() describes an exception. */
 #define KEPT 3
 
 struct capture {
     PyObject_HEAD;
     struct carry_capture *capture; /* NULL: closed */
     PyObject *name;                /* for messages */
-    Py_buffer bytes;               /* of a capture in memory */
+    Py_buffer bytes;               /* the capture, if it is in memory */
     PyObject *read;                /* read(size) of a file object, or NULL */
-    PyObject *rewind;              /* to be called to go back, or NULL: it cannot */
+    PyObject *rewind;              /* rewinds the file object; NULL: it cannot be rewound */
     bool is_busy;                  /* a function of the library runs */
-    PyThreadState *thread;         /* that called it, while it has no GIL */
-    PyObject *error[KEPT];         /* what a callback raised */
-    PyObject *progress;            /* to be called, or NULL */
-    struct relatives *relatives;   /* to be added to by take_related() */
+    PyThreadState *thread;         /* the calling thread, while it has released the GIL */
+    PyObject *error[KEPT];         /* the exception that a callback raised */
+    PyObject *progress;            /* function to call, or NULL */
+    struct relatives *relatives;   /* take_related() adds to it */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
-    int descriptor;                /* of the same, or -1 */
-    uint64_t last;                 /* when progress was last looked at, in ns */
+    int descriptor;                /* of the target, or -1 */
+    uint64_t last;                 /* time of the last look at progress, in ns */
     bool waits;                    /* reading may wait for a writer */
 };
 
@@ -49,7 +49,7 @@ static void take(struct capture *self) {
     PyEval_RestoreThread(self->thread);
 }
 
-/* Keeps what was raised, since the library still has to unwind. */
+/* Keeps the exception until the library has returned; drops it if there is one already. */
 static void keep_error(struct capture *self) {
     if (!self->error[0])
         PyErr_Fetch(&self->error[0], &self->error[1], &self->error[2]);
@@ -57,7 +57,7 @@ static void keep_error(struct capture *self) {
         PyErr_Clear();
 }
 
-/* True if a callback raised, and this raises it again. */
+/* Raises the exception of a callback again; false if there is none. */
 static bool raise_kept(struct capture *self) {
     if (!self->error[0])
         return false;
@@ -88,7 +88,7 @@ static void end(struct capture *self) {
 
 /* --- Reading from a file object --- */
 
-/* Copies what read() returned; the number of bytes, or -1 with an exception set. */
+/* Copies the bytes that read() returned. Returns their number, or -1 with an exception set. */
 static int64_t take_read(PyObject *read, void *buffer, size_t size) {
     Py_buffer bytes;
     if (read == Py_None) {
@@ -157,7 +157,7 @@ static PyObject *opened(struct module_state *state, struct capture *self,
     return NULL;
 }
 
-/* open_path(path of a regular file, as bytes, name) */
+/* open_path(path of a regular file as bytes, name) */
 static PyObject *open_path(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     const char *path;
@@ -264,8 +264,8 @@ static uint64_t now_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Often enough for Ctrl-C, and rarely enough not to wait for the GIL all the time. Every time where
-   a signal may have interrupted a wait for bytes. */
+/* Checks whether it is time to look at progress and signals: often enough for Ctrl-C, but rarely
+   enough not to wait for the GIL all the time. Always, if a signal may have interrupted a wait. */
 static bool is_due(struct capture *self) {
     const uint64_t now = now_ns();
     if (!self->waits && now - self->last < LOOK_NS)
@@ -299,7 +299,7 @@ static bool take_progress(void *user, const struct carry_capture_progress *progr
 
 /* --- Checking --- */
 
-/* Raises for what the library reported; a Result otherwise, or of damage where that is wanted. */
+/* Returns a Result, or raises the error of the library. Damage is raised only if `raises`. */
 static PyObject *checked(struct capture *self, struct module_state *state, struct found *found,
                          int code, bool raises) {
     if (raise_kept(self)) {
@@ -322,7 +322,7 @@ static PyObject *checked(struct capture *self, struct module_state *state, struc
     return result;
 }
 
-/* Which protocols count: a tuple of numbers. The number of them, or -1 with an exception set. */
+/* Stores the protocols of a tuple of numbers. Returns their number, or -1 with an exception set. */
 static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) {
     const Py_ssize_t count = PyTuple_Size(tuple);
     for (Py_ssize_t i = 0; i < count && i < CARRY_PROTOCOL_COUNT; i++) {
@@ -335,7 +335,7 @@ static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) 
     return count < CARRY_PROTOCOL_COUNT ? count : CARRY_PROTOCOL_COUNT;
 }
 
-/* carry_capture_check(), with the summary of an earlier one. */
+/* Does what carry_capture_check() does, but reuses the summary of an earlier check. */
 static int check_again(struct carry_capture *capture,
                        const struct carry_capture_check_options *options,
                        struct carry_capture_summary **summary) {
@@ -401,7 +401,7 @@ static bool take_related(void *user, const struct carry_capture_packet *packet) 
     return relatives_add(((struct capture *)user)->relatives, packet);
 }
 
-/* What was found, and the related packets; None: there was no room for them. */
+/* Returns the result and the related packets (None: there was no room for them). */
 static PyObject *part_tuple(PyObject *result, const struct relatives *relatives) {
     if (!result)
         return NULL;
@@ -411,8 +411,8 @@ static PyObject *part_tuple(PyObject *result, const struct relatives *relatives)
                          (Py_ssize_t)relatives->heap.size);
 }
 
-/* check_part(wrong, listed, kept, flags, most bytes of related packets, progress): each packet
-   alone, in this thread. */
+/* check_part(wrong, listed, kept, flags, most bytes of related packets, progress): checks each
+   packet alone, in this thread. */
 static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_check_options options = {.threads = 1,
@@ -443,7 +443,7 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     return tuple;
 }
 
-/* --- How far it was read: also while a callback runs --- */
+/* --- The position, also while a callback runs --- */
 
 typedef uint64_t count_fn(const struct carry_capture *capture);
 
@@ -468,19 +468,19 @@ static PyObject *capture_descriptions(PyObject *self, PyObject *none) {
 
 /* --- Packets --- */
 
-/* What a batch holds of each packet, beside its bytes: one array for each. */
+/* The values of each packet in a batch, beside its bytes: one array for each value. */
 enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, ARRAYS };
 
 static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I'};
 
 struct batch {
     struct heap bytes;
-    struct heap values; /* uint64_t, ARRAYS of each packet */
+    struct heap values; /* uint64_t, ARRAYS for each packet */
     size_t count, most;
     size_t most_bytes;
 };
 
-/* False without memory. */
+/* Adds a packet; false without memory. */
 static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const uint64_t values[ARRAYS] = {batch->bytes.size, frame.captured,  frame.wire,
@@ -492,8 +492,8 @@ static bool batch_add(struct batch *batch, const struct carry_capture_packet *pa
     return true;
 }
 
-/* Reads packets until the batch is full, or the capture's end, or an error; returns the last code.
-   Of a source that waits for a writer, a packet is returned as soon as it comes. */
+/* Reads packets until the batch is full, the capture ends, or an error occurs; returns the last
+   code. If the source may wait for a writer, a batch has one packet. */
 static int batch_read(struct capture *self, struct batch *batch) {
     const struct carry_capture_packet *packet;
     int code = CARRY_CAPTURE_PACKET;
@@ -520,7 +520,7 @@ static PyObject *array_of(const struct batch *batch, unsigned which) {
     return array;
 }
 
-/* The bytes, or an array. */
+/* Returns part `which` of the tuple: the bytes, or an array. */
 static PyObject *part_of(const struct batch *batch, unsigned which) {
     return which ? array_of(batch, which - 1)
                  : PyBytes_FromStringAndSize(batch->bytes.data, (Py_ssize_t)batch->bytes.size);
@@ -546,13 +546,13 @@ static PyObject *batch_problem(struct capture *self, int code) {
     return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &error, self->name, NULL);
 }
 
-/* True if an error is to be raised now. One of the library waits for the next call, if there are
-   packets before it: the library repeats it. Without memory, a packet was lost. */
+/* Checks whether to raise an error now. If there are packets before an error of the library, the
+   next call raises it: the library repeats it. Without memory, a packet was lost. */
 static bool is_problem(const struct capture *self, const struct batch *batch, int code) {
     return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
 }
 
-/* batch(packets, bytes): at most so many; None at the end. */
+/* batch(packets, bytes): returns a tuple of at most so many; None at the end. */
 static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct batch batch = {0};
@@ -578,7 +578,7 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
 
 /* --- Repairing --- */
 
-/* How many of the bytes write() took; 0 with an exception set if it took none. None is all. */
+/* Returns how many of the bytes write() accepted; 0 with an exception set if none. None is all. */
 static size_t count_written(PyObject *written, size_t size) {
     const size_t count = written == Py_None ? size : PyLong_AsSize_t(written);
     if (PyErr_Occurred())
@@ -596,7 +596,7 @@ static size_t write_some(struct capture *self, const char *bytes, size_t size) {
     return count;
 }
 
-/* Raw streams may take less at once than they are given. */
+/* Writes all bytes. A raw stream may accept fewer at once. */
 static bool write_object(struct capture *self, const char *bytes, size_t size) {
     size_t done = 0, count;
     while (done < size && (count = write_some(self, bytes + done, size - done)))
@@ -666,8 +666,8 @@ static PyObject *fixed(struct capture *self, const struct carry_capture_repairs 
     return report.input ? repairs_json(&report) : NULL;
 }
 
-/* fix(descriptor or -1, function that writes or None, flags, verdicts, progress, output): JSON, as
-   the tool has it. Without both, nothing is written. */
+/* fix(descriptor or -1, function that writes or None, flags, verdicts, progress, output): returns
+   the JSON of the tool. Without descriptor and function, writes nothing. */
 static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_fix_options options = {.progress = take_progress, .user = self};

@@ -37,7 +37,7 @@ static PyObject *class_of(const struct module_state *state, int code) {
                                               : state->capture_error;
 }
 
-/* Sets a member of an exception; takes the value over. */
+/* Sets a member of an exception, and releases the value. */
 static bool set(PyObject *error, const char *name, PyObject *value) {
     int result = value ? PyObject_SetAttrString(error, name, value) : -1;
     Py_XDECREF(value);

@@ -11,7 +11,7 @@ struct heap {
     size_t size, room;
 };
 
-/* False without memory: then nothing was added. */
+/* Appends bytes; false without memory, with nothing added. */
 bool heap_append(struct heap *heap, const void *bytes, size_t size);
 
 #endif

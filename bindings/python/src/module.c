@@ -23,7 +23,7 @@ PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *publi
     return (PyTypeObject *)type;
 }
 
-/* ("good", "bad", ...): the names in the order of their numbers. */
+/* Returns a tuple of names in the order of their numbers: ("good", "bad", ...). */
 static PyObject *names(const char *(*name)(unsigned), unsigned count) {
     PyObject *tuple = PyTuple_New(count);
     for (unsigned i = 0; tuple && i < count; i++) {
@@ -40,13 +40,13 @@ static bool add(PyObject *module, const char *name, PyObject *object) {
     return result == 0;
 }
 
-/* What is said of a cause, to follow "it". */
+/* Returns the words for a cause, to follow "it". */
 static const char *cause_words(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words ? words->one : "";
 }
 
-/* The same of several, to follow a number. */
+/* Returns the words for several, to follow a number. */
 static const char *cause_many(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words && words->many ? words->many : "";
@@ -57,7 +57,7 @@ static const char *cause_advice(unsigned cause) {
     return words && words->advice ? words->advice : "";
 }
 
-/* Names of causes that other packets of a flow show, each behind a space. */
+/* Names of causes that other packets of a flow show, each after a space. */
 #define OF_FLOW(name)  " " #name
 #define OF_FRAME(name) ""
 #define OF_SAID(name)  ""

@@ -71,7 +71,7 @@ typedef size_t packet_fn(const struct carry_frame *frame,
                          const struct carry_packet_options *options, struct carry_packet_sum *sums,
                          size_t capacity);
 
-/* What the functions here take beside bytes. */
+/* The arguments of the functions here, except bytes. */
 struct request {
     uint32_t linktype;
     PyObject *wire; /* of one frame, or of each */
@@ -92,7 +92,7 @@ static PyObject *apply(struct module_state *state, packet_fn *function, const Py
     return list_of(state, sums, function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX));
 }
 
-/* "O&" of PyArg_ParseTuple(), whose "I" would cut other numbers to 32 bits. */
+/* A converter for "O&" of PyArg_ParseTuple(), whose "I" would truncate other numbers to 32 bits. */
 static int take_linktype(PyObject *object, void *linktype) {
     uint64_t number;
     if (!argument_number(object, "linktype", UINT32_MAX, &number))
@@ -153,7 +153,7 @@ static bool add_sums(struct packet_sums *all, const struct carry_packet_sum *sum
     return true;
 }
 
-/* All frames, without Python; false without memory. */
+/* Applies a function to all frames, without the GIL; false without memory. */
 static bool apply_many(struct packet_sums *all, packet_fn *function, const struct runs *runs,
                        const struct numbers *wires, const struct request *request) {
     const struct carry_packet_options options = {.flags = request->flags, .fix = request->fix};
@@ -248,7 +248,7 @@ static Py_ssize_t sums_length(PyObject *self) {
     return (Py_ssize_t)((struct packet_sums *)self)->count;
 }
 
-/* (frame, PacketSum) */
+/* Returns (frame, PacketSum). */
 static PyObject *sums_item(PyObject *self, Py_ssize_t index) {
     const struct packet_sums *all = (const struct packet_sums *)self;
     if (index < 0 || (size_t)index >= all->count) {
@@ -318,7 +318,7 @@ bool packet_types(PyObject *module, struct module_state *state) {
 #define METHOD(name)                                                                               \
     { #name, name, METH_VARARGS, NULL }
 
-/* Called by packets.py, which has the words and the defaults. */
+/* packets.py calls them, and has their documentation and defaults. */
 PyMethodDef packet_methods[] = {
     METHOD(packet_check),
     METHOD(packet_fix),

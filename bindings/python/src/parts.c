@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "result.h"
 
-/* --- Packets as bytes: each as its structure, and its bytes --- */
+/* --- Packets as bytes: the structure of each, and its bytes --- */
 
 bool relatives_add(struct relatives *relatives, const struct carry_capture_packet *packet) {
     struct heap *heap = &relatives->heap;
@@ -20,7 +20,7 @@ bool relatives_add(struct relatives *relatives, const struct carry_capture_packe
     return !relatives->is_full;
 }
 
-/* Takes a packet off the bytes; false if they are cut. */
+/* Reads a packet from the bytes and skips it; false if they are truncated. */
 static bool take_packet(struct run *bytes, struct carry_capture_packet *packet) {
     if (bytes->size < sizeof *packet)
         return false;
@@ -37,14 +37,14 @@ static bool take_packet(struct run *bytes, struct carry_capture_packet *packet) 
 
 #define PACKETS_AT_ONCE 128
 
-/* Where a part begins in its capture. */
+/* The packets of a part, and its place in the capture. */
 struct part {
     Py_buffer bytes;
     unsigned long long packets; /* before it */
-    unsigned long long offset;  /* that is added to those of its own */
+    unsigned long long offset;  /* to add to its own offsets */
 };
 
-/* True if no more packets follow. */
+/* Adds some packets to the check; true if no more follow, or on an error in *code. */
 static bool add_some(struct carry_capture_checker *checker, const struct part *part,
                      struct run *bytes, int *code) {
     struct carry_capture_packet packets[PACKETS_AT_ONCE];
@@ -71,7 +71,7 @@ static int add_part(struct carry_capture_checker *checker, const struct part *pa
     return code;
 }
 
-/* False with an exception set. */
+/* Adds the packets of a tuple to the check; false with an exception set. */
 static bool add_tuple(struct carry_capture_checker *checker, PyObject *tuple) {
     struct part part;
     if (!PyArg_ParseTuple(tuple, "y*KK", &part.bytes, &part.packets, &part.offset))

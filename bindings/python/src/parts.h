@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packets of a part of a capture that have to be judged with those of other parts, as bytes: so
- * they travel from the process that read the part to the one that adds all parts up.
+ * Related packets: those of a part of a capture that must be judged with those of other parts. As
+ * bytes, they are sent from the process that read the part to the one that adds up all parts.
  */
 #ifndef CARRY_PYTHON_PARTS_H
 #define CARRY_PYTHON_PARTS_H
@@ -15,7 +15,7 @@ struct relatives {
     bool is_full; /* there was no room for a packet */
 };
 
-/* False if there is no room: as carry_capture_related_fn, that ends the check. */
+/* Adds a packet; false if there is no room, which ends the check (carry_capture_related_fn). */
 bool relatives_add(struct relatives *relatives, const struct carry_capture_packet *packet);
 
 #endif

@@ -11,10 +11,10 @@
 #include "capture/source.h"
 #include "tables.h"
 
-/* --- What was found --- */
+/* --- Findings of a check --- */
 
-/* A summary that nobody uses any more. To make another is to zero a megabyte, which takes as long
-   as to check a small capture. */
+/* A summary that is no longer used. A new one must be zeroed: a megabyte, which costs as much as
+   the check of a small capture. */
 static struct carry_capture_summary *_Atomic spare;
 
 struct carry_capture_summary *found_summary(void) {
@@ -83,7 +83,7 @@ static void result_free(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* What a writer of the tool's reports writes, as a string. */
+/* Writes a report of the tool. */
 typedef void write_fn(FILE *out, const struct found *found);
 
 static PyObject *written(const struct found *found, write_fn *write) {
@@ -100,7 +100,7 @@ static PyObject *written(const struct found *found, write_fn *write) {
     return string;
 }
 
-/* As many findings as the command shows. */
+/* The number of findings that the command shows. */
 #define SHOWN 5
 
 static struct report report_of(const struct found *found) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a check found. Its memory belongs to all who use it: the object in Python, and Arrow's
- * streams, which other libraries release in threads that know nothing of Python.
+ * The findings of a check. Their memory is shared by the Python object and by Arrow streams, which
+ * other libraries release in threads without Python.
  */
 #ifndef CARRY_PYTHON_RESULT_H
 #define CARRY_PYTHON_RESULT_H
@@ -13,25 +13,25 @@
 struct found {
     atomic_uint users;
     struct carry_capture_summary *summary;
-    struct carry_capture_error error; /* its code is CARRY_OK if all was read */
+    struct carry_capture_error error; /* code is CARRY_OK if the whole capture was read */
     unsigned wrong, listed;           /* sets of verdicts */
-    uint64_t size;                    /* of the file; 0: not known */
+    uint64_t size;                    /* of the file; 0: unknown */
     size_t kept;                      /* findings that the summary keeps */
     char name[];
 };
 
-/* A summary for carry_capture_checker_run(), which clears it; NULL without memory. */
+/* Returns a summary for carry_capture_checker_run(), which clears it; NULL without memory. */
 struct carry_capture_summary *found_summary(void);
 
-/* Takes the summary over, also on failure; NULL without memory. */
+/* Creates findings that own the summary, which is freed on failure, too; NULL without memory. */
 struct found *found_create(struct carry_capture_summary *summary, const char *name);
 struct found *found_use(struct found *found);
 void found_release(struct found *found);
 
-/* The outcome, or "damaged" or "failed" where not all was read. */
+/* Returns the outcome, or "damaged" or "failed" if not all was read. */
 const char *found_status(const struct found *found);
 
-/* A Result, which takes over what was found; NULL with an exception set. */
+/* Returns a Result that owns the findings; NULL with an exception set. */
 PyObject *result_create(struct module_state *state, struct found *found);
 const struct found *result_found(PyObject *result);
 

@@ -23,7 +23,7 @@
             PyEval_RestoreThread(thread_);                                                         \
     } while (0)
 
-/* A checksum as packets show it, a big-endian number, from one in memory order; and back. */
+/* Converts a checksum between memory order and the big-endian number that packets show. */
 static uint16_t swapped(uint16_t check) {
     const union {
         uint16_t number;
@@ -32,7 +32,7 @@ static uint16_t swapped(uint16_t check) {
     return (uint16_t)(memory.bytes[0] << 8 | memory.bytes[1]);
 }
 
-/* The optional argument `index`, a partial sum or a CRC. */
+/* Gets the optional argument `index`, a partial sum or a CRC; false with an exception set. */
 static bool seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index, uint32_t *sum) {
     uint64_t number = 0;
     if (count > index && !argument_number(arguments[index], "sum", UINT32_MAX, &number))
@@ -41,9 +41,9 @@ static bool seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index,
     return true;
 }
 
-/* --- Of one buffer --- */
+/* --- One buffer --- */
 
-/* carry_sum() or carry_crc32c() of the arguments (data, sum=0); false with an exception set. */
+/* Calls carry_sum() or carry_crc32c() for (data, sum=0); false with an exception set. */
 static bool sum_bytes(const char *name, carry_sum_fn *function, PyObject *const *arguments,
                       Py_ssize_t count, uint32_t *sum) {
     Py_buffer bytes;
@@ -108,7 +108,7 @@ static PyObject *copy_sum(PyObject *module, PyObject *const *arguments, Py_ssize
     return result;
 }
 
-/* --- Of sums --- */
+/* --- Operations on sums --- */
 
 static PyObject *finish(PyObject *module, PyObject *argument) {
     uint64_t sum;
@@ -194,7 +194,7 @@ static bool address_raw(PyObject *object, uint8_t *address, size_t size) {
     return fits || address_problem(object, size);
 }
 
-/* An address as text, as bytes, or as ipaddress has it. */
+/* Converts an address: text, bytes, or an object of ipaddress. */
 static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
     if (PyUnicode_Check(object))
         return address_text_bytes(object, address, size);
@@ -235,12 +235,12 @@ static PyObject *pseudo6(PyObject *module, PyObject *const *arguments, Py_ssize_
     return pseudo("pseudo6", carry_sum_pseudo6, 16, arguments, count);
 }
 
-/* --- Of many buffers --- */
+/* --- Many runs in one buffer --- */
 
-/* Where results go: the caller's array, or a new one. */
+/* The array of results: the caller's, or a new one. */
 struct results {
     PyObject *object;
-    Py_buffer view; /* of the caller's */
+    Py_buffer view; /* of the caller's array */
     void *numbers;
 };
 
@@ -277,7 +277,7 @@ static PyObject *results_close(struct results *results) {
     return results->object;
 }
 
-/* The loop that a program in C has, with the seeds of the caller, or 0. */
+/* Sums all runs, each from its seed, or from 0. */
 static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool is_finished,
                      void *results) {
     struct run run;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables as objects of Python. */
+/* Tables as Python objects. */
 #include "tables.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ PyObject *tables_finding(const struct module_state *state, const struct found *f
 
 /* --- Tables --- */
 
-/* With what was found, or as a schema alone. */
+/* A table with its rows, or a schema alone (found is NULL). */
 struct table_object {
     PyObject_HEAD;
     const struct table *table;
@@ -121,7 +121,7 @@ static void free_stream(PyObject *capsule) {
 static PyObject *table_stream(PyObject *self, PyObject *arguments, PyObject *keywords) {
     static char *const names[] = {"requested_schema", NULL};
     const struct table_object *own = (const struct table_object *)self;
-    PyObject *requested = Py_None; /* a wish, which the interface lets a producer ignore */
+    PyObject *requested = Py_None; /* Arrow lets a producer ignore it */
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O", (char **)names, &requested))
         return NULL;
     if (!own->found)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results as tables: tables.def has the columns, tables_rows.c a value for each, arrow.c makes
- * Arrow's arrays of them, and tables.c the objects of Python.
+ * Results as tables: tables.def lists the columns, tables_rows.c gets their values, arrow.c makes
+ * Arrow arrays of them, and tables.c the Python objects.
  */
 #ifndef CARRY_PYTHON_TABLES_H
 #define CARRY_PYTHON_TABLES_H
@@ -19,7 +19,7 @@ enum column_type {
     COLUMN_TYPES
 };
 
-/* A value: a number, or text, which may stand in `room`. */
+/* A value: a number, or text, which may lie in `room`. */
 struct cell {
     bool is_null;
     uint64_t number;
@@ -40,7 +40,7 @@ struct column {
     enum column_type type;
     bool is_nullable;
     void (*put)(struct cell *cell, const struct row *row);
-    const char *text; /* what it is */
+    const char *text; /* description */
 };
 
 struct table {
@@ -51,24 +51,24 @@ struct table {
     bool (*row)(struct row *row, size_t index);
 };
 
-/* The table of this name; NULL if there is none. */
+/* Returns the table of this name; NULL if there is none. */
 const struct table *table_named(const char *name);
 const struct table *table_at(size_t index);
 
-/* A Finding: row `index` of that table as a named tuple; NULL with IndexError if there are fewer.
+/* Returns row `index` of the table findings as a Finding; NULL with IndexError if there are fewer.
  */
 PyObject *tables_finding(const struct module_state *state, const struct found *found,
                          Py_ssize_t index);
 
-/* A Table: something of which Arrow's consumers ask for a stream; NULL with KeyError. */
+/* Returns a Table, from which consumers of Arrow get a stream; NULL with KeyError. */
 PyObject *tables_create(struct module_state *state, struct found *found, PyObject *name);
 
 /* --- Arrow --- */
 
-/* False without memory. */
+/* Makes the schema of a table; false without memory. */
 bool arrow_schema(struct ArrowSchema *schema, const struct table *table);
 
-/* A stream of all rows; uses what was found. */
+/* Makes a stream of all rows, which shares the findings; false without memory. */
 bool arrow_stream(struct ArrowArrayStream *stream, const struct table *table, struct found *found);
 
 #endif

@@ -16,7 +16,7 @@ static void put_number_or_null(struct cell *cell, bool is_known, uint64_t number
     cell->number = number;
 }
 
-/* 0 is not known; Arrow's times are signed. */
+/* 0 means unknown; Arrow's times are signed. */
 static void put_time(struct cell *cell, uint64_t time_ns) {
     put_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
 }
@@ -28,7 +28,7 @@ static void put_text(struct cell *cell, const char *text) {
     cell->size = strlen(cell->text);
 }
 
-/* inet_ntop() takes ten times as long, for most of what captures hold. */
+/* Writes an IPv4 address, as most captures have them: inet_ntop() takes ten times as long. */
 static size_t ipv4_text(char *text, const uint8_t *bytes) {
     char *out = text;
     for (unsigned i = 0; i < 4; i++) {
@@ -123,13 +123,13 @@ static void put_counts_cause(struct cell *cell, const struct row *row) {
     put_text(cell, row->cause ? carry_capture_cause_name(row->cause) : NULL);
 }
 
-/* Does this cause explain checksums of the row's verdict? */
+/* Checks whether a cause explains checksums of the row's verdict. */
 static bool explains(unsigned cause, const struct row *row) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words && words->verdict == row->verdict;
 }
 
-/* How many checksums of the row's verdict have no cause. */
+/* Returns how many checksums of the row's verdict have no cause. */
 static uint64_t count_without_cause(const struct row *row) {
     const struct carry_capture_summary *summary = row->found->summary;
     uint64_t count = carry_capture_count(summary, row->protocol, row->verdict);
@@ -154,7 +154,7 @@ static void put_counts_checksums(struct cell *cell, const struct row *row) {
     put_number(cell, count_of(row));
 }
 
-/* Row `index` of those of a protocol and a verdict; takes off *index how many there are. */
+/* Sets row *index of a protocol and a verdict; false if there are fewer, which it subtracts. */
 static bool counts_row_of(struct row *row, size_t *index) {
     row->cause = CARRY_CAPTURE_CAUSE_NONE;
     for (row->reason = 0; row->reason < CARRY_REASON_COUNT; row->reason++)
@@ -168,7 +168,7 @@ static bool counts_row_of(struct row *row, size_t *index) {
     return false;
 }
 
-/* Unverifiable ones are counted by reason, bad and partial ones by cause, all others as one. */
+/* Unverifiable checksums are counted by reason, bad and partial ones by cause, others together. */
 static bool counts_row(struct row *row, size_t index) {
     for (row->protocol = 0; row->protocol < CARRY_PROTOCOL_COUNT; row->protocol++)
         for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++)
