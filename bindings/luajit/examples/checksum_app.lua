@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- An app in the manner of Snabb (apps/*/*.lua there): what comes in by its link `input` is checked
--- and goes out by `output`, or is dropped; or has its checksums filled in.
+-- An app for Snabb (like its apps/*/*.lua). It checks packets from its link `input`, and sends them
+-- to `output` or drops them; or it fills in their checksums.
 --
 --     config.app(c, "checksum", require("checksum_app").ChecksumApp, {mode = "check"})
 --
--- Packets of the shape that came last go through a function made for it at run time, others through
--- the library. Alone, `luajit checksum_app.lua` sends some packets through two of these apps, with
--- the stand-ins for Snabb's links and packets below.
+-- Packets of the same shape as the last one are processed by a function generated for it, others by
+-- the library. Without Snabb, `luajit checksum_app.lua` sends some packets through two of these
+-- apps, with the replacements for Snabb's links and packets below.
 local ffi = require("ffi")
 local carry = require("carry")
 
--- --- Stand-ins: as much of Snabb's core.packet and core.link as apps use ---
+-- --- Replacements: the functions of Snabb's core.packet and core.link that apps use ---
 
 local function stand_ins()
     ffi.cdef("struct packet { uint16_t length; uint8_t data[10240]; };")
@@ -59,7 +59,7 @@ end
 local ChecksumApp = {}
 ChecksumApp.__index = ChecksumApp
 
--- mode: "check" drops packets with a bad checksum, "fill" makes all checksums right.
+-- The mode "check" drops packets with a bad checksum; "fill" fills in all checksums.
 function ChecksumApp:new(conf)
     local app = {
         fills = conf.mode == "fill",
@@ -70,7 +70,8 @@ function ChecksumApp:new(conf)
     return setmetatable(app, ChecksumApp)
 end
 
--- The packet's sums, and how many, by a function for its shape, which is made when it changes.
+-- Gets the sums of the packet by a function for its shape, which it generates when the shape
+-- changes. Returns their number.
 function ChecksumApp:look()
     if self.made then
         local count = self.made.packet(self.frame, self.sums, carry.SUMS_MAX)
@@ -110,7 +111,7 @@ function ChecksumApp:push()
     end
 end
 
--- --- Alone ---
+-- --- Without Snabb ---
 
 local function bytes(hex)
     return (hex:gsub("%s", ""):gsub("%x%x", function(byte)
@@ -118,7 +119,7 @@ local function bytes(hex)
     end))
 end
 
--- Ethernet, IPv4, and TCP or UDP, whose checksums are yet to be filled in.
+-- Ethernet, IPv4, and TCP or UDP, without checksums.
 local ETHERNET = "020000000001 020000000002 0800"
 local TCP = ETHERNET
     .. "4500002b 12340000 4006 0000 c0000201 c6336407"

@@ -13,11 +13,11 @@ extern "C" {
 
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
-    // SAFETY: the C library's function takes nothing.
+    // SAFETY: the function of the C library has no arguments.
     unsafe { abort() }
 }
 
-/// What Rust's core library names to unwind, and lld asks for though nothing unwinds.
+/// Rust's core library refers to it to unwind, and lld demands it though no code unwinds.
 #[no_mangle]
 pub extern "C" fn rust_eh_personality() {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Compiles libcarry from the sources in `vendor`, or finds the system's with pkg-config.
+//! Compiles libcarry from the sources in `vendor`, or finds the installed one with pkg-config.
 
 use std::env;
 use std::error::Error;
@@ -12,8 +12,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The tables of kernels, below `vendor/src`.
 const KERNEL_TABLES: [&str; 3] = ["copy/kernels.def", "sum/kernels.def", "sum/crc32c_kernels.def"];
 
-/// Why the kernels' jumps are padded: see `branch_args` in `src/meson.build`. The arguments of
-/// GNU's assembler, then those of Clang.
+/// Arguments that pad the kernels' jumps, for the GNU assembler and for Clang. `branch_args` in
+/// `src/meson.build` has the reason.
 const BRANCH_ARGS: [&str; 6] = [
     "-Wa,-malign-branch-boundary=32",
     "-Wa,-malign-branch=jcc+fused+jmp+ret",
@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=DOCS_RS");
     if env::var_os("DOCS_RS").is_some() {
-        return Ok(()); // nothing is linked into documentation
+        return Ok(()); // documentation links nothing
     }
     if has_feature("system") {
         system()
@@ -40,7 +40,7 @@ fn has_feature(name: &str) -> bool {
     env::var_os(format!("CARGO_FEATURE_{}", name.to_uppercase())).is_some()
 }
 
-/// The system's libraries, of this version: until release 1, each has an ABI of its own.
+/// Links the installed libraries of this version: until release 1, each version has its own ABI.
 #[cfg(feature = "system")]
 fn system() -> Result<()> {
     let version = env::var("CARGO_PKG_VERSION")?;
@@ -59,7 +59,7 @@ fn system() -> Result<()> {
     unreachable!("the feature is not on")
 }
 
-/// What README.md's one line compiles: `src/*/*.c` and `src/*/ARCH/*.[cS]`.
+/// Compiles the files of the command in README.md: `src/*/*.c` and `src/*/ARCH/*.[cS]`.
 fn vendored() -> Result<()> {
     let target = env::var("CARGO_CFG_TARGET_OS")?;
     if target != "linux" {
@@ -83,9 +83,9 @@ fn vendored() -> Result<()> {
         assembly.extend::<Vec<PathBuf>>(others);
     }
     if has_feature("capture") {
-        capture()?; // before the library that it needs
+        capture()?; // must be linked before the library that it needs
     }
-    // Apart, since thunk.c and thunk.S would have the same object.
+    // Separate, since thunk.c and thunk.S would have the same object file.
     compiler(&sources).try_compile("carry")?;
     if !assembly.is_empty() {
         compiler(&assembly).try_compile("carry-assembly")?;
@@ -93,12 +93,12 @@ fn vendored() -> Result<()> {
     if !of_kernels.is_empty() {
         kernels_in_assembly(&of_kernels)?;
     }
-    println!("cargo:rustc-link-lib=c"); // which std brings, where there is std
+    println!("cargo:rustc-link-lib=c"); // std links it, where there is std
     println!("cargo:include={}", fs::canonicalize("vendor/include")?.display());
     Ok(())
 }
 
-/// Kernels in assembly, for whose jumps the assembler of x86-64 has options.
+/// Compiles kernels in assembly, for whose jumps the assembler of x86-64 has options.
 fn kernels_in_assembly(sources: &[PathBuf]) -> Result<()> {
     let mut build = compiler(sources);
     for arg in BRANCH_ARGS {
@@ -107,7 +107,7 @@ fn kernels_in_assembly(sources: &[PathBuf]) -> Result<()> {
     Ok(build.try_compile("carry-kernels")?)
 }
 
-/// libcarry-capture, with the formats of compression that are features.
+/// Compiles libcarry-capture, with the compression formats that are enabled as features.
 fn capture() -> Result<()> {
     let folder = Path::new("vendor/capture");
     let mut sources = files(folder, "c")?;
@@ -132,7 +132,8 @@ fn capture() -> Result<()> {
     Ok(())
 }
 
-/// A build of `sources`, optimised in every profile: nobody debugs the kernels through Rust.
+/// Returns a build of `sources`, which is optimised in every profile: kernels are not debugged in
+/// Rust.
 fn compiler(sources: &[PathBuf]) -> cc::Build {
     let mut build = cc::Build::new();
     build.files(sources).include("vendor/include").include("vendor/src");
@@ -140,7 +141,7 @@ fn compiler(sources: &[PathBuf]) -> cc::Build {
     build
 }
 
-/// The first two words of the tables' rows name a kernel: see `src/sum/kernels.def`.
+/// Returns the names of kernels: the second word of each row of a table (`src/sum/kernels.def`).
 fn kernel_names(source: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for table in KERNEL_TABLES {
@@ -151,14 +152,14 @@ fn kernel_names(source: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Is this file a kernel, or a form of one, such as `copy_avx2.S`?
+/// Checks whether a file is a kernel, or a form of one, such as `copy_avx2.S`.
 fn is_kernel(path: &Path, names: &[String]) -> bool {
     let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
     let is_of = |name: &String| stem == name || stem.ends_with(&format!("_{name}"));
     names.iter().any(is_of)
 }
 
-/// The words of a table's rows that begin with `start`, without it.
+/// Returns the words of the rows of a table that begin with `start`, without `start`.
 fn rows(table: &Path, start: &str) -> Result<Vec<Vec<String>>> {
     let text = fs::read_to_string(table).map_err(|e| format!("{}: {e}", table.display()))?;
     let rows = text.lines().filter_map(|line| line.strip_prefix(start)).map(|row| {
@@ -167,7 +168,7 @@ fn rows(table: &Path, start: &str) -> Result<Vec<Vec<String>>> {
     Ok(rows.collect())
 }
 
-/// What is in a folder, in order; nothing if there is no such folder.
+/// Returns the paths in a folder, in order; none if there is no such folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -178,7 +179,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// The files of a folder that have this suffix.
+/// Returns the files of a folder that have this suffix.
 fn files(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.extension() == Some(OsStr::new(suffix)));

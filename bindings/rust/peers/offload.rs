@@ -32,7 +32,7 @@ fn linktype(medium: Medium) -> u32 {
     }
 }
 
-/// Is no checksum of the packet wrong?
+/// Checks that no checksum of the packet is wrong.
 fn is_right(packet: &[u8], linktype: u32) -> bool {
     let sums = Frame::new(packet, linktype).check();
     !sums.iter().any(|sum| matches!(sum.verdict(), Verdict::Bad | Verdict::Illegal))
@@ -73,7 +73,7 @@ impl<D: Device> Device for Offload<D> {
     }
 }
 
-/// A packet whose checksums are right.
+/// A received packet whose checksums are right.
 #[derive(Debug)]
 pub struct Received(Vec<u8>);
 
@@ -83,7 +83,7 @@ impl RxToken for Received {
     }
 }
 
-/// Room for a packet whose checksums will be filled in.
+/// A buffer for a packet whose checksums will be filled in.
 #[derive(Debug)]
 pub struct Filled<T> {
     token: T,

@@ -21,7 +21,7 @@ use core::slice;
 use core::str;
 use libcarry_sys as sys;
 
-/// The result of a function that returns 0 or an error.
+/// Converts the result of a function that returns 0 or an error.
 pub fn result(code: i32) -> Result<(), ErrorCode> {
     match code {
         0 => Ok(()),
@@ -29,21 +29,21 @@ pub fn result(code: i32) -> Result<(), ErrorCode> {
     }
 }
 
-/// A static string of libcarry, which are all ASCII.
+/// Converts a static string of libcarry; they are all ASCII.
 ///
 /// # Safety
 ///
-/// `text` must be a string of C that stays, or NULL.
+/// `text` must be a static C string, or NULL.
 unsafe fn text(text: *const sys::ctypes::c_char) -> Option<&'static str> {
     if text.is_null() {
         return None;
     }
     let mut size = 0;
-    // SAFETY: no byte before the terminating 0 is skipped, and the caller vouches for the string.
+    // SAFETY: no byte before the terminating 0 is skipped, and the caller guarantees the string.
     while unsafe { *text.add(size) } != 0 {
         size += 1;
     }
-    // SAFETY: the string has these bytes, and stays.
+    // SAFETY: the string has these bytes, and is static.
     str::from_utf8(unsafe { slice::from_raw_parts(text.cast(), size) }).ok()
 }
 
@@ -99,10 +99,10 @@ pub fn copy_within(bytes: &mut [u8], dst: usize, src: usize, size: usize) {
     unsafe { sys::carry_copy_move(start.add(dst).cast(), start.add(src).cast(), size) }
 }
 
-/// The name of kernel `index`, whether this machine can run it, and whether it was chosen.
+/// Returns the name of kernel `index`, whether this machine can run it, and whether it was chosen.
 pub fn sum_kernel(index: usize) -> Option<(&'static str, bool, bool)> {
     let mut kernel = MaybeUninit::<sys::carry_sum_kernel>::uninit();
-    // SAFETY: the function fills the structure if it returns true, with strings that stay.
+    // SAFETY: the function fills the structure with static strings if it returns true.
     unsafe {
         if !sys::carry_sum_kernel(index, kernel.as_mut_ptr()) {
             return None;
@@ -123,7 +123,7 @@ pub fn sum_select(name: Option<&[u8]>) -> Result<(), ErrorCode> {
 /// The most items that libcarry lists of a frame.
 const CAPACITY: usize = sys::CARRY_PACKET_SUMS_MAX as usize;
 
-/// The first items of an array that a function of C filled.
+/// The first items of an array that a C function filled.
 #[derive(Clone, Copy)]
 pub struct Items<T: Copy> {
     array: [MaybeUninit<T>; CAPACITY],
@@ -137,7 +137,7 @@ impl<T: Copy> Items<T> {
     }
 }
 
-/// What is known of a frame, except its bytes.
+/// The properties of a frame, except its bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About {
     pub wire: u32,
@@ -152,7 +152,7 @@ impl About {
     }
 }
 
-/// A function of C that lists what it finds, or changes, in a frame.
+/// A C function that lists what it finds, or changes, in a frame.
 type Function<S> = unsafe extern "C" fn(
     *const sys::carry_frame,
     *const sys::carry_packet_options,
@@ -173,7 +173,7 @@ unsafe fn listed<S, T: Copy>(
 ) -> Items<T> {
     let mut array = [MaybeUninit::uninit(); CAPACITY];
     let frame = about.frame(data, size);
-    // SAFETY: the caller vouches for the function and the bytes; the array has this capacity.
+    // SAFETY: the caller guarantees the function and the bytes; the array has this capacity.
     let count = unsafe { function(&frame, options, array.as_mut_ptr().cast(), CAPACITY) };
     Items { array, count: count.min(CAPACITY) }
 }
@@ -202,7 +202,7 @@ on_frames! {
     fill(&mut [u8], as_mut_ptr) -> PacketSum = carry_packet_fill;
 }
 
-/// The outermost fragment of a frame, without summing anything.
+/// Returns the outermost fragment of a frame, without summing any byte.
 pub fn fragment(
     bytes: &[u8],
     about: About,
@@ -217,7 +217,7 @@ pub fn fragment(
 }
 
 pub fn knows_link(linktype: u32) -> bool {
-    // SAFETY: the function takes a number and looks it up.
+    // SAFETY: the function looks a number up.
     unsafe { sys::carry_packet_knows_link(linktype) }
 }
 

@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 type Function = fn(&[u8]) -> [u8; 2];
 
-/// All give what a header has to hold.
+/// Each function returns the value to store in a header.
 const PEERS: [(&str, Function); 4] = [
     ("libcarry", |bytes| libcarry::Sum::of(bytes).finish()),
     ("internet-checksum", internet_checksum::checksum),

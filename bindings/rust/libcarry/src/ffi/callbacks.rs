@@ -9,7 +9,7 @@ use libcarry_sys as sys;
 use std::boxed::Box;
 use sys::ctypes::c_void;
 
-/// What a closure that may cancel returns.
+/// The result of a closure that may cancel.
 pub type Flow = ControlFlow<()>;
 
 pub type OnFinding<'f> = dyn FnMut(Finding<'_>) -> Flow + 'f;
@@ -17,7 +17,7 @@ pub type OnChange<'f> = dyn FnMut(Change<'_>) -> Flow + 'f;
 pub type OnProgress<'f> = dyn FnMut(Progress) -> Flow + 'f;
 pub type Select<'f> = dyn FnMut(capture::Packet<'_>) -> bool + 'f;
 
-/// Closures, of which one is called for each finding or change.
+/// The closures of a check or repair; `each` is called for each finding or change.
 pub struct Callbacks<'f, E: ?Sized> {
     pub each: Option<Box<E>>,
     pub progress: Option<Box<OnProgress<'f>>>,
@@ -34,16 +34,16 @@ impl<E: ?Sized> Default for Callbacks<'_, E> {
 impl<E: ?Sized> Callbacks<'_, E> {
     /// # Safety
     ///
-    /// `user` must be of this type, and nothing else use it meanwhile.
+    /// `user` must be of this type, and no other code may use it meanwhile.
     unsafe fn of<'c>(user: *mut c_void) -> &'c mut Self
     where
         Self: 'c,
     {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         unsafe { &mut *user.cast::<Self>() }
     }
 
-    /// Also ends what a panic of a closure that cannot cancel left running.
+    /// Also ends the operation after the panic of a closure that cannot cancel.
     unsafe extern "C" fn call_progress(
         user: *mut c_void,
         progress: *const sys::carry_capture_progress,
@@ -71,7 +71,7 @@ impl<E: ?Sized> Callbacks<'_, E> {
         select.flatten().unwrap_or(false)
     }
 
-    /// Always there: it also ends what a panic left running.
+    /// Is always present: it also ends the operation after a panic.
     pub fn progress_fn(&self) -> sys::carry_capture_progress_fn {
         Some(Self::call_progress)
     }

@@ -39,7 +39,7 @@ impl Drop for Capture<'_> {
     }
 }
 
-/// What the library says of a failure, unless a reader or writer said more.
+/// Returns the error of the library, with the text of a reader or writer if there is one.
 fn error(found: &sys::carry_capture_error, text: Option<String>) -> Error {
     // SAFETY: the library ends the text within the array.
     let own = unsafe { CStr::from_ptr(found.text.as_ptr()) };
@@ -107,7 +107,7 @@ impl<'a> Capture<'a> {
         Self::open_source(stream, Stream::seekable_source)
     }
 
-    /// To be called after functions that read: goes on with the panic of a reader.
+    /// Continues the panic of a reader. Must be called after functions that read.
     fn read<T>(&mut self, result: T) -> T {
         if let Some(mut reader) = self.reader {
             // SAFETY: the reader stays as long as the capture, which does not use it now.
@@ -125,7 +125,7 @@ impl<'a> Capture<'a> {
         error(last, text.filter(|_| last.code == sys::CARRY_ERROR_READ))
     }
 
-    /// The packet stays until the next call, which needs the capture for itself.
+    /// Returns the next packet, which is valid until the next call.
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, Error> {
         let mut packet = ptr::null();
         // SAFETY: the capture is open, and of this thread alone.
@@ -144,7 +144,7 @@ impl<'a> Capture<'a> {
         super::result(self.read(result))
     }
 
-    /// The name of the format, and whether it is compressed; `None` if the format is not known.
+    /// Returns the name of the format (`None` if it is unknown), and whether it is compressed.
     pub fn format(&mut self) -> (Option<&'static str>, bool) {
         // SAFETY: the capture is open, and of this thread alone; names stay.
         let (format, is_compressed) = unsafe {
@@ -156,7 +156,7 @@ impl<'a> Capture<'a> {
         (name.filter(|_| format != sys::CARRY_CAPTURE_FORMAT_UNKNOWN), is_compressed)
     }
 
-    /// A summary of what was found until the end or an error; `None` if there is no memory.
+    /// Returns a summary up to the end or an error; `None` if there is no memory.
     pub fn check<'f>(
         &mut self,
         mut options: sys::carry_capture_check_options,
@@ -181,8 +181,8 @@ impl<'a> Capture<'a> {
         (summary, if code == 0 { Ok(()) } else { Err(self.last_error()) })
     }
 
-    /// What was repaired until the end or an error; `None` if there is no memory. Writes nothing
-    /// where the sink is NULL.
+    /// Returns the repairs up to the end or an error; `None` if there is no memory. Writes nothing
+    /// if the sink is NULL.
     fn fix_to<'f>(
         &mut self,
         mut options: sys::carry_capture_fix_options,
@@ -231,7 +231,7 @@ impl<'a> Capture<'a> {
         self.fix_stream(options, callbacks, Stream::new(to), Stream::sink)
     }
 
-    /// Fails if the writer does not say where it is.
+    /// Fails if the writer does not report its position.
     pub fn fix_seekable<'f>(
         &mut self,
         options: sys::carry_capture_fix_options,
@@ -252,7 +252,7 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// A packet that a capture lends, or one to be written.
+/// A packet that is borrowed from a capture, or one to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a>(pub sys::carry_capture_packet, PhantomData<&'a [u8]>);
 
@@ -277,7 +277,7 @@ impl<'a> Packet<'a> {
 
     /// # Safety
     ///
-    /// The packet's bytes must stay as long as it is borrowed.
+    /// The packet's bytes must remain valid as long as it is borrowed.
     pub unsafe fn lent(packet: &'a sys::carry_capture_packet) -> Self {
         Self(*packet, PhantomData)
     }
@@ -290,14 +290,14 @@ impl<'a> Packet<'a> {
         unsafe { slice::from_raw_parts(self.0.data, self.0.captured as usize) }
     }
 
-    /// Its frame, without its frame check sequence.
+    /// Returns its frame, without its frame check sequence.
     pub fn frame(self) -> sys::carry_frame {
         // SAFETY: the function reads the packet alone.
         unsafe { sys::carry_capture_frame(&self.0) }
     }
 }
 
-/// The packet of a finding, which it has in callbacks alone.
+/// Returns the packet of a finding, which is present only in callbacks.
 pub fn finding_packet(finding: &sys::carry_capture_finding) -> Option<Packet<'_>> {
     // SAFETY: the packet is there during the callback, or NULL.
     unsafe { finding.packet.as_ref().map(|packet| Packet::lent(packet)) }

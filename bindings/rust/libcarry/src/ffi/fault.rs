@@ -4,10 +4,10 @@
 use libcarry_sys as sys;
 use sys::ctypes::c_void;
 
-/// What acquire() says where copies survive through system calls, and nothing is to be released.
+/// The result of acquire() where copies survive by system calls, and nothing needs to be released.
 const NO_HANDLERS: i32 = sys::CARRY_ERROR_UNSUPPORTED;
 
-/// Whether there is anything to release.
+/// Installs the handlers; returns whether there is anything to release.
 pub fn acquire() -> Result<bool, crate::ErrorCode> {
     // SAFETY: the function takes nothing; the handlers that it installs pass on what is not theirs.
     match unsafe { sys::carry_fault_acquire() } {
@@ -18,13 +18,13 @@ pub fn acquire() -> Result<bool, crate::ErrorCode> {
 
 /// # Safety
 ///
-/// One call for each acquire() that found something to release. No copy may rely on it any more.
+/// Must be called once for each acquire() that returned true, after all copies that rely on it.
 pub unsafe fn release() {
     // SAFETY: the caller vouches for it.
     unsafe { sys::carry_fault_release() }
 }
 
-/// Do `size` bytes from these two addresses on have one in common?
+/// Checks whether the `size` bytes from one address and from another overlap.
 fn overlap(a: usize, b: usize, size: usize) -> bool {
     a.wrapping_sub(b) < size || b.wrapping_sub(a) < size
 }
@@ -33,7 +33,7 @@ fn refuse_overlap(dst: *const u8, src: *const u8, size: usize) {
     assert!(!overlap(dst as usize, src as usize, size), "source and destination overlap");
 }
 
-/// Returns how many bytes are left.
+/// Copies bytes from an address; returns how many are left.
 pub fn copy(dst: &mut [u8], src: *const u8) -> usize {
     refuse_overlap(dst.as_ptr(), src, dst.len());
     // SAFETY: only `dst` is written. What is read may be anything, as nothing follows from it: see
@@ -54,8 +54,8 @@ pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
 
 /// # Safety
 ///
-/// The bytes at `dst`, as many as there are in `src`, must be nothing that Rust knows as its own,
-/// such as memory shared with another process; or writes through `dst` must be allowed there.
+/// The bytes at `dst`, as many as in `src`, must not belong to Rust (for example, memory shared
+/// with another process), or writes through `dst` must be allowed there.
 pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> usize {
     refuse_overlap(dst, src.as_ptr(), src.len());
     // SAFETY: the caller vouches for what is written, and the ranges are apart.
@@ -70,7 +70,7 @@ pub fn read(value: &mut [u8], src: *const c_void) -> bool {
 
 /// # Safety
 ///
-/// As of copy_to().
+/// Those of copy_to().
 pub unsafe fn write(dst: *mut c_void, value: &[u8]) -> bool {
     // SAFETY: the caller vouches for what is written; the function refuses other sizes.
     unsafe { sys::carry_write_try(dst, value.as_ptr().cast(), value.len()) }

@@ -41,7 +41,7 @@ impl Summary {
     }
 }
 
-/// Owns an account of repairs of libcarry-capture.
+/// Owns a record of repairs of libcarry-capture.
 #[derive(Debug)]
 pub struct Repairs(pub(super) NonNull<sys::carry_capture_repairs>);
 
@@ -77,13 +77,13 @@ impl Repairs {
     }
 }
 
-/// The name of a cause.
+/// Returns the name of a cause.
 pub fn cause_name(cause: u32) -> Option<&'static str> {
     // SAFETY: the function returns a string that stays.
     unsafe { super::text(sys::carry_capture_cause_name(cause)) }
 }
 
-/// The name of a reason to leave a checksum, and the reason in words.
+/// Returns the name of a reason why a checksum was not repaired, and its text.
 pub fn left_texts(left: u32) -> Option<(&'static str, &'static str)> {
     // SAFETY: the functions return strings that stay.
     unsafe {

@@ -11,13 +11,13 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::string::{String, ToString};
 use sys::ctypes::{c_int, c_void};
 
-/// Linux's numbers of errors without one.
+/// The numbers of Linux for errors without a number.
 const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EAGAIN: i32 = 11;
 const ECANCELED: i32 = 125;
 
-/// What went wrong in something that C called.
+/// A panic or an error in a function that C called.
 #[derive(Default)]
 pub struct Failure {
     panic: Option<Box<dyn Any + Send>>,
@@ -25,12 +25,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Calls what C asked for; `None` if it panics, or if an earlier call did.
+    /// Runs `call`; returns `None` if it panics, or if an earlier call did.
     pub fn guard<T>(&mut self, call: impl FnOnce() -> T) -> Option<T> {
         if self.panic.is_some() {
             return None;
         }
-        // Nobody sees what the panic left half done: it goes on as soon as C has returned.
+        // No code sees incomplete changes: the panic continues as soon as C has returned.
         match catch_unwind(AssertUnwindSafe(call)) {
             Ok(result) => Some(result),
             Err(panic) => {
@@ -40,19 +40,19 @@ impl Failure {
         }
     }
 
-    /// Goes on with the panic, if there was one. To be called when C has returned.
+    /// Continues the panic, if there was one. Must be called when C has returned.
     pub fn resume(&mut self) {
         if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
         }
     }
 
-    /// What an error said that has no number of the system.
+    /// Returns the text of an error without errno.
     pub fn take_text(&mut self) -> Option<String> {
         self.text.take()
     }
 
-    /// The result of a call as C has it: the number of an error is negative.
+    /// Returns the result of a call for C: the number of an error is negative.
     fn number<T: Into<i64>>(&mut self, call: impl FnOnce() -> io::Result<T>) -> i64 {
         // Errors may panic too: when they are displayed, and when they are dropped.
         match self.guard(|| call().map_err(number_and_text)) {
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-/// The number of an error, and what it says if the system gave it none. The error is dropped here,
+/// Returns the number of an error, and its text if it has no number of the system. Drops the error
 /// where a panic is caught.
 fn number_and_text(error: io::Error) -> (i32, Option<String>) {
     let text = error.raw_os_error().is_none().then(|| error.to_string());
@@ -82,7 +82,7 @@ fn number_and_text(error: io::Error) -> (i32, Option<String>) {
 /// A reader or writer that C calls.
 pub struct Stream<S: ?Sized> {
     pub failure: Failure,
-    /// The position of its first byte, and how many bytes follow that were written.
+    /// The position of its first byte, and the number of bytes written from there.
     start: u64,
     written: u64,
     pub inner: S,
@@ -95,7 +95,7 @@ impl<S> Stream<S> {
 }
 
 impl<S: Seek> Stream<S> {
-    /// Begins where the stream is.
+    /// Begins at the present position of the stream.
     pub fn from_here(mut inner: S) -> io::Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { start, ..Self::new(inner) })
@@ -106,7 +106,7 @@ impl<S: Seek> Stream<S> {
 ///
 /// `user` must be a `Stream<S>` that nothing else uses during the call.
 unsafe fn stream<'s, S>(user: *mut c_void) -> &'s mut Stream<S> {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees it.
     unsafe { &mut *user.cast::<Stream<S>>() }
 }
 
@@ -161,10 +161,10 @@ unsafe extern "C" fn rewrite<W: Write + Seek>(
     }) as c_int
 }
 
-// The stream must stay, and be C's alone during calls. All use this pointer, or one made of it.
+// The stream must remain, and only C may use it during calls. All use this pointer, or a copy.
 
 impl<R: Read> Stream<R> {
-    /// A source that can be read once.
+    /// Returns a source that can be read once.
     pub fn source(stream: NonNull<Self>) -> sys::carry_capture_source {
         let user = stream.as_ptr().cast();
         sys::carry_capture_source { read: Some(read::<R>), user, ..Default::default() }
@@ -178,7 +178,7 @@ impl<R: Read + Seek> Stream<R> {
 }
 
 impl<W: Write> Stream<W> {
-    /// A sink whose bytes cannot change.
+    /// Returns a sink whose bytes cannot be rewritten.
     pub fn sink(stream: NonNull<Self>) -> sys::carry_capture_sink {
         let user = stream.as_ptr().cast();
         sys::carry_capture_sink { write: Some(write::<W>), user, ..Default::default() }
@@ -193,7 +193,7 @@ impl<W: Write + Seek> Stream<W> {
 
 #[cfg(test)]
 mod tests {
-    //! What calls no C, for Miri.
+    //! Tests that call no C, for Miri.
 
     use super::*;
     use std::io::Cursor;

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::string::String;
 
-/// Owns a writer of libcarry-capture, and what it writes to.
+/// Owns a writer of libcarry-capture, and its target.
 #[derive(Debug)]
 pub struct Writer<W> {
     writer: NonNull<sys::carry_capture_writer>,
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// The result of a function of the writer; goes on with the panic of what it writes to.
+    /// Returns the result of a function of the writer; continues the panic of its target.
     fn result(&mut self, code: i32) -> Result<(), Error> {
         // SAFETY: the stream stays as long as the writer, which does not use it now.
         let failure = &mut unsafe { self.stream.as_mut() }.failure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What a check calls while it runs, and how that ends it.
+//! Closures that a check calls, and how they end it.
 
 use crate::common::{good_and_bad, packets, panic_of, pcap};
 use libcarry::capture::{Capture, Check};
@@ -7,7 +7,7 @@ use libcarry::{ErrorCode, Protocol, Verdict};
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow::{Break, Continue};
 
-/// So many packets that a check reads them in several windows.
+/// A number of packets that fills several windows.
 const MANY: usize = 20_000;
 
 fn many(packet: &[u8]) -> Vec<u8> {
@@ -131,7 +131,7 @@ fn panics_end_the_check_soon() {
     assert!(rest.len() > file.len() / 2);
 }
 
-/// Fails in one way or another, once some bytes were read.
+/// Fails, in one of several ways, after some bytes.
 struct Fails<R, F>(R, F);
 
 impl<R: Read, F: FnMut() -> io::Error> Read for Fails<R, F> {

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 const UDP: [u8; 32] = *b"\x45\0\0\x20\0\0\0\0\x40\x11\0\0\x0a\0\0\x05\x0a\0\0\x09\
                          \x9c\x40\0\x35\0\x0c\0\0abcd";
 
-/// A packet with good checksums, and one of which a byte was changed then.
+/// Returns a packet with good checksums, and a copy with one byte changed.
 pub fn packets() -> [[u8; 32]; 2] {
     let mut good = UDP;
     assert_eq!(Frame::new(&mut good, LINK_IPV4).fill().len(), 2);
@@ -18,7 +18,8 @@ pub fn packets() -> [[u8; 32]; 2] {
     [good, bad]
 }
 
-/// A pcap file of IPv4 packets, from a second after 1970 on: a head of 24 bytes, and heads of 16.
+/// Returns a pcap file of IPv4 packets, which begins a second after 1970: a header of 24 bytes, and
+/// a header of 16 bytes for each packet.
 pub fn pcap<'p>(packets: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
     let mut writer = Writer::pcap(Vec::new()).unwrap();
     for (packet, number) in packets.into_iter().zip(0..) {
@@ -32,14 +33,14 @@ pub fn good_and_bad() -> Vec<u8> {
     pcap(packets().iter().map(|packet| &packet[..]))
 }
 
-/// What `run` panics with.
+/// Returns the text of the panic of `run`.
 pub fn panic_of<T>(run: impl FnOnce() -> T) -> &'static str {
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let panic = result.err().expect("it did not panic");
     panic.downcast_ref::<&str>().expect("another panic")
 }
 
-/// A writer that fails in one way or another, and writes nothing once it was dropped.
+/// A writer that fails, in one of several ways, and must not be called after it was dropped.
 pub struct Fails<F>(pub F);
 
 impl<F: FnMut() -> io::Error> Write for Fails<F> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Copies from and to memory that is not there.
+//! Copies from and to memory that is not mapped.
 
 use libcarry::fault::Recovery;
 use libcarry::Sum;
@@ -21,7 +21,7 @@ extern "C" {
     fn mprotect(at: *mut c_void, size: usize, prot: i32) -> i32;
 }
 
-/// Two pages of a file, mapped.
+/// A mapping of two pages of a file.
 struct Mapping {
     file: File,
     start: *mut u8,
@@ -51,7 +51,7 @@ impl Mapping {
         self.start.wrapping_add(offset)
     }
 
-    /// Takes the second page away, in one way or another.
+    /// Removes the second page: truncates the file, or forbids access to the page.
     fn cut(&self, truncate: bool) {
         if truncate {
             self.file.set_len(PAGE as u64).unwrap();
@@ -151,7 +151,7 @@ fn one_recovery_outlives_another() {
     });
 }
 
-/// What the next test runs in a process of its own.
+/// The next test runs this one in a process of its own.
 #[test]
 #[ignore = "overflows the stack"]
 fn overflows_the_stack() {

@@ -7,7 +7,7 @@ use libcarry::{ErrorCode, Options, Protocol, Verdict};
 use std::io::{self, Cursor, Seek, SeekFrom};
 use std::ops::ControlFlow::{Break, Continue};
 
-/// Where good_and_bad() has the field of the bad checksum.
+/// The offset of the bad checksum in good_and_bad().
 const FIELD: usize = 24 + 16 + 32 + 16 + 26;
 
 fn wrong(file: &[u8]) -> u64 {
@@ -75,7 +75,7 @@ fn plans_write_nothing_and_selection_copies() {
     assert_eq!(copy, file);
 }
 
-/// A datagram with a wrong checksum whose second fragment comes long after its first.
+/// Returns a datagram with a wrong checksum whose second fragment follows long after its first.
 fn late_fragment() -> Vec<u8> {
     let fragment = |place: u8, flags: u8, content: &[u8]| {
         let size = 20 + content.len() as u8;
@@ -146,7 +146,7 @@ fn closures_and_writers_end_a_repair() {
     assert_eq!(error.code(), ErrorCode::Cancelled);
     let cancel = Fix::new().on_progress(|_| Break(()));
     let code = cancel.run(&mut capture(), io::sink()).map_err(|error| error.code());
-    assert!(matches!(code, Ok(_) | Err(ErrorCode::Cancelled))); // read before it was called
+    assert!(matches!(code, Ok(_) | Err(ErrorCode::Cancelled))); // Ok: all was read before the call
     let panics = Fix::new().on_change(|_| panic!("oh"));
     assert_eq!(panic_of(|| panics.run(&mut capture(), io::sink())), "oh");
     let panics = Fix::new().select(|_| panic!("oh"));

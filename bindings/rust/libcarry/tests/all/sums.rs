@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! Sums in all parts and by all kernels, against RFC 1071's text.
+//! Sums of parts, and by all kernels, compared with the text of RFC 1071.
 
 use libcarry::{crc32c, update, Crc32c, ErrorCode, Sum};
 
-/// Bytes that look like nothing, the same each time.
+/// Returns pseudo-random bytes, the same each time.
 fn noise(size: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_u32;
     let mut next = || {
@@ -13,7 +13,7 @@ fn noise(size: usize) -> Vec<u8> {
     (0..size).map(|_| next()).collect()
 }
 
-/// RFC 1071, word by word.
+/// Returns the checksum by RFC 1071, word by word.
 fn oracle(bytes: &[u8]) -> [u8; 2] {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| low.into());
     let mut sum: u64 = bytes.chunks(2).map(word).sum();
