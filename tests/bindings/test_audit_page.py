@@ -159,7 +159,7 @@ def read(text: str) -> Reader:
 # --- Content ---
 
 
-def test_the_outcome(audit: Path) -> None:
+def test_page_begins_with_the_outcome(audit: Path) -> None:
     """The page begins with the outcome, the corruption rate and what was checked."""
     said = read(page_of(audit)).text
     assert "Checksums of 6 captures\n6 bad and 2 illegal checksums; 1 damaged;" in said
@@ -168,7 +168,7 @@ def test_the_outcome(audit: Path) -> None:
     assert "44 packets, 5.4 kB; checked by carry 0.1.0" in said
 
 
-def test_the_text(audit: Path) -> None:
+def test_text_has_outcome_and_causes(audit: Path) -> None:
     """The text has the outcome, its causes and the worst folder and sender."""
     assert report.text(overview.read(str(audit))) == (
         "6 captures, 44 packets, 5.4 kB: 6 bad and 2 illegal checksums; 1 damaged; 1 could not be "
@@ -304,7 +304,7 @@ def test_details(audit: Path) -> None:
     assert "where file = 'a/bad.pcap'" in seen.text
 
 
-def test_the_order_of_captures_shows_nowhere(audit: Path, tmp_path: Path) -> None:
+def test_the_order_of_captures_has_no_effect(audit: Path, tmp_path: Path) -> None:
     other = small()
     other.files.reverse()
     other.counts.sort(key=lambda row: row["file"], reverse=True)
@@ -420,7 +420,7 @@ def test_hostile_names(tmp_path: Path, name: str) -> None:
     assert HOSTILE[name] in report.text(overview.read(str(tmp_path)))
 
 
-def test_names_are_told_apart() -> None:
+def test_different_names_look_different() -> None:
     """An escape is marked, since a name may contain the same text."""
     pairs = [("a\x1b", r"a\x1b"), ("a\u202e", r"a\u202e")]
     for one, other in pairs:

@@ -236,14 +236,14 @@ def test_causes_by_flow() -> None:
         refuses(data, 500, "may have one cause")
 
 
-def test_more_flows_than_are_told_apart() -> None:
+def test_flows_beyond_the_limit_are_refused() -> None:
     many = [flow(port, [b"12345678"])[0] for port in range(1000, 1300)]
     compare(captures.pcap(many), 5000)
     compare(captures.pcap([*many[:200], *[many[0]] * 9]), 5000)
     refuses(captures.pcap([*many, *[many[0]] * 2]), 5000, "more than 256 flows")
 
 
-def test_too_much_is_related(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_related_packets_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = captures.pcap([*[captures.GOOD] * 50, *[captures.WRONG] * 50])
     compare(data, 1000)
     monkeypatch.setattr(split, "RELATED_BYTES", 500)
@@ -275,7 +275,7 @@ def test_damage() -> None:
     refuses(data + captures.pcap(items), 3000, "damaged: a second capture")
 
 
-def test_a_file_that_became_shorter() -> None:
+def test_shortened_file_is_a_system_error() -> None:
     """A file that ends before a piece is an error of the system."""
     data = captures.pcap(records(5))
     pieces = pieces_of(data, 3000)
@@ -284,7 +284,7 @@ def test_a_file_that_became_shorter() -> None:
             check(data[: end + 1], pieces, 7)
 
 
-def test_a_piece_that_is_missing() -> None:
+def test_missing_piece_is_refused() -> None:
     data = captures.pcap(records(5))
     pieces = pieces_of(data, 3000)
     for some in (pieces[:-1], pieces[1:], [*pieces, pieces[0]]):
@@ -312,7 +312,7 @@ def test_a_capture_in_a_packet() -> None:
     refuses(nested("last"), 1000, "damaged: record cut")
 
 
-def test_contradictions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_of_pieces_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the check of the pieces, a wrong guess produces wrong rows."""
     data = nested("last")
     monkeypatch.setattr(split, "contradiction", lambda _: None)
@@ -328,7 +328,7 @@ def test_contradictions_matter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("magic", [0xA1B2C3D4, 0xA1B23C4D])
 @pytest.mark.parametrize("order", "<>")
-def test_headers_that_look_like_others(magic: int, order: str) -> None:
+def test_misaligned_headers_are_not_chosen(magic: int, order: str) -> None:
     """At an offset of 4, the repeated length and the first address look like a record header."""
     frame = b"\0\0\x0c\7" + captures.GOOD[4:]
     items = [Record(frame, seconds=SECONDS, fraction=i) for i in range(99)]

@@ -39,7 +39,7 @@ def without_name(data: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
-def test_report_is_the_commands(path: Path, tool: str, tool_json: ToolJson) -> None:
+def test_report_is_that_of_the_command(path: Path, tool: str, tool_json: ToolJson) -> None:
     report = libcarry.check(path, on_damage="report", max_findings=10)
     assert report.to_dict() == tool_json("check", "--json", path)
     said = subprocess.run([tool, "check", path], capture_output=True, text=True, timeout=300)
@@ -172,7 +172,7 @@ def test_sources(wrap: Callable[[Path], Any], tool_json: ToolJson) -> None:
         source.close()
 
 
-def test_file_object_from_where_it_stands() -> None:
+def test_file_object_is_read_from_its_position() -> None:
     with open(BROKEN, "rb") as file:
         data = io.BytesIO(b"before" + file.read())
     data.seek(6)
@@ -361,7 +361,9 @@ class Raising(Plain):
         (lambda size: 1 // 0, ZeroDivisionError, ""),
     ],
 )
-def test_readers_that_lie(read: Callable[[int], Any], error: type[Exception], words: str) -> None:
+def test_readers_that_return_wrong_values(
+    read: Callable[[int], Any], error: type[Exception], words: str
+) -> None:
     """An object that returns too much, or no bytes, is refused."""
     reader = type("Reader", (), {"read": lambda self, size: read(size)})()
     with pytest.raises(error, match=words):
@@ -536,7 +538,7 @@ def test_fork(script: Script) -> None:
     assert done.stdout.split() == [str(libcarry.checksum(b"ab")), "11"], done.stderr
 
 
-def test_end_in_the_middle(script: Script) -> None:
+def test_interpreter_exits_during_a_check(script: Script) -> None:
     """The interpreter exits while a daemon thread is in a check."""
     done = script(
         "import sys, threading, time, libcarry\n"
@@ -612,7 +614,7 @@ print("all came back")
 
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers have their own memory")
-def test_without_memory(script: Script) -> None:
+def test_failed_allocations_raise_memory_error(script: Script) -> None:
     """If an allocation fails, MemoryError is raised, and no memory is lost."""
     pytest.importorskip("_testcapi", reason="this Python has no _testcapi")
     assert script(NO_MEMORY, str(BROKEN)).stdout == "all came back\n"

@@ -26,7 +26,7 @@ ToolJson = Callable[..., dict[str, Any]]
 
 @pytest.mark.parametrize("path", [BROKEN, OFFLOAD], ids=lambda path: path.name)
 @pytest.mark.parametrize("only", [(), ("partial",), ("bad", "illegal")], ids=str)
-def test_copy_is_the_commands(
+def test_copy_is_that_of_the_command(
     path: Path, only: tuple[str, ...], tmp_path: Path, tool_json: ToolJson
 ) -> None:
     mine, its = tmp_path / "mine", tmp_path / "its"
@@ -67,7 +67,7 @@ def test_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("of_source", "of_copy"), [(0o644, 0o640), (0o600, 0o600)])
-def test_permissions_are_the_sources(of_source: int, of_copy: int, tmp_path: Path) -> None:
+def test_permissions_are_those_of_the_source(of_source: int, of_copy: int, tmp_path: Path) -> None:
     """The copy has the permissions of the source under the umask, not those of a replaced file."""
     source, copy = tmp_path / "source", tmp_path / "copy"
     source.write_bytes(BROKEN.read_bytes())
@@ -90,7 +90,7 @@ def test_permissions_are_the_sources(of_source: int, of_copy: int, tmp_path: Pat
     }
 
 
-def test_nothing_is_left_of_failures(tmp_path: Path) -> None:
+def test_failures_leave_no_file(tmp_path: Path) -> None:
     target = tmp_path / "copy"
     target.write_bytes(b"as it was")
     for source in (b"no capture", SOURCE / "README.md", tmp_path / "missing"):
@@ -110,7 +110,7 @@ def test_names_of_targets(tmp_path: Path) -> None:
         assert libcarry.check(target).ok
 
 
-def test_the_command_passes_over_unfinished_copies(tool: str, tmp_path: Path) -> None:
+def test_the_command_skips_incomplete_copies(tool: str, tmp_path: Path) -> None:
     seen: list[list[str]] = []
     libcarry.fix(
         many(5000), tmp_path / "copy", progress=lambda *_: seen.append(os.listdir(tmp_path))
@@ -186,7 +186,7 @@ class Full(io.RawIOBase):
         raise OSError(28, "No space left on device")
 
 
-def test_writers_that_take_less() -> None:
+def test_writers_that_accept_fewer_bytes() -> None:
     target = Raw()
     libcarry.fix(BROKEN, target)
     assert libcarry.check(target.data).ok

@@ -68,7 +68,7 @@ def test_numpy() -> None:
     ]
 
 
-def test_frame_check_sequence_is_left_out() -> None:
+def test_frame_check_sequence_is_omitted() -> None:
     frame = captures.ethernet(captures.packet(captures.UDP, b"hello, here is carry"))
     capture = bytearray(captures.pcap([frame + b"\1\2\3\4"]))
     capture[20:24] = (1 | 1 << 26 | 2 << 28).to_bytes(4, "little")  # 4 bytes, in words of 16 bits
@@ -88,7 +88,7 @@ def test_mixed_link_types() -> None:
     assert [frame.check()[1].verdict for frame in batch] == ["good", "good"]
 
 
-def test_damage_comes_after_the_frames() -> None:
+def test_damage_is_raised_after_the_frames() -> None:
     seen = []
     with pytest.raises(libcarry.CaptureDamaged, match="offset 488"):
         for frame in libcarry.frames(BROKEN.read_bytes()[:500]):
@@ -98,7 +98,7 @@ def test_damage_comes_after_the_frames() -> None:
         next(libcarry.frames(b"no capture"))
 
 
-def test_a_pipe_gives_each_frame_as_it_comes() -> None:
+def test_pipe_yields_each_frame_at_once() -> None:
     """The second packet is written only after the first one was read."""
     reader, writer = os.pipe()
     data = BROKEN.read_bytes()
@@ -121,7 +121,7 @@ def test_a_pipe_gives_each_frame_as_it_comes() -> None:
     thread.join()
 
 
-def test_a_generator_that_is_left_closes_its_file(tmp_path: Path) -> None:
+def test_abandoned_generator_closes_its_file(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(20):
         next(libcarry.frames(BROKEN))

@@ -115,7 +115,7 @@ def test_fix_only() -> None:
     assert data == broken()
 
 
-def test_many_is_each() -> None:
+def test_many_frames_agree_with_single_ones() -> None:
     frames = [FRAME, bytes(broken()), FRAME[:40], b"", FRAME]
     data = bytearray(b"".join(frames))
     sizes = array.array("I", map(len, frames))
@@ -139,7 +139,7 @@ def test_many_is_each() -> None:
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *corpus()], ids=lambda path: path.name)
-def test_captures_as_in_c(path: Path) -> None:
+def test_captures_agree_with_c(path: Path) -> None:
     """Each checksum of each frame agrees with a program in C."""
     said = subprocess.run([DUMP_SUMS, path], capture_output=True, text=True, timeout=300)
     rows = [line.split("\t") for line in said.stdout.splitlines()]

@@ -50,12 +50,12 @@ def test_header() -> None:
 
 
 @given(st.binary(max_size=5000))
-def test_checksum_is_the_plain_one(data: bytes) -> None:
+def test_checksum_agrees_with_a_plain_sum(data: bytes) -> None:
     assert libcarry.checksum(data) == captures.finish(data)
 
 
 @given(st.binary(max_size=2000))
-def test_checksum_is_scapys(data: bytes) -> None:
+def test_checksum_agrees_with_scapy(data: bytes) -> None:
     utils = pytest.importorskip("scapy.utils", reason="python3-scapy is not installed")
     assert libcarry.checksum(data) == utils.checksum(data)
 
@@ -76,7 +76,7 @@ def test_seed(first: bytes, second: bytes) -> None:
 
 
 @given(st.binary(max_size=300), st.integers(0, 300))
-def test_crc32c_goes_on(data: bytes, at: int) -> None:
+def test_crc32c_continues(data: bytes, at: int) -> None:
     assert libcarry.crc32c(data[at:], libcarry.crc32c(data[:at])) == libcarry.crc32c(data)
 
 
@@ -168,14 +168,16 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 @given(st.binary(max_size=3000), st.integers(0, 2**32 - 1), st.integers(0, 7))
-def test_sum_is_the_oracles(oracle: ctypes.CDLL, data: bytes, seed: int, shift: int) -> None:
+def test_sum_agrees_with_the_oracle(
+    oracle: ctypes.CDLL, data: bytes, seed: int, shift: int
+) -> None:
     view = memoryview(bytes(shift) + data)[shift:]
     expected = oracle.oracle_sum(data, len(data), seed).to_bytes(2, sys.byteorder)
     assert libcarry.checksum(view, seed) == int.from_bytes(expected) ^ 0xFFFF
 
 
 @given(st.binary(max_size=3000), st.integers(0, 2**32 - 1))
-def test_crc32c_is_the_oracles(oracle: ctypes.CDLL, data: bytes, seed: int) -> None:
+def test_crc32c_agrees_with_the_oracle(oracle: ctypes.CDLL, data: bytes, seed: int) -> None:
     kind = ctypes.addressof(ctypes.c_char.in_dll(oracle, "oracle_crc32c"))
     assert libcarry.crc32c(data, seed) == oracle.oracle_run(kind, data, len(data), seed)
 
@@ -195,7 +197,7 @@ def test_many(parts: list[bytes]) -> None:
 
 
 @given(pieces)
-def test_many_go_on_from_sums(parts: list[bytes]) -> None:
+def test_many_continue_from_sums(parts: list[bytes]) -> None:
     data, offsets, sizes = runs(parts)
     seeds = array.array("I", range(len(parts)))
     checks = libcarry.checksum_many(data, offsets, sizes, sums=seeds)
@@ -328,7 +330,7 @@ def test_non_contiguous_numpy() -> None:
             libcarry.sum_many(bytes(9), Q(0), I(1), out=numpy.zeros(1, dtype=kind))
 
 
-def test_bytes_are_held_meanwhile() -> None:
+def test_buffer_is_locked_during_a_call() -> None:
     """A buffer can be resized and released only after the call that uses it."""
     data = bytearray(many(5000))
     with pytest.raises(BufferError, match="cannot be re-sized"):

@@ -125,7 +125,7 @@ def test_dpkt() -> None:
         to_frame(frame.data.data)
 
 
-def test_capture_of_packets_is_read_by_others() -> None:
+def test_capture_of_packets_is_read_by_other_programs() -> None:
     dpkt = pytest.importorskip("dpkt", reason="python3-dpkt is not installed")
     capture = to_capture([FRAME, FRAME[:33]])
     assert [data for _, data in dpkt.pcapng.Reader(io.BytesIO(capture))] == [FRAME, FRAME[:33]]

@@ -65,7 +65,7 @@ def test_use_is_strict(tmp_path: Path) -> None:
     )
 
 
-def test_stubs_are_the_module(tmp_path: Path) -> None:
+def test_stubs_agree_with_the_module(tmp_path: Path) -> None:
     allowed = tmp_path / "allowed"
     # Named tuples in C are not NamedTuple.
     allowed.write_text(r"libcarry\._carry\.(Finding|PacketSum)(\..*)?" + "\n")

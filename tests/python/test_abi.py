@@ -49,7 +49,7 @@ def check(records: Path, news: Path) -> tuple[int, str]:
         ),
     ],
 )
-def test_a_break_must_be_announced(
+def test_news_must_name_a_break(
     tmp_path: Path, library: str, old: str, new: str, name: str
 ) -> None:
     records, news = tmp_path / "abi", tmp_path / "NEWS.md"
@@ -65,7 +65,7 @@ def test_a_break_must_be_announced(
     assert check(records, news)[0] == 0
 
 
-def test_records_know_files_of_the_project_alone() -> None:
+def test_records_name_only_files_of_the_project() -> None:
     for record in (SOURCE / "abi").glob("*/*.abi"):
         paths = re.findall(r" path='([^']+)'", record.read_text())
         assert paths
@@ -74,6 +74,6 @@ def test_records_know_files_of_the_project_alone() -> None:
             assert (SOURCE / path).is_file()
 
 
-def test_what_is_built_is_what_is_recorded() -> None:
+def test_build_agrees_with_the_record() -> None:
     status, said = check(SOURCE / "abi", SOURCE / "NEWS.md")
     assert status == 0, said

@@ -38,7 +38,7 @@ def text(*tests: str) -> str:
     return "\n".join((SOURCE / "tests" / name).read_text() for name in tests)
 
 
-def test_all_names_are_walked() -> None:
+def test_every_function_of_names_is_tested() -> None:
     naming = re.compile(r"\bconst char \*(carry_\w+_(?:name|text|description))\((?!void)")
     found = {name for header in HEADERS for name in naming.findall(code(header))}
     table = set(re.findall(r'^ *\{"(carry_\w+)",', text("test_names.c"), re.MULTILINE))
@@ -46,7 +46,7 @@ def test_all_names_are_walked() -> None:
     assert found == table
 
 
-def test_all_functions_are_asked() -> None:
+def test_every_function_is_called_with_wrong_arguments() -> None:
     asked = text(
         "test_arguments.c", "test_arguments_capture.c", "test_arguments_jit.c", "test_names.c"
     )

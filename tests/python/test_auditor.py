@@ -91,7 +91,7 @@ def run(program: str | Path, *arguments: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
 
 
-def compile_program(folder: Path, *options: str) -> Path:
+def compile_auditor_program(folder: Path, *options: str) -> Path:
     (folder / "library.c").write_text(LIBRARY)
     (folder / "program.c").write_text(PROGRAM)
     compiler = ["gcc", "-O1", "-mavx512f", *options]
@@ -103,22 +103,22 @@ def compile_program(folder: Path, *options: str) -> Path:
 
 
 @pytest.mark.parametrize("binding", ["lazy", "now"])
-def test_vectors_come_through_and_stay_clean(binding: str, tmp_path: Path) -> None:
+def test_vector_arguments_and_clean_halves_are_preserved(binding: str, tmp_path: Path) -> None:
     """The program calls combine() with dirty upper halves; the auditor finds clean ones."""
     needs("avx512f", "xgetbv1")
-    done = run(compile_program(tmp_path, f"-Wl,-z,{binding}"))
+    done = run(compile_auditor_program(tmp_path, f"-Wl,-z,{binding}"))
     assert (done.returncode, done.stdout) == (0, "0 wrong, 0 dirty\n"), done.stderr
     for function in ("combine", "many"):
         assert re.search(rf"^ +100 calls, 0 dirty: {function}$", done.stderr, re.M), done.stderr
 
 
-def test_dirty_upper_halves_would_be_seen(tmp_path: Path) -> None:
+def test_dirty_upper_halves_are_detected(tmp_path: Path) -> None:
     needs("avx512f", "xgetbv1")
-    done = run(compile_program(tmp_path, "-DLEAVES_DIRTY"))
+    done = run(compile_auditor_program(tmp_path, "-DLEAVES_DIRTY"))
     assert (done.returncode, done.stdout) == (1, "0 wrong, 100 dirty\n"), done.stderr
 
 
-def test_programs_run_as_without_it() -> None:
+def test_auditor_does_not_change_a_program() -> None:
     """Output and status do not change, and calls are counted though the program closes its
     files."""
     plain = subprocess.run(["ls", "-d", "/"], capture_output=True, text=True, timeout=60)

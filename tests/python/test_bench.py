@@ -184,7 +184,7 @@ COUNTED = ["--quick", "--count", "--kernel", "generic", "--mode", "hot", "--size
 COUNTED += ["--align", "0"]
 
 
-def test_counts_are_those_that_callgrind_wrote(carry: Run, tmp_path: Path) -> None:
+def test_counts_come_from_callgrind(carry: Run, tmp_path: Path) -> None:
     """Counts are per call, of 64 calls (128 for pairs), minus those of an empty function."""
     fake = tmp_path / "valgrind"
     fake.write_text(FAKE_VALGRIND)
@@ -206,7 +206,7 @@ def test_counts_are_those_that_callgrind_wrote(carry: Run, tmp_path: Path) -> No
     assert (counts["generic"]["instructions"], counts["generic"]["branches"]) == (10, 1)
 
 
-def test_without_counters_and_callgrind_nothing_is_counted(carry: Run, tmp_path: Path) -> None:
+def test_nothing_is_counted_without_counters_and_callgrind(carry: Run, tmp_path: Path) -> None:
     report = count(carry, str(tmp_path), *COUNTED)
     assert report["counted_by"] is None
     assert not any("instructions" in cell for cell in report["cells"])
@@ -235,7 +235,7 @@ def test_options_choose_the_kernels(carry: Run) -> None:
 
 
 @KERNELS
-def test_the_mask_takes_kernels_away(carry: Run, bench: str, table: str) -> None:
+def test_the_mask_excludes_kernels(carry: Run, bench: str, table: str) -> None:
     report = measure(carry, *ONE, bench=bench, mask="all")
     assert kernels_of(report) == REFERENCES + available(carry, "all", table)
     assert report["load_bits"] == 128
@@ -243,7 +243,7 @@ def test_the_mask_takes_kernels_away(carry: Run, bench: str, table: str) -> None
 
 
 @KERNELS
-def test_tables_for_people(carry: Run, bench: str, table: str) -> None:
+def test_text_tables_show_all_kernels(carry: Run, bench: str, table: str) -> None:
     """The tables show all kernels, mixes and units, without colours in a pipe."""
     done = carry("bench", bench, "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -341,7 +341,7 @@ def capture_programs(carry: Run, *arguments: str) -> dict[str, dict[str, Any]]:
     return {program["program"]: program for program in report["programs"]}
 
 
-def test_capture_times_what_is_installed(carry: Run) -> None:
+def test_capture_times_installed_programs(carry: Run) -> None:
     programs = capture_programs(carry)
     tasks = {"carry check": "verify", "carry check -j1": "verify", "carry fix": "repair"}
     for name, task in {**tasks, "cat": "read", "cp": "copy"}.items():
@@ -403,7 +403,7 @@ def libpcap_loop(carry: Run, path: Path, **env: str) -> subprocess.CompletedProc
     return carry("bench", "capture", "--libpcap-loop", path, env={**masked(""), **env})
 
 
-def test_capture_goes_through_a_file_by_libpcap(carry: Run, tmp_path: Path) -> None:
+def test_capture_reads_a_file_with_libpcap(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([ethernet(packet(TCP))]))
     try:
@@ -417,7 +417,7 @@ def test_capture_goes_through_a_file_by_libpcap(carry: Run, tmp_path: Path) -> N
     assert done.returncode == ERROR and done.stderr.count("\n") == 1
 
 
-def test_capture_says_that_there_is_no_libpcap(carry: Run, tmp_path: Path) -> None:
+def test_capture_reports_missing_libpcap(carry: Run, tmp_path: Path) -> None:
     (tmp_path / "libpcap.so.0.8").write_bytes(b"no library")
     env = {**masked(""), "LD_LIBRARY_PATH": str(tmp_path), "PATH": "/nowhere"}
     assert libpcap_loop(carry, tmp_path, **env).returncode == NOT_INSTALLED
@@ -444,7 +444,7 @@ def end_by_signal(child: subprocess.Popen[bytes], folder: Path) -> None:
     child.communicate()
 
 
-def test_capture_leaves_no_file_when_ended_while_it_is_made(tool: str, tmp_path: Path) -> None:
+def test_capture_interrupted_while_writing_leaves_no_file(tool: str, tmp_path: Path) -> None:
     child = start_capture(tool, tmp_path / "files", "/dev/stdin")
     assert child.stdin
     child.stdin.write(pcap([ethernet(packet(TCP))]))
@@ -453,7 +453,7 @@ def test_capture_leaves_no_file_when_ended_while_it_is_made(tool: str, tmp_path:
     end_by_signal(child, tmp_path / "files")
 
 
-def test_capture_leaves_no_file_when_ended_while_it_measures(tool: str, tmp_path: Path) -> None:
+def test_capture_interrupted_while_measuring_leaves_no_file(tool: str, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     cat = tmp_path / "cat"
     cat.write_text(f"#!/bin/sh\n: >'{ready}'\nexec /bin/sleep 10\n")
@@ -556,7 +556,7 @@ def test_patch_times_commits_in_every_way(carry: Run) -> None:
     assert len(report["synchronisation"]) == 2
 
 
-def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
+def test_patch_reports_delays_of_other_threads(carry: Run) -> None:
     report = patch_report(carry, "--sites=1", "--batch=70")
     delays = report["delays"]
     shape = ("backend", "chosen", "work", "thread", "sites")
@@ -580,7 +580,7 @@ def test_patch_tells_how_long_commits_delay_others(carry: Run) -> None:
             assert 0 <= added["min"] <= added["q1"] <= added["ns"] <= added["q3"]
 
 
-def test_patch_tables_for_people(carry: Run) -> None:
+def test_patch_text_shows_calls_and_commits(carry: Run) -> None:
     """The tables show each form of a call, and commits of one and many sites."""
     done = carry("bench", "patch", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -633,7 +633,7 @@ def test_hook_times_every_hook_of_every_place(carry: Run) -> None:
 
 
 @hooks_strlen
-def test_hook_table_for_people(carry: Run) -> None:
+def test_hook_text_shows_each_hook(carry: Run) -> None:
     """The table shows each kind of hook."""
     done = carry("bench", "hook", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -658,7 +658,7 @@ swaps_contexts = pytest.mark.skipif(
 
 
 @swaps_contexts
-def test_xstate_times_all_that_is_in_use(carry: Run) -> None:
+def test_xstate_times_every_component_in_use(carry: Run) -> None:
     done = carry("bench", "xstate", "--quick", "--json", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     report = conforming("bench_xstate", done.stdout)
@@ -690,7 +690,7 @@ def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
 
 
 @swaps_contexts
-def test_xstate_table_for_people(carry: Run) -> None:
+def test_xstate_text_shows_calls_and_switches(carry: Run) -> None:
     """The table shows calls and switches by what is in use."""
     done = carry("bench", "xstate", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -723,7 +723,7 @@ def bench_jit(carry: Run, *arguments: str) -> str:
     return done.stdout
 
 
-def test_jit_times_everything_that_is_made(carry: Run) -> None:
+def test_jit_times_every_generated_function(carry: Run) -> None:
     report = conforming("bench_jit", bench_jit(carry, "--json"))
     assert report["bench"] == "jit"
     if not report["supported"]:
@@ -751,7 +751,7 @@ def test_jit_times_everything_that_is_made(carry: Run) -> None:
         assert 0 < one["min"] <= one["q1"] <= one["ns"] <= one["q3"]
 
 
-def test_jit_tables_for_people(carry: Run) -> None:
+def test_jit_text_shows_sums_and_packets(carry: Run) -> None:
     """The tables show sums and packets, and the cost of making functions."""
     shown = bench_jit(carry)
     if "No functions are made" in shown:

@@ -50,7 +50,7 @@ MACHINES = {"patch": ["x86_64", "aarch64"], "hook": ["x86_64", "aarch64"]}
 MACHINES |= {"jit": ["x86_64", "aarch64"], "xstate": ["x86_64"], "cost": ["x86_64"]}
 
 
-def need(command: str) -> None:
+def skip_unless_measurable(command: str) -> None:
     """Skips the test if `command` measures nothing on this machine or in this build. The command's
     own output must not decide that: if it measured nothing by mistake, it would say the same."""
     machine = platform.machine()
@@ -67,7 +67,7 @@ def bench(*arguments: str, chosen: str, kernels: int = 0) -> subprocess.Complete
     assert CHOSEN.is_file(), f"{CHOSEN} is missing: build it, or set CARRY_BUILD"
     env = {**os.environ, "CARRY_CPU_MASK": "", "CARRY_CHOSEN": chosen}
     env["CARRY_CHOSEN_KERNELS"] = str(kernels)
-    need(arguments[0])
+    skip_unless_measurable(arguments[0])
     command = "xstate" if arguments[0] == "cost" else "bench"
     done = subprocess.run(
         [CHOSEN, command, *arguments], env=env, capture_output=True, text=True, timeout=600
@@ -113,7 +113,7 @@ def test_parts_of_a_table_lead_with_the_plain_loop_and_end_with_loads(kernels: i
 
 
 @pytest.mark.parametrize("kernels", KERNELS)
-def test_names_above_columns_end_where_their_column_does(kernels: int) -> None:
+def test_column_titles_are_right_aligned(kernels: int) -> None:
     done = bench("sum", "--quick", "--mode", "hot", chosen="widest", kernels=kernels)
     table = done.stdout.partition("\nhot: ")[2].partition("bytes/ns")[0]
     names = list(re.finditer(r"made_up_kernel\d\d", table))
@@ -138,13 +138,13 @@ TOO_NOISY = "This machine is too noisy: repeat it when nothing else runs."
 timed = pytest.mark.parametrize("schema", TIMED)
 
 
-def json_of(schema: str, *arguments: str, chosen: str) -> dict[str, Any]:
+def bench_json(schema: str, *arguments: str, chosen: str) -> dict[str, Any]:
     done = bench(*arguments, "--json", chosen=chosen)
     assert done.returncode in (CLEAN, BAD) and done.stderr == ""
     return conforming(schema, done.stdout)
 
 
-def text_of(*arguments: str, chosen: str) -> str:
+def bench_text(*arguments: str, chosen: str) -> str:
     done = bench(*arguments, chosen=chosen)
     return " ".join(done.stdout.split())
 
@@ -159,20 +159,20 @@ def numbers(node: object) -> Iterator[float]:
 
 @timed
 def test_noise_is_reported(schema: str) -> None:
-    text = text_of(*TIMED[schema], chosen="noisy")
+    text = bench_text(*TIMED[schema], chosen="noisy")
     assert text.endswith(TOO_NOISY)
     times = re.search(r"(\d+) of (\d+) times are uncertain by more than 10 %", text)
     assert times and times[1] == times[2]
-    noise = json_of(schema, *TIMED[schema], chosen="noisy")["noise"]
+    noise = bench_json(schema, *TIMED[schema], chosen="noisy")["noise"]
     assert (noise["uncertain"], noise["too_noisy"]) == (int(times[1]), True)
     assert noise["times"] == noise["uncertain"] > 0 and noise["widest"] > 0.1
 
 
 @timed
 def test_a_quiet_machine_is_not_mentioned(schema: str) -> None:
-    text = text_of(*TIMED[schema], chosen="quiet")
+    text = bench_text(*TIMED[schema], chosen="quiet")
     assert "uncertain" not in text and "too noisy" not in text and " noisy " not in text
-    noise = json_of(schema, *TIMED[schema], chosen="quiet")["noise"]
+    noise = bench_json(schema, *TIMED[schema], chosen="quiet")["noise"]
     assert noise["times"] > 0 and noise["widest"] < 0.1
     assert (noise["uncertain"], noise["ended_early"], noise["too_noisy"]) == (0, False, False)
 
@@ -180,12 +180,12 @@ def test_a_quiet_machine_is_not_mentioned(schema: str) -> None:
 @pytest.mark.parametrize("chosen", ["noisy", "backwards", "apart"])
 @timed
 def test_nothing_impossible_is_printed(schema: str, chosen: str) -> None:
-    text = text_of(*TIMED[schema], chosen=chosen)
+    text = bench_text(*TIMED[schema], chosen=chosen)
     assert not re.search(r"(?<![\w.-])-\d|\bnan\b|\binf", text.partition("Medians")[2] or text)
-    assert min(numbers(json_of(schema, *TIMED[schema], chosen=chosen))) >= 0
+    assert min(numbers(bench_json(schema, *TIMED[schema], chosen=chosen))) >= 0
 
 
-def test_programs_without_cpu_time_have_no_quotient_of_it() -> None:
+def test_programs_without_cpu_time_have_no_ratio() -> None:
     done = bench("capture", "--size=1M", "--pipes", chosen="narrowest")
     assert done.returncode == CLEAN
     assert not re.search("nan|inf", done.stdout)
@@ -194,17 +194,17 @@ def test_programs_without_cpu_time_have_no_quotient_of_it() -> None:
 
 
 def test_delays_that_noise_hides_have_no_figure() -> None:
-    text = text_of(*TIMED["bench_patch"], chosen="backwards")
+    text = bench_text(*TIMED["bench_patch"], chosen="backwards")
     delays = text.partition(" delays: ")[2].partition(" targets ")[0]
     assert delays.count(" noisy") == 4 * 2 * 6
-    report = json_of("bench_patch", *TIMED["bench_patch"], chosen="backwards")
+    report = bench_json("bench_patch", *TIMED["bench_patch"], chosen="backwards")
     assert all(delay["available"] for delay in report["delays"])
     assert not any({"longest", "total"} & delay.keys() for delay in report["delays"])
     assert report["noise"]["uncertain"] == 2 * len(report["delays"])
 
 
-def test_sections_and_initial_states_have_the_times_that_were_measured() -> None:
-    report = json_of("xstate_cost", "cost", "--quick", chosen="backwards")
+def test_sections_and_initial_states_have_the_measured_times() -> None:
+    report = bench_json("xstate_cost", "cost", "--quick", chosen="backwards")
     assert report["initial"]["FNINIT"] == 4e6
     assert list(report["initial"].values())[1:] in ([], [500, 250])
     for row in report["sections"]:
@@ -212,8 +212,8 @@ def test_sections_and_initial_states_have_the_times_that_were_measured() -> None
         assert row["ns"] == ns
 
 
-def test_throughputs_and_their_ratios_are_those_of_the_times() -> None:
-    report = json_of("bench_copy", "copy", "--quick", "--mode", "pipe", chosen="backwards")
+def test_throughputs_and_ratios_follow_from_the_times() -> None:
+    report = bench_json("bench_copy", "copy", "--quick", "--mode", "pipe", chosen="backwards")
     rates = [rate for rate in report["throughput"] if rate["work"] == "dd | cat"]
     times = [4e6, *(500 / place for place in range(1, len(rates)))]
     for rate, ns in zip(rates, times, strict=True):
@@ -221,13 +221,13 @@ def test_throughputs_and_their_ratios_are_those_of_the_times() -> None:
         assert rate["of_read_write"] == pytest.approx(times[0] / ns, rel=1e-4)
         if rate["of_splice"] is not None:
             assert rate["of_splice"] == pytest.approx(times[-1] / ns, rel=1e-4)
-    text = text_of("copy", "--quick", "--mode", "pipe", chosen="quiet")
+    text = bench_text("copy", "--quick", "--mode", "pipe", chosen="quiet")
     # 500 to 504 ns: the quartiles are 501 and 503, so 1 of 502 on each side, 0.2 %.
     assert "dd | cat read, write 65275 +- 0% 1.00x" in text
     assert text.count(" +- 0% 1.00x") == 2 * len(rates) + 5
 
 
-def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
+def test_rates_by_bytes_and_packets_follow_from_the_times() -> None:
     """For 4 ms, 500, 250 and 166.67 ns: nanoseconds a byte, then million packets a second."""
     done = bench("jit", "--quick", chosen="backwards")
     rows = [line.split() for line in done.stdout.splitlines() if re.match(r" +(20|1,500) ", line)]
@@ -237,7 +237,7 @@ def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
         "20 200k 25.0 12.5 8.33 0.0003 2.00 4.00 6.00",
         "1,500 2667 0.3333 0.1667 0.1111 0.0003 2.00 4.00 6.00",
     ]
-    report = json_of("bench_jit", "jit", "--quick", chosen="backwards")
+    report = bench_json("bench_jit", "jit", "--quick", chosen="backwards")
     millions = [0.00025, 2, 4, 6] * 14
     assert [one["million_a_second"] for one in report["sums"]] == pytest.approx(millions, rel=1e-4)
     assert {one["million_a_second"] for one in report["packets"]} == {0.00025, 2}
@@ -245,13 +245,13 @@ def test_sums_by_bytes_and_by_packets_are_those_of_the_times() -> None:
 
 @pytest.mark.parametrize("options", [[], ["--quick"]])
 def test_sizes_begin_with_one_byte(options: list[str]) -> None:
-    cells = json_of("bench_kernels", "sum", *options, "--mode", "hot", chosen="quiet")["cells"]
+    cells = bench_json("bench_kernels", "sum", *options, "--mode", "hot", chosen="quiet")["cells"]
     assert min(cell["size"] for cell in cells) == 1
 
 
 def test_a_pair_of_calls_counts_as_two() -> None:
     """A sample of alternate calls, 502 ns, counts as two calls."""
     pair = ["--interleave", "20@1,1500@3"]
-    cells = json_of("bench_kernels", "sum", "--quick", *pair, chosen="quiet")["cells"]
+    cells = bench_json("bench_kernels", "sum", "--quick", *pair, chosen="quiet")["cells"]
     assert {cell["ns"] for cell in cells} == {251}
     assert [cell["bytes_per_ns"] for cell in cells] == pytest.approx([760 / 251] * len(cells), 1e-4)

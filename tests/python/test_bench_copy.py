@@ -148,7 +148,7 @@ int main(void) {
 
 
 @pytest.mark.parametrize("broken", ["", "carry_copy", "carry_sum_copy"])
-def test_blocks_that_arrive_changed_would_be_seen(broken: str, tmp_path: Path) -> None:
+def test_changed_blocks_are_detected(broken: str, tmp_path: Path) -> None:
     library = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")) / "src/libcarry.a"
     if not library.is_file():
         pytest.skip(f"{library} was not built")

@@ -68,20 +68,20 @@ def python(tmp_path: Path) -> Iterator[PeerProcess]:
     process.stop()
 
 
-def test_the_process_in_python_lists_what_was_built(python: PeerProcess) -> None:
+def test_python_process_lists_built_functions(python: PeerProcess) -> None:
     functions, notes = python.list()
     assert functions == [Function("floor", "sum", ("floor",)), DPKT]
     assert notes.keys() == {"compiler", "version-dpkt"}
 
 
-def test_it_verifies(python: PeerProcess, tmp_path: Path) -> None:
+def test_python_process_verifies(python: PeerProcess, tmp_path: Path) -> None:
     assert python.verify(DPKT) == Verdict()
     write_work(tmp_path, wrong=1471)
     assert python.verify(DPKT) == Verdict(1471, "wrong sum at offset 7")
 
 
 @pytest.mark.parametrize("mode", ["hot", "latency", "some"])
-def test_it_times(python: PeerProcess, mode: str) -> None:
+def test_python_process_times(python: PeerProcess, mode: str) -> None:
     for sample in python.times([f"dpkt {mode} 0 0 40 {first} 500" for first in (0, MIX_CALLS - 9)]):
         assert min(sample) > 0
 
@@ -90,7 +90,7 @@ def test_it_times(python: PeerProcess, mode: str) -> None:
     "question",
     ["dpkt hot 4000 0 97 0 1", "nosuch hot 0 0 1 0 1", "dpkt none 0 0 1 0 1", "dpkt hot"],
 )
-def test_it_refuses_and_lives_on(python: PeerProcess, question: str) -> None:
+def test_python_process_survives_wrong_questions(python: PeerProcess, question: str) -> None:
     with pytest.raises(ProcessError, match="error"):
         python.times([question])
     assert python.verify(DPKT) == Verdict()
@@ -122,7 +122,7 @@ esac
 """
 
 
-def put_program(folder: Path, name: str, text: str) -> dict[str, str]:
+def write_program(folder: Path, name: str, text: str) -> dict[str, str]:
     """Writes a shell script into a folder; returns the PATH that finds it."""
     program = folder / "bin" / name
     program.parent.mkdir(exist_ok=True)
@@ -132,10 +132,10 @@ def put_program(folder: Path, name: str, text: str) -> dict[str, str]:
 
 
 def fake_go(folder: Path, refused: str = "NOWHERE") -> dict[str, str]:
-    return put_program(folder, "go", FAKE_GO.replace("NOWHERE", refused))
+    return write_program(folder, "go", FAKE_GO.replace("NOWHERE", refused))
 
 
-def test_an_older_version_is_taken_if_the_newest_does_not_build(tmp_path: Path) -> None:
+def test_older_version_is_built_if_the_newest_fails(tmp_path: Path) -> None:
     done = build("go", tmp_path / "out", "gvisor", **fake_go(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     table = (tmp_path / "out/run").read_text()
@@ -144,7 +144,7 @@ def test_an_older_version_is_taken_if_the_newest_does_not_build(tmp_path: Path) 
     assert copied == {"sum.go", "bench_peer.go"}
 
 
-def test_a_module_that_cannot_be_had_is_named(tmp_path: Path) -> None:
+def test_unavailable_module_is_reported(tmp_path: Path) -> None:
     done = build(
         "go", tmp_path / "out", "gvisor", "wireguard-go", **fake_go(tmp_path, "gvisor.dev")
     )
@@ -176,9 +176,9 @@ esac
 """
 
 
-def test_what_is_missing_in_rust_leaves_the_others_alone(tmp_path: Path) -> None:
-    put_program(tmp_path, "rustc", FAKE_RUSTC)
-    path = put_program(tmp_path, "cargo", FAKE_CARGO)
+def test_missing_rust_peer_does_not_affect_others(tmp_path: Path) -> None:
+    write_program(tmp_path, "rustc", FAKE_RUSTC)
+    path = write_program(tmp_path, "cargo", FAKE_CARGO)
     done = build("rust", tmp_path / "out", "smoltcp", "pnet", "etherparse", **path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
@@ -197,22 +197,22 @@ def test_what_is_missing_in_rust_leaves_the_others_alone(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("language", "peer", "compiler"), [("go", "gvisor", "go"), ("rust", "smoltcp", "rustc")]
 )
-def test_without_its_compiler_a_language_is_missing(
+def test_language_without_compiler_is_missing(
     tmp_path: Path, language: str, peer: str, compiler: str
 ) -> None:
     done = build(language, tmp_path / "out", peer, PATH=str(tmp_path))
     assert (done.returncode, done.stderr) == (1, f"{compiler} is not installed\n")
 
 
-def test_an_old_compiler_is_named(tmp_path: Path) -> None:
-    path = put_program(tmp_path, "rustc", FAKE_RUSTC.replace("1.91", "1.63"))
+def test_old_compiler_is_reported(tmp_path: Path) -> None:
+    path = write_program(tmp_path, "rustc", FAKE_RUSTC.replace("1.91", "1.63"))
     done = build("rust", tmp_path / "out", "pnet", **path)
     assert (done.returncode, done.stderr) == (1, "rustc 1.63.0: at least 1.74 is needed\n")
 
 
 def test_without_peers_there_is_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = put_program(tmp_path, "cargo", FAKE_CARGO)["PATH"]
-    put_program(tmp_path, "rustc", FAKE_RUSTC)
+    path = write_program(tmp_path, "cargo", FAKE_CARGO)["PATH"]
+    write_program(tmp_path, "rustc", FAKE_RUSTC)
     monkeypatch.setenv("PATH", path)
     out, missing = build_language("rust", ["smoltcp"], tmp_path / "out", tmp_path, tmp_path)
     assert (out, missing.keys()) == (None, {"smoltcp"})

@@ -131,7 +131,7 @@ def test_a_list_names_functions_and_notes(tmp_path: Path) -> None:
         "die",
     ],
 )
-def test_what_is_no_list_is_refused(tmp_path: Path, answer: str) -> None:
+def test_malformed_list_is_refused(tmp_path: Path, answer: str) -> None:
     started = fake(tmp_path, list=answer)
     started.start()
     with pytest.raises(ProcessError):
@@ -139,7 +139,9 @@ def test_what_is_no_list_is_refused(tmp_path: Path, answer: str) -> None:
     started.stop()
 
 
-def test_who_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peer_that_does_not_answer_is_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process.PeerProcess.read_line, "__defaults__", (0.3,))
     lane = lane_of(fake(tmp_path, verify_right="hang"))
     verdict = lane.process.verify(lane.functions[0])
@@ -149,14 +151,14 @@ def test_who_does_not_answer_is_ended(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("answer", ["perhaps", "wrong", "wrong many bytes", "error what?"])
-def test_who_is_not_called_right_is_wrong(tmp_path: Path, answer: str) -> None:
+def test_unclear_verdict_counts_as_wrong(tmp_path: Path, answer: str) -> None:
     lane = lane_of(fake(tmp_path, verify_right=answer))
     assert lane.process.verify(lane.functions[0]).limit == 0
     lane.process.stop()
 
 
 @pytest.mark.parametrize("answer", ["error no mode", "1 2", "1 2 three", "-1 2 3"])
-def test_what_is_no_time_is_refused(tmp_path: Path, answer: str) -> None:
+def test_malformed_time_is_refused(tmp_path: Path, answer: str) -> None:
     lane = lane_of(fake(tmp_path, time_right=answer))
     with pytest.raises(ProcessError):
         lane.process.times(["right hot 0 0 20 0 1"])
@@ -175,7 +177,7 @@ def measured(lanes: list[Lane], plan: Plan = SHORT) -> tuple[list[Subject], Any,
     return subjects, wrong, run
 
 
-def test_who_is_wrong_is_reported_and_never_timed(tmp_path: Path) -> None:
+def test_wrong_function_is_reported_and_never_timed(tmp_path: Path) -> None:
     started = fake(tmp_path)
     subjects, wrong, run = measured([lane_of(started)])
     samples = run.take()
@@ -187,7 +189,7 @@ def test_who_is_wrong_is_reported_and_never_timed(tmp_path: Path) -> None:
     assert samples.taken == 2 * (2 * 2 + 2 * 1), "large sizes in one round of each start"
 
 
-def test_who_is_wrong_beyond_packets_is_timed_below(tmp_path: Path) -> None:
+def test_function_wrong_for_large_sizes_is_timed_for_packets(tmp_path: Path) -> None:
     started = fake(tmp_path, verify_odd="wrong 1048576 too narrow")
     subjects, wrong, run = measured([lane_of(started)])
     run.take()
@@ -197,7 +199,7 @@ def test_who_is_wrong_beyond_packets_is_timed_below(tmp_path: Path) -> None:
     assert sizes == {"20"}
 
 
-def test_who_dies_when_timed_is_not_asked_again(tmp_path: Path) -> None:
+def test_function_that_crashes_is_not_timed_again(tmp_path: Path) -> None:
     started = fake(tmp_path, verify_odd="right", time_odd="die")
     subjects, _, run = measured([lane_of(started)])
     samples = run.take()
@@ -207,14 +209,14 @@ def test_who_dies_when_timed_is_not_asked_again(tmp_path: Path) -> None:
     assert np.isnan(samples.ns[:, 1]).all() and not np.isnan(samples.ns[0, 0]).any()
 
 
-def test_who_takes_too_long_is_not_timed(tmp_path: Path) -> None:
+def test_function_that_takes_too_long_is_not_timed(tmp_path: Path) -> None:
     started = fake(tmp_path, verify_odd="right", time_odd="20000001 2500 2500")
     _, _, run = measured([lane_of(started)])
     samples = run.take()
     assert np.isnan(samples.ns[:, 1]).all() and not np.isnan(samples.ns[0, 0]).any()
 
 
-def test_floors_of_processes_are_told_apart(tmp_path: Path) -> None:
+def test_each_process_has_its_own_floor(tmp_path: Path) -> None:
     listed = "function floor sum floor\nend"
     lanes = [lane_of(fake(tmp_path, name, list=listed), name) for name in ("c", "rust")]
     subjects, _ = verify(lanes)
@@ -224,7 +226,7 @@ def test_floors_of_processes_are_told_apart(tmp_path: Path) -> None:
         lane.process.stop()
 
 
-def test_an_interval_tells_starts_that_differ() -> None:
+def test_interval_is_wider_if_starts_differ() -> None:
     noise = np.random.default_rng(2).normal(0, 0.01, (10, 30))
     alike = stats.estimate(100 + noise)
     differing = stats.estimate(100 + noise + np.arange(10)[:, None])
@@ -272,14 +274,14 @@ ONE_REST = np.ones(SHAPE)
 USUAL_CANARY = np.full(SHAPE[2], 1.01 * QUIET)
 
 
-def test_without_neighbours_nothing_is_thrown_away() -> None:
+def test_no_sample_is_discarded_without_neighbours() -> None:
     judged = canary.judge(calm_canaries(), USUAL_CANARY, ONE_REST)
     assert not judged.disturbed.any() and not judged.lowers.any()
     assert judged.clock == pytest.approx(np.ones(SHAPE[:2]), abs=0.01)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3])
-def test_a_neighbours_noise_is_thrown_away(share: float) -> None:
+def test_samples_beside_a_neighbour_are_discarded(share: float) -> None:
     canaries = calm_canaries()
     noisy = add_noise(canaries, share)
     judged = canary.judge(canaries, USUAL_CANARY, ONE_REST)
@@ -308,7 +310,7 @@ def test_a_clock_that_is_lowered_in_some_starts_is_a_cost_too() -> None:
     assert judged.clock[1:, WIDE] == pytest.approx(1 + 0.4 * 0.6, abs=0.02)
 
 
-def test_neighbours_come_more_often_while_long_samples_last() -> None:
+def test_slow_canaries_beside_long_samples_are_neighbours() -> None:
     """Slow canaries beside samples that last a hundred rests do not mean a lower clock."""
     canaries = calm_canaries()
     add_noise(canaries, 0.6)
@@ -446,7 +448,7 @@ def test_the_oracle_finds_every_fault(
     assert verdict.limit == limit and text in verdict.text
 
 
-def test_the_process_takes_times(broken: Lane) -> None:
+def test_c_process_times(broken: Lane) -> None:
     modes = ["hot 1 0 1500 0 50", "latency 0 0 20 0 50", "imix 0 0 0 131000 500"]
     questions = [*modes, "beside 1 0 1500 0 50", "beside-imix 0 0 0 131000 500"]
     assert broken.notes["beside"] == "1000 multiplications"
@@ -467,7 +469,7 @@ def test_the_process_takes_times(broken: Lane) -> None:
         "right hot 0 0 20",
     ],
 )
-def test_the_process_refuses_what_it_cannot_time(broken: Lane, question: str) -> None:
+def test_c_process_refuses_wrong_questions(broken: Lane, question: str) -> None:
     with pytest.raises(ProcessError, match="error"):
         broken.process.times([question])
 
@@ -506,7 +508,7 @@ def test_a_missing_peer_is_named_with_its_reason(language: Path) -> None:
     assert program == language.parent / "out/run" and missing == {"two": "no such package"}
 
 
-def test_a_language_that_does_not_build_misses_all_its_peers(language: Path) -> None:
+def test_language_that_does_not_build_lacks_all_its_peers(language: Path) -> None:
     program, missing = build_any(language, f"echo {build.ROOT}/x: no compiler >&2; exit 3")
     assert program is None and missing == {"one": "x: no compiler", "two": "x: no compiler"}
 
@@ -566,7 +568,7 @@ def test_a_source_that_cannot_be_downloaded_is_named(
     assert not (debs / "thing-source").exists()
 
 
-def test_a_package_of_another_release_comes_by_lists_of_its_own(
+def test_package_of_another_release_has_its_own_lists(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(
@@ -619,7 +621,7 @@ def program(folder: Path, name: str, script: str) -> None:
     ("user", "said"),
     [("0", "apt-get update failed"), ("1000", "Debian packages are missing")],
 )
-def test_make_bench_goes_on_without_what_cannot_be_installed(
+def test_make_bench_continues_without_missing_packages(
     tmp_path: Path, user: str, said: str
 ) -> None:
     program(tmp_path, "dpkg-query", 'case "$*" in *-dpkt) exit 1 ;; *) echo installed ;; esac')
@@ -648,7 +650,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "results"
 
 
-def test_a_result_of_the_same_day_stays(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_result_of_the_same_day_is_kept(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(3):
         assert run.main() == 0
     day = datetime.date.today().isoformat()
@@ -660,9 +662,7 @@ def test_a_result_of_the_same_day_stays(bench: Path, capsys: pytest.CaptureFixtu
     assert (bench / f"cpu-{day}-quick.json").is_file()
 
 
-def test_a_result_that_is_to_be_replaced_is_named(
-    bench: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_result_to_be_replaced_is_named(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = bench.parent / "mine.json"
     sys.argv.append(f"--out={path}")
     assert run.main() == 0 and "replace" not in capsys.readouterr().err
@@ -679,7 +679,7 @@ def test_without_a_place_for_results_nothing_is_measured(
 
 
 @pytest.mark.parametrize("where", ["make_result", "result.dump", "files.write_whole"])
-def test_who_interrupts_it_gets_no_result(
+def test_interrupted_run_writes_no_result(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], where: str
 ) -> None:
     def interrupt(*_: object) -> None:
@@ -691,7 +691,7 @@ def test_who_interrupts_it_gets_no_result(
     assert not list(bench.iterdir())
 
 
-def test_peers_end_when_it_is_interrupted(
+def test_interrupted_run_ends_its_peers(
     bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lane = lane_of(fake(tmp_path))
@@ -705,7 +705,7 @@ def test_peers_end_when_it_is_interrupted(
     assert run.main() == 130 and child.poll() is not None
 
 
-def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
+def test_file_is_complete_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_whole(path, "old")
     with pytest.raises(UnicodeEncodeError):
@@ -730,14 +730,14 @@ def test_wrong_usage_of_the_program_is_refused_without_a_traceback(
     assert done.returncode in (1, 2) and said in done.stderr and "Traceback" not in done.stderr
 
 
-def test_without_its_modules_it_says_what_to_install(tmp_path: Path) -> None:
+def test_missing_modules_are_reported_with_advice(tmp_path: Path) -> None:
     command = [sys.executable, "-S", BENCH / "run.py", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 1 and "make packages-bench" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_peers_that_are_missing_alike_share_a_line() -> None:
+def test_peers_missing_for_one_reason_share_a_line() -> None:
     lines = io.StringIO()
     run.say_alike(Progress(lines), "missing", {"one": "gone", "two": "no network", "three": "gone"})
     assert lines.getvalue() == "bench: missing: one, three: gone\nbench: missing: two: no network\n"
@@ -768,7 +768,7 @@ def test_progress_is_a_bar_on_a_terminal_and_lines_elsewhere(
     assert bars[4] == "bench: captures\n"
 
 
-def test_a_run_ends_with_the_start_in_which_its_time_is_over(tmp_path: Path) -> None:
+def test_run_ends_after_the_start_that_exceeds_its_time(tmp_path: Path) -> None:
     subjects, _ = verify([lane_of(fake(tmp_path))])
     told: list[tuple[float, str]] = []
     short = Plan(starts=9, rounds=2, seconds=0.0001)
@@ -776,7 +776,7 @@ def test_a_run_ends_with_the_start_in_which_its_time_is_over(tmp_path: Path) -> 
     assert samples.starts == 1 and told[-1] == (1.0, "start 1 of 9")
 
 
-def test_who_measures_on_a_busy_machine_is_told(
+def test_busy_machine_is_reported(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = made_result()
@@ -840,9 +840,7 @@ def test_below_a_clock_cycle_a_difference_decides(
     assert (change.is_loss, change.is_notable) == (loses, loses)
 
 
-def test_headlines_without_a_figure_are_told(
-    bench: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_headlines_are_reported(bench: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main() == 0
     said = "bench: Not measured: sum of sizes that vary, against the fastest peer (the worst).\n"
     assert said in capsys.readouterr().err
@@ -868,12 +866,12 @@ def test_revisions_are_compared_in_turns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("revision", ["no-such-revision", "HEAD:README.md", "--help", ""])
-def test_a_revision_that_is_none_is_refused(revision: str) -> None:
+def test_unknown_revision_is_refused(revision: str) -> None:
     with pytest.raises(build.BuildError, match="git knows no revision"):
         compare.commit_of(revision)
 
 
-def test_what_was_built_of_another_revision_is_not_kept(tmp_path: Path) -> None:
+def test_build_of_another_revision_is_discarded(tmp_path: Path) -> None:
     """Its objects may be newer than the files of an older revision."""
     repository = tmp_path / "repository"
     usual = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
@@ -1035,7 +1033,7 @@ def test_the_report_shows_the_turn_and_what_a_call_adds() -> None:
     assert "IMIX, beside" in page, "the map of speeds"
 
 
-def test_who_does_not_know_a_mode_is_not_asked_for_it(tmp_path: Path) -> None:
+def test_unknown_mode_is_not_requested(tmp_path: Path) -> None:
     cells = [Cell("sum", "beside", 20), Cell("sum", "beside-imix"), Cell("sum", "hot", 20)]
     knows = USUAL["list"].replace("end", "note beside 1000 multiplications\nend")
     for listed, modes in ((USUAL["list"], {"hot"}), (knows, {"hot", "beside", "beside-imix"})):
@@ -1046,7 +1044,7 @@ def test_who_does_not_know_a_mode_is_not_asked_for_it(tmp_path: Path) -> None:
         assert {words[2] for words in times} == modes
 
 
-def test_a_result_of_before_there_were_clocks_is_read(tmp_path: Path) -> None:
+def test_result_without_clocks_is_read(tmp_path: Path) -> None:
     made = made_result()
     made["format"] = result.WITHOUT_CLOCKS
     del made["method"]["lowered"]
@@ -1061,7 +1059,7 @@ def test_a_result_of_before_there_were_clocks_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", list(result.SHAPE))
-def test_a_result_that_lacks_something_is_refused(tmp_path: Path, key: str) -> None:
+def test_incomplete_result_is_refused(tmp_path: Path, key: str) -> None:
     path = tmp_path / "result.json"
     damaged = json.loads(result.dump(made_result()))
     del damaged[key]
@@ -1071,7 +1069,7 @@ def test_a_result_that_lacks_something_is_refused(tmp_path: Path, key: str) -> N
 
 
 @pytest.mark.parametrize("cell", [[], ["sum", "hot", 1, 0, 0, [[1, 2, 3]]], ["sum"], 7])
-def test_a_cell_that_is_none_is_refused(tmp_path: Path, cell: object) -> None:
+def test_malformed_cell_is_refused(tmp_path: Path, cell: object) -> None:
     path = tmp_path / "result.json"
     damaged = json.loads(result.dump(made_result()))
     damaged["cells"].append(cell)
@@ -1131,7 +1129,7 @@ NO_RESULTS = {"nothing": "", "list": "[]", "deep": "[" * 100_000, "format": '{"f
 
 
 @pytest.mark.parametrize("name", NO_RESULTS)
-def test_what_is_no_result_has_no_report(tmp_path: Path, name: str) -> None:
+def test_malformed_result_has_no_report(tmp_path: Path, name: str) -> None:
     path = tmp_path / "result.json"
     path.write_text(NO_RESULTS[name])
     command = [sys.executable, BENCH / "run.py", f"--report={path}"]
@@ -1176,7 +1174,7 @@ def cells_of(html: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in cells]
 
 
-def test_cells_that_are_lost_stand_on_top_in_red() -> None:
+def test_lost_cells_are_first_and_red() -> None:
     page = make_report(made_result())
     box = re.search(r'<section class="loss" id="losses">.*?</section>', page, re.DOTALL)
     assert box and box.start() < page.index("<svg")
@@ -1225,7 +1223,7 @@ def test_the_floor_is_that_of_the_functions_language() -> None:
     assert result.floor_of(made, made["cells"][0], "linux") == 1.0
 
 
-def test_the_report_says_first_what_was_compared_and_on_what() -> None:
+def test_report_begins_with_functions_and_machine() -> None:
     page = make_report(made_result())
     top = page[page.index("<body>") : page.index("<table")]
     for text in ("carry_sum()", "an empty function", "(C 1.00 ns)", "A CPU", "A kernel", "gcc 1"):
@@ -1233,23 +1231,23 @@ def test_the_report_says_first_what_was_compared_and_on_what() -> None:
     assert "2026-01-02 03:04 UTC" in top and "1 of 48 samples (2.1 %)" in top
 
 
-def doubts_of(made: result.Result) -> list[str]:
+def report_warnings(made: result.Result) -> list[str]:
     """Returns the warnings in the red box at the top of a report."""
     page = make_report(made)
     box = re.search(r'<h1>[^<]*</h1>\s*<div class="doubts broken" id="doubts">(.*?)</div>', page)
     return re.findall(r"<p>(.*?)</p>", box[1]) if box else []
 
 
-def test_what_could_not_be_measured_is_said_first_and_in_red() -> None:
+def test_missing_measurements_are_first_and_red() -> None:
     made = made_result()
-    assert doubts_of(made)[0].startswith("Not measured: sum of sizes that vary")
+    assert report_warnings(made)[0].startswith("Not measured: sum of sizes that vary")
     made["cells"].append(made["cells"][0] | {"mode": "imix", "size": 0, "offset": 0})
     varied = "sum of sizes that vary, against the fastest peer (the worst)"
-    assert doubts_of(made)[0] == f"Not measured: {varied}: random 1 to 64; random 1 to 1,500."
+    assert report_warnings(made)[0] == f"Not measured: {varied}: random 1 to 64; random 1 to 1,500."
     made["cells"].pop()
     del made["cells"][1]["ns"]["carry"]
     made["cells"][1]["speedup"] = {}
-    assert doubts_of(made)[1:5] == [
+    assert report_warnings(made)[1:5] == [
         "Not measured: sum of 1,500 bytes, hot, against the fastest peer.",
         "Not measured: the same, against Linux.",
         f"Not measured: {varied}.",
@@ -1257,7 +1255,7 @@ def test_what_could_not_be_measured_is_said_first_and_in_red() -> None:
     ]
     assert made["cells"][1]["ns"]["linux"], "others have one"
     made["method"] |= {"taken": 1000, "discarded": 612}
-    assert doubts_of(made)[0] == (
+    assert report_warnings(made)[0] == (
         "This machine was too noisy for some headlines, whose 95 % intervals are wider than a "
         "tenth of the speed (61 % of the samples were thrown away). "
         "sum of 1,500 bytes, hot, against the fastest peer: no samples are left; "
@@ -1272,7 +1270,7 @@ def clock_rows(made: result.Result) -> list[list[str]]:
     return cells_of(make_report(made).split('id="clock"')[1].split("</table>")[0])[1:]
 
 
-def test_the_report_says_who_lowers_the_clock() -> None:
+def test_report_names_functions_that_lower_the_clock() -> None:
     made = made_result()
     section = make_report(made).split('id="clock"')[1].split("<h2")[0]
     assert "No function lowers the clock by more than 5 %." in section
@@ -1295,7 +1293,7 @@ def test_all_cells_are_tallied() -> None:
     assert rows[1:] == [["Internet checksum", "carry_sum()", "3", "2", "0", "1", *speeds]]
 
 
-def test_of_a_peer_the_fastest_variant_is_drawn() -> None:
+def test_plot_has_the_fastest_variant_of_a_peer() -> None:
     times = {
         "rust_fast_a": [9, 70, 70],
         "rust_fast_b": [9, 20, 30],
@@ -1326,14 +1324,14 @@ def test_lines_are_drawn_to_the_largest_size_of_their_plot() -> None:
     assert make_report(made).count("<svg") == 2
 
 
-def test_flags_stand_with_the_peer_that_has_them() -> None:
+def test_peer_is_shown_with_its_flags() -> None:
     made = made_result()
     made["notes"]["c"] |= {"flags-linux": "-O9", "version-linux": "6.1", "flags-dpdk/fast": "-O3"}
     rows = cells_of(make_report(made).split('id="peers"')[1])
     assert [row[3:5] for row in rows[1:]] == [["6.1", "-O9"], ["", "fast: -O3"]]
 
 
-def test_programs_stand_with_the_capture_that_they_read() -> None:
+def test_program_is_shown_with_the_size_of_its_capture() -> None:
     made = made_result()
     rows = (("carry check", 12.5, 2e8), ("tshark", 0.02, 1.6e7), ("tcpdump -vv", None, None))
     made["captures"] = {
@@ -1365,7 +1363,7 @@ def test_without_losses_the_report_says_so() -> None:
     assert 'id="losses"' in page
 
 
-def test_the_report_names_who_is_missing_or_wrong() -> None:
+def test_report_names_missing_and_wrong_functions() -> None:
     page = make_report(made_result())
     missing = re.search(r'<table id="missing".*?</table>', page, re.DOTALL)[0]
     assert "<td>absent</td><td>no such &lt;package&gt;</td>" in missing
@@ -1373,7 +1371,7 @@ def test_the_report_names_who_is_missing_or_wrong() -> None:
     assert "<td>astray</td><td>not timed</td><td>3 bytes: lost a byte</td>" in wrong
 
 
-def test_who_is_wrong_alike_shares_a_row() -> None:
+def test_functions_wrong_in_one_way_share_a_row() -> None:
     made = made_result()
     one, dead = made["wrong"][0], {"function": "dead", "limit": 0, "text": "ended by SIGILL"}
     made["wrong"] += [one | {"function": "linux"}, one | {"limit": 9}, dead]
@@ -1436,7 +1434,7 @@ def test_the_table_is_the_results(short_rows: Path) -> None:
     [("6.12.117-1~deb12u1", "Linux 6.12"), ("6.1.192-2", "Linux 6.1"), ("", "Linux")],
 )
 @pytest.mark.usefixtures("short_rows")
-def test_what_is_said_of_linux_names_its_version(fetched: str, title: str) -> None:
+def test_linux_is_named_with_its_version(fetched: str, title: str) -> None:
     made = made_result()
     made["notes"]["c"] = {"version-linux": fetched}
     block = block_of(made)
@@ -1449,7 +1447,7 @@ def block_of(made: result.Result) -> str:
 
 
 @pytest.mark.usefixtures("short_rows")
-def test_of_a_language_the_table_has_the_fastest_function() -> None:
+def test_table_has_the_fastest_function_of_a_language() -> None:
     times = {"rust_slow_a": [9, 70, 70], "rust_fast_a": [9, 60, 60], "rust_fast_b": [9, 20, 30]}
     made = block_of(with_peers(**times, go_only_a=[9, 80, 90], python_snake_a=[900, 1000, 3000]))
     assert "| bytes | libcarry | DPDK | Linux | FAST, Rust | ONLY, Go | empty |" in made
@@ -1459,7 +1457,7 @@ def test_of_a_language_the_table_has_the_fastest_function() -> None:
 
 
 @pytest.mark.usefixtures("short_rows")
-def test_a_row_may_be_won_by_who_has_no_column() -> None:
+def test_function_without_a_column_may_win_a_row() -> None:
     hint = "In a row without bold another variant or peer is the fastest."
     assert hint not in block_of(with_peers(rust_fast_a=[9, 9, 3]))
     made = block_of(with_peers(rust_fast_a=[9, 9, 70], rust_fast_b=[9, 70, 3]))
@@ -1495,7 +1493,7 @@ def test_a_further_cpu_has_a_short_table(short_rows: Path, monkeypatch: pytest.M
     assert "thrown away" not in shown and rewritten(short_rows, made, shown) == shown
 
 
-def test_a_table_says_what_could_not_be_measured(
+def test_table_reports_missing_measurements(
     short_rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readme, "SHORT", (("hot", 1500), ("latency", 1500)))
@@ -1513,7 +1511,7 @@ def test_a_table_says_what_could_not_be_measured(
     assert "At 1,500 bytes it could not be measured." in line
 
 
-def test_a_table_marks_who_lowers_the_clock(short_rows: Path) -> None:
+def test_table_marks_functions_that_lower_the_clock(short_rows: Path) -> None:
     made = made_result()
     assert "↓" not in block_of(made)
     made["cells"][1]["clock"]["carry"] = 1.6
@@ -1534,7 +1532,7 @@ def test_the_readme_says_what_a_sum_costs_beside_other_work() -> None:
     )
 
 
-def test_what_was_written_about_losses_stays(tmp_path: Path) -> None:
+def test_comments_on_losses_are_kept(tmp_path: Path) -> None:
     frame = "<!-- losses of r.json -->\n{}<!-- end of the losses -->\n"
     made = made_result()
     shown = rewritten(tmp_path, made, frame.format(""))
@@ -1558,7 +1556,7 @@ def test_the_documents_show_results_of_the_tree() -> None:
         assert readme.rewrite(path.read_text()) == path.read_text(), path.name
 
 
-def test_cells_are_what_the_contract_knows() -> None:
+def test_cells_cover_every_kind_of_work() -> None:
     for quick in (False, True):
         cells = make_cells(quick)
         assert len(set(cells)) == len(cells)

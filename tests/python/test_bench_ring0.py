@@ -62,12 +62,12 @@ def test_every_operation_has_every_form(counted: Table) -> None:
         assert [row[form] is None for form in FORMS] == [table == "hypervisor"] + 3 * [False]
 
 
-def test_what_is_compiled_in(counted: Table) -> None:
+def test_compiled_operations_have_the_fewest_instructions(counted: Table) -> None:
     instructions = {"cli": 1, "sti": 1, "save": 2, "restore": 2, "call": 2, "nothing": 0}
     assert {name: counted["native", name]["compiled"] for name in instructions} == instructions
 
 
-def test_a_patched_operation_is_what_would_be_compiled_in(counted: Table) -> None:
+def test_patched_operation_is_as_short_as_compiled_in(counted: Table) -> None:
     """Except that restore has an argument, and that nothing is one NOP."""
     more = {"cli": 0, "sti": 0, "save": 0, "restore": 1, "call": 0, "nothing": 1}
     for name, count in more.items():
@@ -86,7 +86,7 @@ def test_a_hypervisor_keeps_its_calls(counted: Table) -> None:
             assert row["patched"] == row["unpatched"] > counted["native", name]["unpatched"]
 
 
-def test_table_for_people(carry: Run, kernel: Path, counted: Table) -> None:
+def test_text_shows_the_counts(carry: Run, kernel: Path, counted: Table) -> None:
     """The table shows the counts of the report, and that they are no times."""
     done = carry("bench", "ring0", "--kernel", kernel)
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -99,7 +99,7 @@ def test_table_for_people(carry: Run, kernel: Path, counted: Table) -> None:
 # --- Errors ---
 
 
-def test_without_a_kernel(carry: Run, tool: str) -> None:
+def test_missing_default_kernel_is_reported(carry: Run, tool: str) -> None:
     """Without a kernel, one line says so and names the option."""
     if (Path(tool).parent / "carry-ring0.elf").exists():
         pytest.skip("this tool was built with -Dkernel=true")
@@ -108,7 +108,7 @@ def test_without_a_kernel(carry: Run, tool: str) -> None:
     assert "no kernel" in done.stderr and "--kernel" in done.stderr
 
 
-def test_with_a_kernel_that_is_not_there(carry: Run) -> None:
+def test_missing_kernel_is_reported(carry: Run) -> None:
     done = carry("bench", "ring0", "--kernel", "nosuch.elf")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == "carry: cannot read the kernel 'nosuch.elf'\n"
@@ -131,14 +131,14 @@ def fake(folder: Path, *lines: str) -> Path:
     return path
 
 
-def test_with_a_kernel_that_stops_halfway(carry: Run, tool: str, tmp_path: Path) -> None:
+def test_kernel_that_stops_early_is_reported(carry: Run, tool: str, tmp_path: Path) -> None:
     emulator = fake(tmp_path, "bench cli native compiled 1", "Bail out! trap 6")
     done = carry("bench", "ring0", "--emulator", emulator, "--kernel", tool)
     assert (done.returncode, done.stdout) == (BAD, "")
     assert "did not report all counts" in done.stderr
 
 
-def test_with_a_kernel_that_says_too_much(carry: Run, tool: str, tmp_path: Path) -> None:
+def test_unknown_output_of_a_kernel_is_ignored(carry: Run, tool: str, tmp_path: Path) -> None:
     """Too many operations, long names and unknown forms are ignored."""
     rows = [f"bench op{i} native patched {i}" for i in range(100)]
     odd = ["bench " + 90 * "x" + " y patched 1", "bench op1 native folded 7", "bench", "bench a b"]

@@ -94,7 +94,7 @@ def test_a_second_capture_is_named(check: Check, kind: str, other: str) -> None:
     }
 
 
-def test_snoop_behind_pcap_is_named(check: Check) -> None:
+def test_snoop_after_pcap_is_named(check: Check) -> None:
     status, report = check(pcap([GOOD]) + snoop([GOOD]))
     assert (status, report["packets"]) == (DAMAGED, 1)
     assert report["damage"]["reason"] == "a second capture starts here: split the file"
@@ -274,7 +274,7 @@ ONE = erf(GOOD)
     ],
     ids=itertools.count(),
 )
-def test_other_files_are_not_taken_for_erf(check: Check, data: bytes) -> None:
+def test_other_files_are_not_mistaken_for_erf(check: Check, data: bytes) -> None:
     status, report = check(data)
     assert status == DAMAGED
     assert report["damage"]["reason"].startswith("not a capture: it starts with ")
@@ -374,14 +374,14 @@ def explained(carry: Run, path: Path, count: int, headers: int = 0) -> list[tupl
     return frames
 
 
-def test_snoop_is_read_as_tshark_does(carry: Run, tmp_path: Path) -> None:
+def test_snoop_is_read_like_tshark(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.snoop"
     frames = [Record(WRONG, fraction=999_999), Record(GOOD[:50], wire=62), Record(PARTIAL[:61])]
     path.write_bytes(snoop(frames))
     assert explained(carry, path, 3) == tshark(path)
 
 
-def test_erf_is_read_as_tshark_does(carry: Run, tmp_path: Path) -> None:
+def test_erf_is_read_like_tshark(carry: Run, tmp_path: Path) -> None:
     """tshark's sizes are those of the frame after all headers, here 16 + 16 + 2 bytes."""
     path = tmp_path / "a.erf"
     fractions = (0, 1, 2, 3, 1 << 31, 0x12345678, 0xFFFFFFFF)

@@ -110,7 +110,7 @@ def passes(made: Path) -> bool:
 
 
 @pytest.mark.parametrize("test", sorted({mutant.test for mutant in MUTANTS}))
-def test_without_a_fault_each_passes(tmp_path: Path, test: str) -> None:
+def test_each_test_passes_without_a_mutant(tmp_path: Path, test: str) -> None:
     assert passes(program(tmp_path, test, None))
 
 
@@ -124,7 +124,7 @@ def mutants() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("mutant", mutants())
-def test_a_fault_is_found(tmp_path: Path, mutant: Mutant) -> None:
+def test_mutant_is_found(tmp_path: Path, mutant: Mutant) -> None:
     text = (SOURCE / "capture" / mutant.file).read_text()
     assert text.count(mutant.old) == 1
     changed = tmp_path / mutant.file

@@ -198,7 +198,7 @@ def test_near_misses_are_damage(carry: Run, index: int) -> None:
     assert one(carry, MISSES[index]) == (None, None)
 
 
-def test_what_a_ttl_cannot_have_been(carry: Run) -> None:
+def test_impossible_ttl_is_no_cause(carry: Run) -> None:
     """No TTL exceeds 255, and no transport sum covers a TTL; a flipped bit explains these sums."""
     assert one(carry, header(lambda right: plus(right, -0x100), 255)) == ("one_bit", 8)
     assert one(carry, header(lambda right: plus(right, 0x100))) == ("one_bit", 8)
@@ -323,7 +323,7 @@ def explained(carry: Run, frames: list[bytes], number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("bad", [[], [5]], ids=["tag", "no tag"])
-def test_good_sums_behind_other_headers_refute_nothing(carry: Run, bad: list[int]) -> None:
+def test_good_sums_after_other_headers_refute_nothing(carry: Run, bad: list[int]) -> None:
     good = ethernet(packet(TCP, b"good"), [] if bad else [5])
     frames = [*rewritten(4, tags=bad), good]
     assert causes(carry, frames) == {"tcp": {"rewritten": 4}}
@@ -347,7 +347,7 @@ def test_a_good_datagram_refutes_a_flow(carry: Run) -> None:
     assert datagram["layers"][-1]["checksum"]["cause"] is None
 
 
-def test_a_good_sum_takes_back_what_was_reported(carry: Run) -> None:
+def test_good_sum_revokes_reported_causes(carry: Run) -> None:
     frames = [*rewritten(4), GOOD_ONE, *rewritten(6)[4:]]
     assert reported(carry, frames) == [None, None, "rewritten", "rewritten", None, None]
     assert causes(carry, frames) == {}
@@ -355,7 +355,7 @@ def test_a_good_sum_takes_back_what_was_reported(carry: Run) -> None:
     assert "try" not in shown
 
 
-def test_the_rare_are_forgotten(carry: Run) -> None:
+def test_rare_flows_are_forgotten(carry: Run) -> None:
     """Beyond 256 flows, those with the most bad sums are kept."""
     often = rewritten(6)
     rare = [frame for port in range(600) for frame in rewritten(1, ports=(port + 1, 80))]
@@ -391,7 +391,7 @@ def test_a_flow_in_the_place_of_a_header(carry: Run) -> None:
         assert causes(carry, frames) == {"tcp": {"rewritten": 3}}
 
 
-def test_what_was_refuted_is_forgotten_first(carry: Run) -> None:
+def test_refuted_flows_are_forgotten_first(carry: Run) -> None:
     """A refuted flow is forgotten first, although it has the most bad sums."""
     refuted = [*rewritten(6), GOOD_ONE]
     others = [frame for port in range(255) for frame in rewritten(2, ports=(port + 1, 80))]
@@ -431,7 +431,7 @@ def test_threads_do_not_matter(carry: Run, tmp_path: Path) -> None:
     assert '"rewritten":390' in outputs.pop()
 
 
-def test_protocols_that_are_asked_for(carry: Run) -> None:
+def test_causes_respect_selected_protocols(carry: Run) -> None:
     frames = rewritten(4, in_header=True, numbered=True)
     assert causes(carry, frames, "--proto=ip") == {"ip": {"rewritten": 4}}
     assert causes(carry, frames, "--proto=tcp") == {"tcp": {"rewritten": 4}}

@@ -52,7 +52,7 @@ def test_adler32_is_named(check: Check, carry: Run) -> None:
     assert "Adler-32" in found["why"]
 
 
-def test_adler32_is_repaired_only_where_it_is_asked_for(carry: Run, tmp_path: Path) -> None:
+def test_adler32_is_repaired_only_on_request(carry: Run, tmp_path: Path) -> None:
     source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
     source.write_bytes(pcap([sctp(), sctp(change=1)]))
     done = carry("fix", "--json", source, "-o", copy)
@@ -131,7 +131,7 @@ def test_an_authenticated_packet_needs_no_sum(carry: Run) -> None:
     assert (found["verdict"], "authentication" in found["rule"]) == ("absent", True)
 
 
-def test_what_is_longer_than_the_wire_may_verify_as_it_is(carry: Run) -> None:
+def test_truncated_packet_may_verify(carry: Run) -> None:
     """Some senders of ICMP truncate a packet and sum the rest."""
     message = struct.pack(">BBHL", 8, 0, 0, 1) + b"payload!" * 6
     message = put16(message, 2, finish(message))
@@ -158,7 +158,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_formats_of_others_are_named(check: Check, name: str) -> None:
+def test_foreign_formats_are_named(check: Check, name: str) -> None:
     data, what = FOREIGN[name]
     status, report = check(data)
     assert status == DAMAGED

@@ -37,7 +37,7 @@ def findings(carry: Run, data: bytes) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_flags_make_it_certain(carry: Run, check: Check, order: str) -> None:
+def test_flags_make_a_cause_certain(carry: Run, check: Check, order: str) -> None:
     data = flagged([(PARTIAL, SENT | LEFT), (PARTIAL, SENT), (PARTIAL, 0), (GOOD, 0)], order)
     assert findings(carry, data) == [(1, "sent", True), (2, "sent", False), (3, "offload", False)]
     status, report = check(data)
@@ -69,7 +69,7 @@ def explained(carry: Run, data: bytes, frame: int) -> tuple[dict[str, Any], str]
     return layer["checksum"], " ".join(text.split())
 
 
-def test_explain_says_what_is_certain(carry: Run) -> None:
+def test_explain_shows_certainty(carry: Run) -> None:
     data = flagged([(PARTIAL, SENT | LEFT), (PARTIAL, 0), (GOOD, SENT), (PARTIAL, RECEIVED)])
     found, text = explained(carry, data, 1)
     assert (found["certain"], found["cause"], found["advice"]) == (True, "sent", None)
@@ -85,7 +85,7 @@ def test_explain_says_what_is_certain(carry: Run) -> None:
     assert "ethtool -K IFACE tx off" in found["advice"]
 
 
-def test_what_was_received_was_not_finished(carry: Run) -> None:
+def test_received_partial_sum_was_not_completed(carry: Run) -> None:
     data = flagged(2 * [(PARTIAL, RECEIVED)])
     assert findings(carry, data) == [(1, "received", False), (2, "received", False)]
     text = " ".join(carry("check", "-", stdin=data).stdout.split())
@@ -94,7 +94,7 @@ def test_what_was_received_was_not_finished(carry: Run) -> None:
     assert text.count("try (received): run ethtool -K IFACE tx off on the sender") == 1
 
 
-def test_what_was_received_with_a_note_is_normal(carry: Run) -> None:
+def test_received_partial_sum_with_a_flag_is_normal(carry: Run) -> None:
     data = flagged(2 * [(PARTIAL, RECEIVED | LEFT)])
     assert findings(carry, data) == [(1, "passed_on", True), (2, "passed_on", True)]
     text = " ".join(carry("check", "-", stdin=data).stdout.split())
@@ -102,7 +102,7 @@ def test_what_was_received_with_a_note_is_normal(carry: Run) -> None:
     assert "try" not in text
 
 
-def test_what_stays_on_its_machine_is_normal(carry: Run) -> None:
+def test_partial_sum_between_local_addresses_is_normal(carry: Run) -> None:
     for ends in ({"dst": "127.0.0.1"}, {"dst": "10.0.0.5"}, {"src": "::1", "dst": "::1"}):
         data = flagged([(ethernet(packet(TCP, sums="partial", **ends)), RECEIVED)])
         assert findings(carry, data) == [(1, "local", False)]
@@ -113,7 +113,7 @@ def tunnel(inner: bytes, udp: str = "good") -> bytes:
     return ethernet(packet(UDP, b"\x08" + bytes(7) + inner, ports=(50000, 4789), sums=udp))
 
 
-def test_of_two_open_sums_none_is_certain(carry: Run) -> None:
+def test_two_partial_sums_are_not_certain(carry: Run) -> None:
     both = tunnel(PARTIAL, "partial")
     found = findings(carry, flagged([(both, SENT | LEFT)]))
     assert found == [(1, "sent", False), (1, "sent", False)]
@@ -121,7 +121,7 @@ def test_of_two_open_sums_none_is_certain(carry: Run) -> None:
     assert (1, "sent", True) in findings(carry, flagged([(inner, SENT | LEFT)]))
 
 
-def test_of_two_open_sums_in_fragments_none_is_certain(carry: Run) -> None:
+def test_two_partial_sums_in_fragments_are_not_certain(carry: Run) -> None:
     """carry explain judges the datagram in the same way."""
     parts = [ethernet(part) for part in fragments(tunnel(PARTIAL, "partial")[14:])]
     data = flagged([(part, SENT | LEFT) for part in parts])
@@ -136,7 +136,7 @@ def test_of_two_open_sums_in_fragments_none_is_certain(carry: Run) -> None:
 # --- Wrong statements ---
 
 
-def test_said_to_be_left_and_is_not(carry: Run, check: Check) -> None:
+def test_flag_of_a_missing_partial_sum_is_reported(carry: Run, check: Check) -> None:
     data = flagged([(WRONG, LEFT), (GOOD, LEFT), (PARTIAL, LEFT), (WRONG, 0)])
     assert findings(carry, data) == [
         (1, "said_left", None),
@@ -151,7 +151,7 @@ def test_said_to_be_left_and_is_not(carry: Run, check: Check) -> None:
     assert found["why"].startswith("it is bad, though the capture says that it was left")
 
 
-def test_a_fragment_is_not_said_to_hold_what_is_left(carry: Run, check: Check) -> None:
+def test_flag_of_a_fragment_is_not_reported(carry: Run, check: Check) -> None:
     """Only the complete datagram shows whether its checksum is left to the card."""
     parts = [ethernet(part) for part in fragments(packet(UDP, bytes(100), sums="partial"))]
     data = flagged([(part, SENT | LEFT) for part in parts])
@@ -159,13 +159,13 @@ def test_a_fragment_is_not_said_to_hold_what_is_left(carry: Run, check: Check) -
     assert check(data)[1]["left_without"] == 0
 
 
-def test_no_sum_of_a_header_is_what_was_said(carry: Run) -> None:
+def test_flags_do_not_concern_ip_headers(carry: Run) -> None:
     header = bytearray(GOOD)
     header[24] ^= 0x55
     assert findings(carry, flagged([(bytes(header), LEFT | VALID)])) == [(1, None, None)]
 
 
-def test_said_to_be_valid_and_is_not(carry: Run) -> None:
+def test_flag_of_a_bad_valid_sum_is_reported(carry: Run) -> None:
     data = flagged([(WRONG, VALID), (GOOD, VALID), (PARTIAL, VALID), (WRONG, RECEIVED)])
     assert findings(carry, data) == [
         (1, "said_valid", None),
@@ -175,7 +175,7 @@ def test_said_to_be_valid_and_is_not(carry: Run) -> None:
     assert "ethtool -K IFACE rx off" in carry("check", "-", stdin=data).stdout
 
 
-def test_a_good_sum_may_be_what_was_valid(carry: Run) -> None:
+def test_valid_flag_may_mean_another_good_sum(carry: Run) -> None:
     assert findings(carry, flagged([(tunnel(WRONG), VALID)])) == [(1, None, None)]
 
 
@@ -230,6 +230,6 @@ def test_other_links_record_the_direction(
     assert [row[1] for row in findings(carry, pcap(frames, link=link))] == ["received", "sent"]
 
 
-def test_what_stays_on_a_solaris_machine_is_local(carry: Run) -> None:
+def test_ipnet_loopback_is_local(carry: Run) -> None:
     data = pcap([ipnet(3, packet(TCP, sums="partial"))], link=226)
     assert [row[1] for row in findings(carry, data)] == ["local"]

@@ -35,7 +35,7 @@ SUITES = {
 
 
 @pytest.mark.parametrize("file", SUITES)
-def test_a_module_is_tested_with_all_that_stand_above_it(file: str) -> None:
+def test_module_is_tested_with_all_modules_above_it(file: str) -> None:
     assert changed.suites_of([file]) == SUITES[file]
 
 
@@ -60,9 +60,7 @@ def test_each_file_of_the_table_exists() -> None:
         assert [word for word in tests.split() if not (SOURCE / "tests" / word).exists()] == []
 
 
-def test_differing_files_are_found_new_ones_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_and_new_files_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changed, "ROOT", tmp_path)
     monkeypatch.setattr(inputs, "ROOT", tmp_path)
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(tmp_path)]
@@ -81,7 +79,7 @@ def test_a_changed_test_is_run_itself() -> None:
     assert markers == ["covers_capture"]
 
 
-def test_a_part_of_the_harness_has_all_tests_in_c_run(tmp_path: Path) -> None:
+def test_change_of_the_harness_runs_all_tests_in_c(tmp_path: Path) -> None:
     """The harness is a library that each test links."""
     (tmp_path / "meson-info").mkdir()
     tests = [{"name": "sum", "cmd": [str(tmp_path / "tests/test_sum")]}]
@@ -91,7 +89,7 @@ def test_a_part_of_the_harness_has_all_tests_in_c_run(tmp_path: Path) -> None:
     assert changed.dependents(tmp_path, ["tests/test_crc.c"]) == []
 
 
-def test_files_that_no_test_here_knows_are_named() -> None:
+def test_files_without_a_test_are_named() -> None:
     assert changed.is_known("src/packet/tcp.h") and changed.is_known("tests/harness/tap.c")
     assert changed.is_known("docs/sum.md") and changed.is_known("tests/python/test_check.py")
     assert not changed.is_known("packaging/conan/conanfile.py")

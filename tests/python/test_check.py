@@ -105,7 +105,7 @@ def test_pcap_versions(check: Check, order: str, version: tuple[int, int]) -> No
 
 @BYTE_ORDERS
 @pytest.mark.parametrize("version", [(2, 5), (1, 4), (3, 0), (543, 9), (0, 0), (4, 2)])
-def test_pcap_versions_that_are_not_known(
+def test_unknown_pcap_versions_are_damage(
     check: Check, order: str, version: tuple[int, int]
 ) -> None:
     header = struct.pack(order + "LHHlLLL", 0xA1B2C3D4, *version, 0, 0, 65535, 1)
@@ -198,7 +198,7 @@ def test_frame_check_sequence_lies_outside_the_packet(check: Check, order: str) 
         assert counts(check(data)[1], "tcp") == {"good": 1}
 
 
-def test_a_packet_larger_than_its_wire_is_all_there(check: Check) -> None:
+def test_packet_larger_than_its_wire_is_complete(check: Check) -> None:
     file = pcap([Record(GOOD, wire=3)])
     assert counts(check(file)[1], "tcp") == {"good": 1}
 
@@ -296,7 +296,7 @@ def test_pcapng_resolutions_at_their_limits(carry: Run) -> None:
         assert found["time"] == "1970-01-01T00:00:00.250000000Z"
 
 
-def test_a_time_that_is_not_known_is_null(carry: Run) -> None:
+def test_unknown_time_is_null(carry: Run) -> None:
     file = Pcapng().section().interface().simple_packet(WRONG)
     assert finding(carry, file.bytes())["time"] is None
 
@@ -315,7 +315,7 @@ def test_a_time_that_is_not_known_is_null(carry: Run) -> None:
         (2**62, 6, 0, None),
     ],
 )
-def test_pcapng_times_that_do_not_fit_are_not_known(
+def test_pcapng_times_out_of_range_are_unknown(
     carry: Run, order: str, start: int, resolution: int, ticks: int, time: str | None
 ) -> None:
     """64 bits of nanoseconds end in 2554; times before 1970 or after that are unknown, and never
@@ -390,7 +390,7 @@ CAPTURES = {
 
 @pytest.mark.parametrize("first", CAPTURES)
 @pytest.mark.parametrize("second", CAPTURES)
-def test_one_capture_behind_another(check: Check, first: str, second: str) -> None:
+def test_second_capture_in_a_file_is_reported(check: Check, first: str, second: str) -> None:
     """The file is what `cat a.pcap b.pcap` writes; sections of pcapng may follow one another."""
     status, report = check(CAPTURES[first] + CAPTURES[second])
     packets = 0 if first == "no packets" else 2
@@ -753,7 +753,7 @@ def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
     assert carry("check", "-q", tmp_path / "c", tmp_path / "b").returncode == DAMAGED
 
 
-def test_names_cannot_steer_the_terminal(carry: Run, tmp_path: Path) -> None:
+def test_names_have_no_control_characters(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "\x1b[31mred\r.pcap"
     path.write_bytes(pcap([GOOD]))
     assert carry("check", path).stdout.startswith(f"{tmp_path}/?[31mred?.pcap: 1 packet,")
@@ -922,7 +922,7 @@ def test_help(carry: Run) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_front_door(carry: Run) -> None:
+def test_version_and_commands(carry: Run) -> None:
     """carry shows its version and commands, and refuses unknown ones."""
     assert re.match(r"carry \d+\.\d+\.\d+\n", carry("--version").stdout)
     assert carry("--help").stdout.startswith("Usage: carry COMMAND")
@@ -935,7 +935,7 @@ def test_front_door(carry: Run) -> None:
         assert done.stderr == "carry: no command 'frobnicate'; see carry --help\n"
 
 
-def test_a_file_that_is_not_there_is_no_command(carry: Run) -> None:
+def test_missing_file_is_not_taken_for_a_command(carry: Run) -> None:
     done = carry("rot-2026.pcap")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == "carry: rot-2026.pcap: No such file or directory\n"
@@ -1065,7 +1065,7 @@ def test_no_progress_line_for_short_work(tool: str, tmp_path: Path) -> None:
     assert "\x1b" not in in_terminal([tool, "check", str(path)], NO_COLOR="1")
 
 
-def test_interrupts_that_are_ignored_stay_so(tool: str, tmp_path: Path) -> None:
+def test_ignored_interrupts_remain_ignored(tool: str, tmp_path: Path) -> None:
     pipe = f"{slow_writer(tmp_path)} | {tool} check -"
     script = f"trap '' INT; (sleep 0.3; kill -INT 0) & {pipe}"
     shown = in_terminal(["/bin/sh", "-c", script], NO_COLOR="1")
@@ -1097,7 +1097,7 @@ def test_memory_for_the_largest_packets(tool: str) -> None:
 # --- Examples ---
 
 
-def test_examples_are_what_their_script_makes(tmp_path: Path) -> None:
+def test_script_makes_the_same_examples(tmp_path: Path) -> None:
     subprocess.run([sys.executable, SOURCE / "examples/make_captures.py", tmp_path], check=True)
     made = sorted(path.name for path in tmp_path.iterdir())
     examples = (SOURCE / "examples").iterdir()

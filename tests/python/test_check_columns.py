@@ -55,7 +55,7 @@ def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
     assert rows[1]["time"] == ""
 
 
-def test_what_an_illegal_sum_should_be(carry: Run, tmp_path: Path) -> None:
+def test_illegal_sum_has_an_expected_value(carry: Run, tmp_path: Path) -> None:
     """Every command gives the same expected value; a truncated frame has none."""
     frame = ethernet(packet(UDP, sums="none", **V6))
     path, fixed = tmp_path / "a.pcap", tmp_path / "b.pcap"

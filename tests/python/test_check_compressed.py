@@ -27,7 +27,7 @@ def without_name(report: dict[str, Any]) -> dict[str, Any]:
 
 
 @ALL
-def test_compressed_is_as_if_it_were_not(
+def test_compressed_capture_has_the_same_report(
     carry: Run, check: Check, tmp_path: Path, kind: str
 ) -> None:
     for data in (pcap([GOOD, WRONG, PARTIAL] * 500), mixture(), pcap([]), pcap([GOOD])[:70]):
@@ -45,7 +45,7 @@ def test_compressed_is_as_if_it_were_not(
 
 
 @ALL
-def test_streams_one_behind_the_other(check: Check, kind: str) -> None:
+def test_consecutive_streams_are_one_capture(check: Check, kind: str) -> None:
     """Consecutive streams have the report of one stream."""
     pack = PACKERS[kind]
     whole = pcap([GOOD, WRONG] * 50)
@@ -121,7 +121,7 @@ def test_blocks_of_lz4_before_a_corrupt_one_count(check: Check, packets: int, bl
 
 
 @pytest.mark.parametrize("kind", ["gzip", "xz"])
-def test_zeros_behind_streams(check: Check, kind: str) -> None:
+def test_zeros_after_streams_are_ignored(check: Check, kind: str) -> None:
     """Zeros fill the last block of a tape, or align a stream: gzip and xz ignore them."""
     data = pcap([GOOD, WRONG] * 50)
     pack = PACKERS[kind]
@@ -152,7 +152,7 @@ def test_frames_to_skip(check: Check) -> None:
     assert check(skip + zstd(pcap([GOOD])) + skip) == check(pcap([GOOD]))
 
 
-def test_streams_that_ask_for_much_memory(check: Check) -> None:
+def test_streams_that_need_much_memory(check: Check) -> None:
     """A stream that asks for 2 GiB of memory is damage."""
     # Magic, no content size, a window of 2 GiB, one last block of no bytes.
     frame = b"\x28\xb5\x2f\xfd" + bytes([0x00, 21 << 3]) + b"\x01\0\0"
@@ -195,7 +195,7 @@ def test_forms_of_streams(check: Check, name: str, options: list[str]) -> None:
 
 # Not bzip2: its blocks are at most 900 kB and slow to compress.
 @pytest.mark.parametrize("kind", [kind for kind in PACKERS if kind != "bzip2"])
-def test_memory_does_not_grow_with_what_comes_out(tool: str, kind: str) -> None:
+def test_memory_does_not_grow_with_unpacked_bytes(tool: str, kind: str) -> None:
     records = pcap([GOOD] * 2000)[24:]
     records *= 10 * MIB // len(records)
     pack = PACKERS[kind]

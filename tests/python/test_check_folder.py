@@ -89,7 +89,7 @@ def test_broken_captures_in_a_folder_are_named(carry: Run, tmp_path: Path) -> No
     assert carry("check", "-q", tmp_path).returncode == DAMAGED
 
 
-def test_what_is_no_capture_by_any_sign_is_skipped(carry: Run, tmp_path: Path) -> None:
+def test_other_files_are_skipped(carry: Run, tmp_path: Path) -> None:
     (tmp_path / "good.pcap").write_bytes(pcap([GOOD]))
     names = [
         "notes.pcap.txt",

@@ -95,7 +95,7 @@ def test_the_page_of_one_capture(carry: Run, tmp_path: Path) -> None:
     assert "0018  <mark>be ef</mark> 0a 00 00 09" in text
 
 
-def test_what_it_loads_and_runs(carry: Run, tmp_path: Path) -> None:
+def test_page_loads_and_runs_nothing(carry: Run, tmp_path: Path) -> None:
     """It loads and runs nothing: no script, and no address except an empty icon."""
     page = page_of(carry, tmp_path, BROKEN)
     assert not page.tags & {"script", "img", "iframe", "object", "a", "form", "base"}
@@ -141,7 +141,7 @@ def test_colours_of_a_terminal_are_not_on_the_page(carry: Run, tmp_path: Path) -
     assert "\n4 bad and 1 illegal checksums\n" in page.text
 
 
-def test_only_what_was_selected(carry: Run, tmp_path: Path) -> None:
+def test_page_shows_only_selected_packets(carry: Run, tmp_path: Path) -> None:
     page = page_of(carry, tmp_path, "--frames=3", BROKEN)
     assert "1 of 11 packets" in page.text
     assert "Over time" not in page.sections  # there is no chart for a single moment
@@ -201,7 +201,7 @@ def test_long_names_are_cut(carry: Run, tmp_path: Path) -> None:
     assert "xxx/end.pcap" in page.sections["Captures"]
 
 
-def test_its_size_is_bounded(carry: Run, tmp_path: Path) -> None:
+def test_page_size_is_bounded(carry: Run, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG] * 200))
     names = b"\0".join([bytes(tmp_path / "a.pcap")] * 1100)
     (tmp_path / "list").write_bytes(names)
@@ -218,7 +218,7 @@ def test_its_size_is_bounded(carry: Run, tmp_path: Path) -> None:
     assert (tmp_path / "page.html").stat().st_size < 1_000_000
 
 
-def test_it_appears_whole_or_not_at_all(carry: Run, tmp_path: Path) -> None:
+def test_page_is_complete_or_absent(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("before")
     for arguments in (["--html", path, "-f", "tcp prot", BROKEN], ["--html", path, "-q", path]):
@@ -282,7 +282,7 @@ return {
 """
 
 
-def test_it_in_a_browser(carry: Run, tmp_path: Path) -> None:
+def test_page_in_a_browser(carry: Run, tmp_path: Path) -> None:
     """The page fits phones and desktops in light and dark mode, is readable, and loads nothing."""
     if missing := check_site.obstacle():
         pytest.skip(missing)

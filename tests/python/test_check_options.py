@@ -108,7 +108,7 @@ def test_no_tunnels(carry: Run, tmp_path: Path) -> None:
         assert json.loads(done.stdout)["protocols"]["ip"]["bad"] == bad
 
 
-def test_help_tells_of_every_option(carry: Run) -> None:
+def test_help_lists_every_option(carry: Run) -> None:
     shown = carry("check", "--help").stdout
     page = (SOURCE / "docs/man/carry-check.1").read_text().replace("\\-", "-")
     for option in re.findall(

@@ -42,7 +42,7 @@ def test_the_last_format_counts(carry: Run) -> None:
 # --- Colours ---
 
 
-def test_colours_when_they_are_asked_for(tool: str, carry: Run, tmp_path: Path) -> None:
+def test_colours_on_request(tool: str, carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([WRONG]))
     refusing = {**os.environ, "NO_COLOR": "1", "TERM": "dumb"}

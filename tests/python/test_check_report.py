@@ -71,7 +71,7 @@ def test_numbers_are_accepted_as_they_are_printed(carry: Run) -> None:
 @pytest.mark.parametrize(
     "number", ["1,01", "10,18", "1,018,", ",018", "1,,018", "1018,", "01,018", "1.018", "1,018x"]
 )
-def test_other_commas_are_not(carry: Run, number: str) -> None:
+def test_other_commas_are_refused(carry: Run, number: str) -> None:
     done = carry("explain", "-", number, stdin=pcap([GOOD]))
     assert done.returncode == ERROR
     assert f"FRAME must be a number of at least 1, not '{number}'" in done.stderr
@@ -112,7 +112,7 @@ def test_nothing_was_checked(carry: Run, reason: str) -> None:
     assert report["outcome"] == "unchecked"
 
 
-def test_nothing_was_checked_of_what_is_asked_for(carry: Run) -> None:
+def test_nothing_selected_was_checked(carry: Run) -> None:
     done = carry("check", "-p", "udp", "--strict", "-", stdin=pcap([WRONG]))
     assert done.returncode == UNCHECKED_STATUS
     assert done.stdout.endswith("no packet has a checksum of the selected protocols\n")
@@ -141,7 +141,7 @@ def test_strict(carry: Run, data: bytes, status: int, outcome: str) -> None:
     assert lenient == (CLEAN if status == UNCHECKED_STATUS else status)
 
 
-def test_the_gravest_of_several(carry: Run, tmp_path: Path) -> None:
+def test_exit_status_is_the_most_severe(carry: Run, tmp_path: Path) -> None:
     """Of several files, the most severe outcome is the exit status."""
     statuses = {"a": pcap([GOOD]), "b": pcap([]), "c": pcap([WRONG]), "d": b"", "e": None}
     for name, data in statuses.items():
@@ -169,7 +169,7 @@ def test_packets_nested_too_deep(carry: Run, tmp_path: Path) -> None:
     assert json.loads(carry("check", "-J", "-", stdin=pcap([nested(30)])).stdout)["too_deep"] == 0
 
 
-def test_json_says_what_holds_no_checksum(carry: Run) -> None:
+def test_json_counts_packets_without_a_checksum(carry: Run) -> None:
     assert (
         json.loads(carry("check", "-J", "-", stdin=pcap([GOOD, ARP, ARP])).stdout)["without"] == 2
     )
@@ -318,7 +318,7 @@ def test_all_captures_together(carry: Run, folder: Path) -> None:
     )
 
 
-def test_what_fragments_became_in_all_captures(carry: Run, tmp_path: Path) -> None:
+def test_datagrams_of_all_captures_are_counted(carry: Run, tmp_path: Path) -> None:
     """Incomplete datagrams of all captures are counted together."""
     part = put16(put16(packet(UDP), 6, 0x2000), 10, 0)
     part = put16(part, 10, finish(part[:20]))
@@ -344,7 +344,7 @@ def test_strict_names_what_was_not_checked(carry: Run, folder: Path) -> None:
     )
 
 
-def test_what_was_read_of_damaged_captures_is_clean(carry: Run, tmp_path: Path) -> None:
+def test_damaged_captures_may_be_clean_before_the_damage(carry: Run, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     (tmp_path / "b.pcap").write_bytes(pcap([GOOD]) + b"x")
     done = carry("check", tmp_path)
@@ -489,7 +489,7 @@ def test_a_narrow_terminal_has_sentences(tool: str, varied: str) -> None:
     assert not [line for line in lines if line.split()[:2] == ["good", "bad"]]
 
 
-def test_a_wide_terminal_has_routes_beside(tool: str, varied: str) -> None:
+def test_wide_terminal_shows_routes_in_the_rows(tool: str, varied: str) -> None:
     wide, usual = (sized(columns, [tool, "check", varied]) for columns in (120, 80))
     assert len(wide) < len(usual)
     (row,) = [line for line in wide if line.startswith("  1,238  tcp ")]
@@ -540,7 +540,7 @@ def test_progress_counts_packets_and_bad_sums(tool: str) -> None:
     assert re.search(r"\r\x1b\[K\d+\.\d kB  0\.00 GB/s  1,234 packets, 1 bad\r", shown)
 
 
-def test_progress_goes_on_where_nothing_comes(tool: str) -> None:
+def test_progress_continues_without_input(tool: str) -> None:
     """The line continues to show a speed, which decreases."""
     watch([tool, "check", "-"], lambda text: text.count(DRAWN) >= 4, pcap([GOOD]))
 
@@ -572,7 +572,9 @@ def test_progress_fits(tool: str, endless: Path, columns: int) -> None:
     assert "\ufffd" not in first
 
 
-def test_progress_keeps_off_lines_of_captures(tool: str, tmp_path: Path, endless: Path) -> None:
+def test_progress_does_not_mix_with_lines_of_captures(
+    tool: str, tmp_path: Path, endless: Path
+) -> None:
     """A line of a capture starts at the left margin if the terminal shows both."""
     command = ["/bin/sh", "-c", f"{tool} check - {endless}/0-small"]
     pipe = f"{sys.executable} {slow_script(tmp_path)} | {' '.join(command[2:])}"

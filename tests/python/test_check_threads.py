@@ -39,7 +39,7 @@ def results(carry: Run, threads: str, *arguments: str | Path) -> list[tuple[int,
     return found
 
 
-def test_any_number_of_threads_says_the_same(carry: Run, tmp_path: Path) -> None:
+def test_report_does_not_depend_on_threads(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "mixture.pcapng"
     path.write_bytes(mixture())
     alone = results(carry, "1", path)
@@ -52,7 +52,7 @@ def test_any_number_of_threads_says_the_same(carry: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(len(CAPTURES) < 10, reason=f"no captures in {CORPUS}")
-def test_any_number_of_threads_says_the_same_of_real_captures(carry: Run) -> None:
+def test_report_of_real_captures_does_not_depend_on_threads(carry: Run) -> None:
     alone = results(carry, "1", *CAPTURES)
     for threads in THREADS[1:]:
         assert results(carry, threads, *CAPTURES) == alone
@@ -66,7 +66,7 @@ def test_examples_with_any_number_of_threads(carry: Run) -> None:
         assert len({repr(results(carry, threads, path)) for threads in THREADS}) == 1
 
 
-def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
+def test_pipes_have_the_report_of_files(tool: str, tmp_path: Path) -> None:
     """The report does not depend on how a pipe divides the bytes, and so the batches."""
     path = tmp_path / "mixture.pcapng"
     path.write_bytes(mixture())
@@ -91,9 +91,7 @@ def test_pipes_say_what_files_say(tool: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers reserve more")
 @pytest.mark.parametrize("kib", [60000, 400000])
-def test_threads_that_there_is_no_memory_for_are_done_without(
-    tool: str, tmp_path: Path, kib: int
-) -> None:
+def test_check_works_without_memory_for_threads(tool: str, tmp_path: Path, kib: int) -> None:
     """Under a memory limit, stacks and heaps of threads must not take what one thread needs."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL] * 100_000))

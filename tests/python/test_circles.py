@@ -67,7 +67,7 @@ def check_files(root: Path, files: dict[str, str]) -> tuple[int, list[str]]:
     return check(root, root)
 
 
-def test_there_is_none() -> None:
+def test_sources_have_no_circle() -> None:
     status, lines = check(SOURCE, BUILD)
     assert status == 0, lines
     count = int(re.fullmatch(r"(\d+) files: 0 circles", lines[-1])[1])
@@ -75,7 +75,7 @@ def test_there_is_none() -> None:
 
 
 @pytest.mark.parametrize("files", [ONE_WAY, TWO_FOLDERS, DELIBERATE])
-def test_leaves_alone(tmp_path: Path, files: dict[str, str]) -> None:
+def test_accepts_uses_without_a_circle(tmp_path: Path, files: dict[str, str]) -> None:
     assert check_files(tmp_path, files) == (0, ["2 files: 0 circles"])
 
 

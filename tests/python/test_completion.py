@@ -74,7 +74,7 @@ def script(tool: str, shell: str) -> Path:
     return Path(tool).parent / f"completion.{shell}"
 
 
-def say(*command: str | Path) -> list[str]:
+def run_shell(*command: str | Path) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     return [line for line in done.stdout.splitlines() if line]
@@ -82,7 +82,7 @@ def say(*command: str | Path) -> list[str]:
 
 def bash(tool: str, place: Path) -> Iterator[Complete]:
     path = script(tool, "bash")
-    yield lambda line: say("bash", "-c", BASH, "bash", path, line)
+    yield lambda line: run_shell("bash", "-c", BASH, "bash", path, line)
 
 
 def fish(tool: str, place: Path) -> Iterator[Complete]:
@@ -91,7 +91,7 @@ def fish(tool: str, place: Path) -> Iterator[Complete]:
     path = script(tool, "fish")
     yield lambda line: [
         re.sub(r"\t.*|^--[a-z0-9-]+=(?=.)", "", found)
-        for found in say("fish", "--no-config", "-c", source, path, line)
+        for found in run_shell("fish", "--no-config", "-c", source, path, line)
     ]
 
 
@@ -199,10 +199,10 @@ def test_offers_files(complete: Complete, request: pytest.FixtureRequest, line: 
     assert complete(line) == ([] if is_bash else ["capture.pcap"])
 
 
-def test_says_what_words_do(tool: str, place: Path, carry: Run) -> None:
+def test_fish_describes_words(tool: str, place: Path, carry: Run) -> None:
     path = script(tool, "fish")
     source = 'source "$argv[1]"; complete -C "carry exp"; complete -C "carry check --strict"'
-    assert say("fish", "--no-config", "-c", source, path) == [
+    assert run_shell("fish", "--no-config", "-c", source, path) == [
         "explain\tshow one frame layer by layer, and why each checksum is right or wrong",
         "--strict\texit with 4 if nothing is wrong, but a checksum is unverifiable, a packet was "
         "not examined in full, or no checksum was verified",

@@ -32,7 +32,7 @@ def test_every_loop_of_the_example_has_its_turn() -> None:
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "1e30", "soon"])
-def test_the_example_runs_for_no_other_time(seconds: str) -> None:
+def test_the_example_refuses_other_times(seconds: str) -> None:
     done = subprocess.run(
         [BUILD / "examples/contexts", seconds], capture_output=True, text=True, timeout=600
     )

@@ -141,7 +141,9 @@ def known_differences(reasons: dict[str, list[Row]]) -> dict[str, Counter[Differ
     return known
 
 
-def unlike(found: Counter[Difference], known: Counter[Difference]) -> dict[Difference, str]:
+def unlisted_differences(
+    found: Counter[Difference], known: Counter[Difference]
+) -> dict[Difference, str]:
     return {
         difference: f"{found[difference]} frames, {known[difference]} listed"
         for difference in found.keys() | known.keys()
@@ -150,16 +152,16 @@ def unlike(found: Counter[Difference], known: Counter[Difference]) -> dict[Diffe
 
 
 @pytest.mark.parametrize("capture", captures())
-def test_agrees_with_tshark_but_for_the_listed(capture: str) -> None:
+def test_agrees_with_tshark_except_listed_differences(capture: str) -> None:
     found = differences(our_verdicts(capture), their_verdicts(capture, "nodefrag"))
-    assert not unlike(found, known_differences(REASONS)[capture])
+    assert not unlisted_differences(found, known_differences(REASONS)[capture])
 
 
 @pytest.mark.parametrize("capture", captures())
 def test_agrees_with_tshark_on_reassembled_datagrams(capture: str) -> None:
     found = differences(our_verdicts(capture, "-r"), their_verdicts(capture, "defrag"))
     known = known_differences(REASONS) | known_differences(REASSEMBLED)
-    assert not unlike(found, known.get(capture, Counter()))
+    assert not unlisted_differences(found, known.get(capture, Counter()))
 
 
 @pytest.mark.parametrize("capture", captures())

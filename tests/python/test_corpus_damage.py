@@ -64,7 +64,7 @@ def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("capture", captures())
-def test_damage_is_told_and_all_before_it_judged(
+def test_damage_is_reported_and_all_before_it_judged(
     check: Check, check_all: CheckAll, capture: str
 ) -> None:
     """A pipe has the report of the file."""

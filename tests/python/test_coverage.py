@@ -76,7 +76,7 @@ def test_rows_that_are_wrong(row: str, error: str) -> None:
     assert found.startswith(error)
 
 
-def test_what_depends_on_the_machine() -> None:
+def test_branches_that_depend_on_the_machine() -> None:
     """Such a branch may be reached or not, but must exist; it counts in no sum."""
     (row,) = rows("src/sum/a.c f: some is never false", depends=True)
     for there in (HALF, REACHED):
@@ -108,7 +108,7 @@ def test_floors() -> None:
     assert checker.parse_floors(checker.floors_text(sums)) == {"sum": [89.0, 89.0, 89.0]}
 
 
-def test_the_tables_name_what_is_there() -> None:
+def test_tables_name_existing_code() -> None:
     """Functions and conditions of rows exist in their files, except for macros and templates."""
     for row in checker.parse_rows((TABLES / "unreached.toml").read_text()):
         file, name = row.text.split(" ")[:2]

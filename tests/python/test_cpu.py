@@ -64,7 +64,7 @@ def test_kernels_agree_with_the_choice(carry: Run, table: str, mask: str) -> Non
         assert kernel["missing"] is None or states(shown)[kernel["missing"]] != "present"
 
 
-def test_why_a_kernel_is_not_chosen_is_a_preference_that_does_not_hold(carry: Run) -> None:
+def test_reason_against_a_kernel_is_an_absent_preference(carry: Run) -> None:
     shown = show(carry)
     for table in TABLES:
         for kernel in shown[table]["kernels"]:
@@ -82,7 +82,7 @@ CHOSEN_ON = {
 
 
 @pytest.mark.parametrize("cpu", CHOSEN_ON)
-def test_choice_on_cpus_that_are_not_at_hand(tool: str, cpu: str) -> None:
+def test_choice_on_emulated_cpus(tool: str, cpu: str) -> None:
     if platform.machine() != "x86_64":
         pytest.skip("the tool is not built for x86-64")
     if "CARRY_SANITIZED" in os.environ:
@@ -102,7 +102,7 @@ def test_choice_on_cpus_that_are_not_at_hand(tool: str, cpu: str) -> None:
     assert (shown["sum"]["chosen"], shown["copy"]["chosen"]) == CHOSEN_ON[cpu]
 
 
-def test_evidence_is_shown_to_people(carry: Run) -> None:
+def test_text_shows_evidence(carry: Run) -> None:
     done = carry("cpu")
     flat = " ".join(done.stdout.split())
     for feature in show(carry)["features"]:
@@ -133,7 +133,7 @@ def test_each_feature_can_be_masked(carry: Run) -> None:
         assert after == ("masked" if state == "present" else "absent")
 
 
-def test_people_see_what_is_masked(carry: Run) -> None:
+def test_text_shows_the_mask(carry: Run) -> None:
     present = [name for name, state in states(show(carry)).items() if state == "present"]
     if not present:
         pytest.skip("this CPU has no feature of the table")
@@ -150,14 +150,14 @@ def test_output_has_no_colour_in_a_pipe(carry: Run) -> None:
     assert "\033" not in carry("cpu", env=masked("")).stdout
 
 
-def test_output_fits_a_terminal_whatever_the_cpu_lacks(carry: Run) -> None:
+def test_output_fits_a_terminal_for_any_mask(carry: Run) -> None:
     for name in ("", "all", *states(show(carry))):
         shown = carry("cpu", env=masked(name)).stdout
         assert max(map(len, shown.splitlines())) <= 80, name
 
 
 @pytest.mark.parametrize("mask", ["nosuch", "avx2,nosuch", "+nosuch", "all,+all"])
-def test_a_mask_that_cannot_be_understood(carry: Run, mask: str) -> None:
+def test_malformed_mask_is_refused(carry: Run, mask: str) -> None:
     for arguments in (["cpu"], ["cpu", "--json"]):
         done = carry(*arguments, env=masked(mask))
         assert done.returncode == ERROR

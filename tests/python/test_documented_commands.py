@@ -117,20 +117,20 @@ def check(words: list[str], tool: str) -> None:
         check_options(rest, *interpreter(program), SOURCE / program)
 
 
-def test_they_are_found() -> None:
+def test_documents_have_command_lines() -> None:
     assert len(LINES) > 80
     assert {words[0] for words in LINES.values()} >= {"carry", "make", "bench/run.py"}
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_command_and_options_are_there(line: str, tool: str) -> None:
+def test_documented_command_and_options_exist(line: str, tool: str) -> None:
     check(LINES[line], tool)
 
 
 @pytest.mark.parametrize(
     "line", ["carry chek", "carry check --jsn", "make tset", "make FOO=1 test", "bench/run.py --x"]
 )
-def test_what_is_not_there_is_found(line: str, tool: str) -> None:
+def test_unknown_command_or_option_is_found(line: str, tool: str) -> None:
     with pytest.raises((AssertionError, subprocess.CalledProcessError)):
         check(command_of(line), tool)
 

@@ -62,7 +62,7 @@ def test_the_index_leads_to_every_document() -> None:
     assert reached >= set(DOCUMENTS)
 
 
-def test_the_index_names_what_is_there() -> None:
+def test_the_index_names_headers_examples_and_commands() -> None:
     """The index names all headers, examples and commands."""
     text = (SOURCE / "docs/index.md").read_text()
     headers = re.findall(r"`(carry/[\w/]+\.h)`", text)
@@ -98,14 +98,14 @@ def test_the_index_leads_to_the_answer(task: str, page: str, answer: str) -> Non
     assert answer in (SOURCE / page).read_text()
 
 
-def test_the_reference_names_all_that_is_there() -> None:
+def test_the_reference_names_all_pages() -> None:
     named = {target for target, _ in links(SOURCE / "docs/reference/index.md")}
     for pattern in ("include/carry/*.h", "docs/man/*.1", "docs/schema/*.json"):
         assert {*SOURCE.glob(pattern)} <= named
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_manual_pages_are_there(document: Path) -> None:
+def test_named_manual_pages_exist(document: Path) -> None:
     named = re.findall(r"`man ([\w.-]+)`(?:, section ([A-Z]+(?: [A-Z]+)*))?", document.read_text())
     for page, section in named:
         if page in FUNCTIONS:
@@ -130,7 +130,7 @@ def spelled(phrase: str, blank: str) -> str:
 
 
 @pytest.mark.parametrize("phrase", check_style.REPLACED, ids=lambda phrase: spelled(phrase, "-"))
-def test_prose_must_not_use_what_terms_replace(phrase: str) -> None:
+def test_prose_has_no_replaced_phrases(phrase: str) -> None:
     """Phrases are found across line ends of comments too; only code may contain them."""
     word, plain = check_style.REPLACED[phrase], spelled(phrase, " ")
     fenced = f"```\n{plain}\n```\n"
@@ -149,7 +149,7 @@ def test_the_terms_are_in_the_glossary() -> None:
     assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
 
 
-def test_messages_must_not_use_what_terms_replace() -> None:
+def test_messages_have_no_replaced_phrases() -> None:
     """Phrases are found in string literals, across line ends too; comments may contain them."""
     assert check_style.has_messages(SOURCE / "tools/carry/capture/check.c")
     assert check_style.has_messages(SOURCE / "capture/reasons.def")
@@ -167,7 +167,7 @@ def test_messages_must_not_use_what_terms_replace() -> None:
     ]
 
 
-def test_points_that_join_conditions_must_say_which_one_failed() -> None:
+def test_points_with_joined_conditions_are_refused() -> None:
     code = """
     tap_ok(a && b, "bare");
     tap_ok(TAP_EQ(a && b, 1) &&

@@ -102,7 +102,7 @@ def test_each_layer_and_its_checksum(carry: Run) -> None:
         (Record(GOOD[:61], 62), "unverifiable", "snaplen", False, "cut off"),
     ],
 )
-def test_why(
+def test_explanation_names_the_reason(
     carry: Run, frame: bytes | Record, verdict: str, reason: str | None, known: bool, why: str
 ) -> None:
     """The explanation of a verdict names its reason."""
@@ -155,7 +155,7 @@ def test_text(carry: Run, tmp_path: Path) -> None:
     )
 
 
-def test_frames_in_which_nothing_is_known(carry: Run) -> None:
+def test_frames_without_known_headers(carry: Run) -> None:
     done = carry("explain", "-", "1", stdin=pcap([GOOD], link=147))
     assert done.stdout.endswith("\n  no known protocol in this frame\n")
     done = carry("explain", "-", "1", stdin=pcap([b"\xff" * 12 + b"\x08\x06" + bytes(40)]))
@@ -164,7 +164,7 @@ def test_frames_in_which_nothing_is_known(carry: Run) -> None:
         assert carry("explain", "-", "1", stdin=pcap([GOOD[:size]])).returncode == CLEAN
 
 
-def test_time_that_is_not_known(carry: Run) -> None:
+def test_unknown_time(carry: Run) -> None:
     file = Pcapng().section().interface().simple_packet(GOOD)
     assert explain(carry, file.bytes())[1]["time"] is None
 
@@ -245,14 +245,14 @@ def test_a_field_beyond_the_first_fragment_has_its_place(carry: Run) -> None:
     assert int.from_bytes(field, "big") == checksum["stored"]
 
 
-def test_a_field_that_was_cut_off_has_no_place(carry: Run) -> None:
+def test_truncated_field_has_no_place(carry: Run) -> None:
     first, *rest = fragments(datagram(protocol=TCP, sums="bad"))
     _, report = explain(carry, raw([Record(first[:30], wire=len(first)), *rest]), 2)
     checksum = report["datagrams"][0]["layers"][1]["checksum"]
     assert (checksum["verdict"], checksum["offset"]) == ("unverifiable", None)
 
 
-def test_datagrams_that_do_not_come_together(carry: Run) -> None:
+def test_incomplete_datagrams(carry: Run) -> None:
     first, *rest = bad_datagram()
     wrong = rest[0][:-1] + b"\xff"
     for parts, fate, frames in (

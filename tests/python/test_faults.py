@@ -41,7 +41,7 @@ ctypes.string_at(0x1230)
 """
 
 
-def test_the_example_is_cut_short() -> None:
+def test_example_copies_a_truncated_file_in_part() -> None:
     done = subprocess.run(
         [BUILD / "examples/truncate", "100"], capture_output=True, text=True, timeout=600
     )

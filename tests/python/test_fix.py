@@ -124,7 +124,7 @@ def test_repairs(fix: Fix, sums: str, protocol: int, ends: dict[str, str]) -> No
     assert [change["frame"] for change in log] == ([] if absent else [2])
 
 
-def test_the_log_tells_place_and_values(fix: Fix) -> None:
+def test_the_log_has_place_and_values(fix: Fix) -> None:
     _, _, log = fix(pcap([GOOD, WRONG]))
     right = int.from_bytes(GOOD[TCP_CHECK : TCP_CHECK + 2], "big")
     assert log == [
@@ -208,13 +208,13 @@ def fragment(frame: bytes, flags: int) -> bytes:
 
 
 @pytest.mark.parametrize("flags", [0x2000, 0x2010, 0x0010])
-def test_the_content_of_fragments_is_left(fix: Fix, flags: int) -> None:
+def test_content_of_single_fragments_is_not_repaired(fix: Fix, flags: int) -> None:
     frame = fragment(WRONG, flags)
     assert fix(pcap([frame]))[::2] == (CLEAN, [])
     assert fix(pcap([put16(frame, 24, 0x1234)]))[:2] == (CLEAN, pcap([frame]))
 
 
-def test_what_was_cut_off_is_left(fix: Fix) -> None:
+def test_truncated_packets_are_not_repaired(fix: Fix) -> None:
     cut = [Record(WRONG[:size], len(WRONG)) for size in range(len(WRONG))]
     assert fix(pcap(cut))[::2] == (CLEAN, [])
     header = put16(WRONG, 24, 0x1234)
@@ -248,14 +248,14 @@ def test_damage_is_copied(fix: Fix) -> None:
         assert len(log) == (size >= 24 + 16 + len(GOOD))
 
 
-def test_what_follows_damage_is_copied(fix: Fix) -> None:
+def test_bytes_after_damage_are_copied(fix: Fix) -> None:
     garbage = b"\xff" * 100 + os.urandom(2 << 20)
     status, fixed, _ = fix(pcap([WRONG]) + garbage + pcap([WRONG]))
     assert (status, fixed) == (DAMAGED, pcap([GOOD]) + garbage + pcap([WRONG]))
 
 
 @pytest.mark.parametrize("kind", PACKERS)
-def test_what_comes_out_of_a_cut_stream_is_copied(carry: Run, tmp_path: Path, kind: str) -> None:
+def test_unpacked_bytes_of_a_cut_stream_are_copied(carry: Run, tmp_path: Path, kind: str) -> None:
     source, out, log = (tmp_path / name for name in ("in", "out", "log"))
     frames = [ethernet(packet(TCP, os.urandom(30000), sums="bad")) for _ in range(20)]
     packed = PACKERS[kind](pcap(frames))
@@ -279,7 +279,7 @@ def test_what_comes_out_of_a_cut_stream_is_copied(carry: Run, tmp_path: Path, ki
     assert len(seen) > 2
 
 
-def test_what_comes_out_of_a_corrupt_stream_is_copied(carry: Run, tmp_path: Path) -> None:
+def test_unpacked_bytes_of_a_corrupt_stream_are_copied(carry: Run, tmp_path: Path) -> None:
     packed = gzip.compress(pcap([WRONG] * 10))
     done = carry("fix", "-", "-o", tmp_path / "out", stdin=packed + b"garbage")
     assert (done.returncode, done.stderr) == (DAMAGED, "")
@@ -298,7 +298,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("data", OTHERS, ids=OTHERS.values())
-def test_of_what_is_no_capture_there_is_no_copy(carry: Run, tmp_path: Path, data: bytes) -> None:
+def test_other_files_are_not_copied(carry: Run, tmp_path: Path, data: bytes) -> None:
     source = tmp_path / "in"
     source.write_bytes(data)
     for options in (["-o", tmp_path / "out", "-l", tmp_path / "log"], ["--dry-run"]):
@@ -308,7 +308,7 @@ def test_of_what_is_no_capture_there_is_no_copy(carry: Run, tmp_path: Path, data
         assert os.listdir(tmp_path) == ["in"]
 
 
-def test_of_what_has_no_end_there_is_no_copy(carry: Run, tmp_path: Path) -> None:
+def test_endless_files_are_not_copied(carry: Run, tmp_path: Path) -> None:
     done = carry("fix", "/dev/zero", "-o", tmp_path / "out")
     assert done.returncode == DAMAGED
     assert done.stderr == "carry: /dev/zero: not a capture: it starts with 00 00 00 00\n"
@@ -346,7 +346,7 @@ def unpacking_to_much(packets: bool) -> bytes:
 
 @pytest.mark.parametrize("options", [[], ["--only=bad"]], ids=["once", "twice"])
 @pytest.mark.parametrize("packets", [False, True], ids=["skipped", "packets"])
-def test_a_dry_run_refuses_what_unpacks_to_too_much(
+def test_dry_run_limits_unpacked_bytes(
     carry: Run, tmp_path: Path, packets: bool, options: list[str]
 ) -> None:
     """The limit applies to one large skipped block too."""
@@ -357,7 +357,7 @@ def test_a_dry_run_refuses_what_unpacks_to_too_much(
     assert "decompresses to far more bytes than captures do" in done.stderr
 
 
-def test_a_full_disk_ends_what_follows_damage(tool: str, tmp_path: Path) -> None:
+def test_full_disk_ends_the_copy_after_damage(tool: str, tmp_path: Path) -> None:
     """The command ends although its input continues."""
 
     def limit() -> None:
@@ -456,9 +456,7 @@ def test_usage(carry: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640])
-def test_nobody_may_read_the_copy_who_may_not_read_the_capture(
-    carry: Run, tmp_path: Path, mode: int
-) -> None:
+def test_copy_has_the_permissions_of_the_capture(carry: Run, tmp_path: Path, mode: int) -> None:
     source, out = tmp_path / "in", tmp_path / "out"
     source.write_bytes(pcap([WRONG]))
     source.chmod(mode)
@@ -483,7 +481,7 @@ def test_compressed_captures_are_written_as_they_unpack(
     assert (tmp_path / "out").read_bytes() == pcap([GOOD] * size)
 
 
-def test_a_reader_that_leaves(tool: str, tmp_path: Path) -> None:
+def test_reader_that_closes_its_pipe(tool: str, tmp_path: Path) -> None:
     source = tmp_path / "in"
     source.write_bytes(pcap([WRONG] * 30000))
     message = f"carry: {tmp_path}/out: is not written: writing the log failed\n"
@@ -533,7 +531,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
     assert carry("fix", source, "-o", out, "-q").stdout == ""
 
 
-def test_what_is_left_is_no_longer_nothing_to_repair(carry: Run) -> None:
+def test_summary_counts_sums_that_are_not_repaired(carry: Run) -> None:
     for options, data, said in (
         ([], pcap([GOOD]), "nothing to repair"),
         (["--only", "partial"], pcap([WRONG]), "nothing repaired, 1 left bad"),

@@ -39,7 +39,7 @@ def fixed(carry: Run, tmp_path: Path, data: bytes, *arguments: str) -> bytes:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize("old", [False, True])
-def test_fix_takes_the_flag_of_what_it_completes(
+def test_fix_clears_the_flag_of_a_completed_sum(
     carry: Run, tmp_path: Path, order: str, old: bool
 ) -> None:
     data = flagged([(PARTIAL, SENT | LEFT | VALID), (WRONG, LEFT), (GOOD, LEFT)], order, old=old)
@@ -49,7 +49,7 @@ def test_fix_takes_the_flag_of_what_it_completes(
     assert fixed(carry, tmp_path, copy) == copy
 
 
-def test_fix_keeps_the_flag_of_what_it_leaves(carry: Run, tmp_path: Path) -> None:
+def test_fix_keeps_the_flag_of_a_partial_sum(carry: Run, tmp_path: Path) -> None:
     data = flagged([(PARTIAL, LEFT), (PARTIAL, 0)])
     assert fixed(carry, tmp_path, data, "--only=bad") == data
 
@@ -67,7 +67,7 @@ def test_fix_keeps_the_flag_until_all_are_complete(carry: Run, tmp_path: Path) -
     assert fixed(carry, tmp_path, capture(put16(tunnel, 10, 0))) == capture(tunnel)
 
 
-def test_fix_takes_the_flag_once_all_are_complete(carry: Run, tmp_path: Path) -> None:
+def test_fix_clears_the_flag_once_all_are_complete(carry: Run, tmp_path: Path) -> None:
     frame = ethernet(packet(UDP, VXLAN + PARTIAL, ports=(50000, 4789), sums="partial"))
     copy = fixed(carry, tmp_path, flagged([(frame, SENT | LEFT)]))
     assert struct.pack("<HHL", 2, 4, SENT) in copy

@@ -72,7 +72,7 @@ def test_a_dry_run_makes_nothing(carry: Run, folder: Path, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == [folder]
 
 
-def test_the_status_is_the_gravest(carry: Run, folder: Path, tmp_path: Path) -> None:
+def test_the_status_is_the_most_severe(carry: Run, folder: Path, tmp_path: Path) -> None:
     done = carry("fix", "--only=partial", folder, "-o", tmp_path / "bad")
     assert done.returncode == BAD
     (folder / "c.pcap").write_bytes(b"no capture, but called so")
@@ -115,7 +115,7 @@ def test_copies_do_not_land_among_the_captures(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_what_a_folder_refuses(carry: Run, folder: Path, tmp_path: Path) -> None:
+def test_wrong_usage_with_a_folder(carry: Run, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way\n")
     for options, reason in (
         (["-o", tmp_path / "file"], "is no folder, and the input is one"),

@@ -49,9 +49,7 @@ def reasons(fix: Fix) -> list[tuple[int, str, str, str]]:
 @VERSIONS
 @pytest.mark.parametrize("protocol", [TCP, UDP])
 @pytest.mark.parametrize("sums", ["bad", "partial"])
-def test_a_datagram_is_repaired_where_all_of_it_is_there(
-    fix: Fix, ends: Ends, sums: str, protocol: int
-) -> None:
+def test_complete_datagram_is_repaired(fix: Fix, ends: Ends, sums: str, protocol: int) -> None:
     for size in (64, 8):  # with size 8, the field of TCP lies in the third fragment
         wrong = fragments(datagram(ends, 100, sums=sums, protocol=protocol), size)
         right = fragments(datagram(ends, 100, protocol=protocol), size)
@@ -168,7 +166,7 @@ def sctp_in_vxlan(crc: int | None = None) -> bytes:
     return network(*V4, UDP, struct.pack(">HHHH", 5000, 4789, 8 + len(vxlan), 0) + vxlan)
 
 
-def test_a_field_that_stands_in_two_fragments(fix: Fix) -> None:
+def test_field_in_two_fragments(fix: Fix) -> None:
     wrong, right = fragments(sctp_in_vxlan(0x12345678), 64), fragments(sctp_in_vxlan(), 64)
     status, fixed, log = fix(raw(wrong))
     assert (status, fixed) == (CLEAN, raw(right))
@@ -258,7 +256,7 @@ def illegal() -> list[bytes]:
     return fragments(datagram(V6, sums="none"))
 
 
-def test_a_datagram_that_is_not_whole(fix: Fix) -> None:
+def test_incomplete_datagram(fix: Fix) -> None:
     first, *rest = illegal()
     for parts, reason in (
         ([first], "missing"),
@@ -272,19 +270,19 @@ def test_a_datagram_that_is_not_whole(fix: Fix) -> None:
         assert reasons(fix) == [(parts.index(first) + 1, "udp", "illegal", reason)]
 
 
-def test_only_where_it_is_not_whole(fix: Fix) -> None:
+def test_only_with_an_incomplete_datagram(fix: Fix) -> None:
     assert fix(raw(illegal()[:1]), "--only", "bad")[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "only")]
 
 
-def test_a_datagram_in_a_datagram_that_is_not_whole(fix: Fix) -> None:
+def test_incomplete_datagram_in_a_datagram(fix: Fix) -> None:
     """The sum is listed once, with the outer datagram."""
     parts = fragments(network(*V4, 41, illegal()[0]), 48)
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(len(parts), "udp", "illegal", "uncertain")]
 
 
-def test_a_header_behind_what_was_cut_off(fix: Fix) -> None:
+def test_header_after_truncated_bytes(fix: Fix) -> None:
     """The datagram ends where the first copy of its first fragment was cut, and is not examined."""
     shows = [empty(packet(TCP, sums="partial"))]  # the sender omits such sums
     shows += fragments(network(*V4, 4, packet(TCP, bytes(99))))  # stays in memory
@@ -296,20 +294,20 @@ def test_a_header_behind_what_was_cut_off(fix: Fix) -> None:
         assert reasons(fix)[-1] == (len(shows) + 2, "ip", "bad", "only")
 
 
-def test_a_field_behind_what_was_cut_off(fix: Fix) -> None:
+def test_field_after_truncated_bytes(fix: Fix) -> None:
     first, *rest = illegal()
     assert fix(raw([Record(first[:50], wire=len(first)), first, *rest]))[::2] == (BAD, [])
     assert reasons(fix) == [(2, "udp", "illegal", "snaplen")]
 
 
-def test_a_length_that_all_of_it_refutes(fix: Fix) -> None:
+def test_length_that_the_datagram_contradicts(fix: Fix) -> None:
     """The first fragment alone cannot show this."""
     parts = fragments(put16(datagram(V6, sums="none"), 44, 999))
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "uncertain")]
 
 
-def test_repetitions_of_what_is_not_whole(fix: Fix) -> None:
+def test_repetitions_in_an_incomplete_datagram(fix: Fix) -> None:
     first = illegal()[0]
     assert fix(raw([first, first]))[0] == BAD
     assert [line["frame"] for line in fix.left] == [1, 2]
@@ -330,7 +328,7 @@ def evicting(count: int) -> list[bytes]:
     return [fragment(datagram(V6), 64, 128, ident=1000 + number) for number in range(count)]
 
 
-def test_a_datagram_that_was_given_up(fix: Fix, carry: Run) -> None:
+def test_evicted_datagram(fix: Fix, carry: Run) -> None:
     first, *rest = illegal()
     parts = [first, *evicting(4096), *rest]
     assert fix(raw(parts))[::2] == (BAD, [])
@@ -389,14 +387,14 @@ def test_fragments_of_fragments(fix: Fix) -> None:
     assert fix.left[0]["offset"] is not None
 
 
-def test_what_an_unverifiable_sum_covers(fix: Fix) -> None:
+def test_sum_inside_an_unverifiable_one(fix: Fix) -> None:
     inner = put16(packet(TCP, bytes(99)), 10, 0x1234)
     frame = ethernet(packet(UDP, gtp(inner), ports=(2152, 2152)))
     assert fix(pcap([Record(frame[:-1], wire=len(frame))]))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "ip", "bad", "covered")]
 
 
-def test_what_a_sum_around_a_partial_one_covers(fix: Fix) -> None:
+def test_sum_inside_one_around_a_partial_sum(fix: Fix) -> None:
     """The outer sum is right as soon as the inner one is complete."""
     inner = put16(packet(TCP), 10, 0x1234)
     frame = packet(UDP, gtp(inner), ports=(2152, 2152))
@@ -411,7 +409,7 @@ def test_what_a_sum_around_a_partial_one_covers(fix: Fix) -> None:
     assert fix(raw([frame]))[:2] == (CLEAN, raw([right]))
 
 
-def test_what_was_cut_off(fix: Fix) -> None:
+def test_truncated_packet(fix: Fix) -> None:
     frame = ethernet(packet(UDP, bytes(99), src=V6[0], dst=V6[1], sums="none"))
     assert fix(pcap([Record(frame[:80], wire=len(frame))]))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "snaplen")]
@@ -422,7 +420,7 @@ def quoting() -> bytes:
     return network("10.0.0.1", V4[0], 1, put16(error, 2, finish(error)))
 
 
-def test_what_an_icmp_error_quotes(fix: Fix) -> None:
+def test_quoted_sum(fix: Fix) -> None:
     """A sum inside an ICMP error is not repaired."""
     assert fix(pcap([ethernet(quoting())]))[::2] == (CLEAN, [])
     assert reasons(fix) == [(1, "tcp", "partial", "quoted")]
@@ -437,7 +435,7 @@ def aggregate(*packets: bytes) -> bytes:
     return frame
 
 
-def test_what_stands_behind_a_fragment(fix: Fix) -> None:
+def test_packet_after_a_fragment_in_its_frame(fix: Fix) -> None:
     """Another packet in the same frame does not wait for the datagram."""
     wrong, right = (fragments(datagram(sums=sums), 160) for sums in ("bad", "good"))
     frames, fixed = (
@@ -456,7 +454,7 @@ def unknown(outer: str) -> bytes:
 
 
 @pytest.mark.parametrize("outer", ["good", "partial"])
-def test_what_is_not_known(fix: Fix, outer: str) -> None:
+def test_sum_with_an_impossible_length(fix: Fix, outer: str) -> None:
     """This holds for any verdict of the outer sum."""
     assert fix(raw([unknown(outer)]), "--only", "illegal")[::2] == (BAD, [])
     left = [(1, "udp", "illegal", "uncertain")]

@@ -100,7 +100,7 @@ SINKS = ("pipe", "stdout", "descriptor", "file", "appended", "fifo")
         *itertools.product(["pcapng"], SOURCES, SINKS[1:]),
     ],
 )
-def test_it_is_what_a_file_would_hold(
+def test_pipe_receives_the_bytes_of_a_file(
     tool: str, tmp_path: Path, kind: str, source: str, sink: str
 ) -> None:
     path, copy, out = (tmp_path / name for name in ("in", "copy", "out"))
@@ -128,7 +128,7 @@ def test_it_is_what_a_file_would_hold(
     assert out.read_bytes() == copy.read_bytes()
 
 
-def test_a_file_is_written_from_where_it_stands(tool: str, tmp_path: Path) -> None:
+def test_file_is_written_from_its_position(tool: str, tmp_path: Path) -> None:
     """Earlier fragments are overwritten at their places, after the existing content."""
     first, *rest = fragments(datagram(sums="bad"))
     (tmp_path / "in").write_bytes(raw([first, *[packet(TCP)] * 4000, *rest]))
@@ -193,7 +193,7 @@ def test_one_of_log_and_copy(carry: Run, tmp_path: Path) -> None:
         assert "--output and --log cannot both be standard output" in done.stderr
 
 
-def test_no_progress_among_what_a_reader_prints(tool: str, tmp_path: Path) -> None:
+def test_no_progress_in_the_output_of_a_reader(tool: str, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(pcap([GOOD]))
     script = f"(cat {tmp_path}/in; sleep 1) | {tool} fix -q - -o - | cat >/dev/null"
     assert in_terminal(["/bin/sh", "-c", script]) == ""
@@ -233,7 +233,7 @@ def test_a_terminal(tool: str, tmp_path: Path) -> None:
         ("2>&1 | cat >&2", "is the standard error of this command, too"),
     ],
 )
-def test_outputs_that_take_nothing(
+def test_outputs_that_accept_no_bytes(
     tool: str, tmp_path: Path, redirected: str, reason: str | None
 ) -> None:
     (tmp_path / "in").write_bytes(pcap([WRONG]))
@@ -253,7 +253,7 @@ def test_devices(carry: Run, tmp_path: Path) -> None:
     assert done.stderr == "carry: /dev/full: No space left on device\n"
 
 
-def test_what_is_no_capture(carry: Run) -> None:
+def test_other_files_are_refused(carry: Run) -> None:
     done = carry("fix", "-", "-o", "-", stdin=b"hello, world")
     assert (done.returncode, done.stdout) == (DAMAGED, "")
     assert done.stderr.count("\n") == 1
@@ -280,7 +280,7 @@ def test_a_packet_is_not_delayed_by_any(run: Starter, kind: str) -> None:
     assert child.wait(PATIENCE_S) == CLEAN
 
 
-def test_no_part_of_a_packet_leaves(run: Starter) -> None:
+def test_packets_are_written_whole(run: Starter) -> None:
     child = run("fix", "-q", "-", "-o", "-")
     assert child.stdin and child.stdout
     child.stdin.write(pcap([WRONG, WRONG])[:-1])
@@ -289,7 +289,7 @@ def test_no_part_of_a_packet_leaves(run: Starter) -> None:
     assert held(child.stdout.fileno()) == 0
 
 
-def test_a_datagram_is_not_waited_for(run: Starter) -> None:
+def test_incomplete_datagram_delays_no_packet(run: Starter) -> None:
     parts = fragments(datagram(sums="bad"))
     child = run("fix", "-J", "-", "-o", "-")
     assert child.stdin and child.stdout and child.stderr
@@ -361,7 +361,7 @@ def test_a_slow_reader(run: Starter, large: Path, waits: bool) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
-def test_a_signal_ends_it_with_a_whole_record(
+def test_signal_ends_output_after_a_whole_record(
     run: Starter, large: Path, number: signal.Signals, piped: bool
 ) -> None:
     child = run("fix", "-J", "-" if piped else large, "-o", "-")
@@ -388,7 +388,7 @@ def feed(child: subprocess.Popen[bytes], path: Path) -> None:
         child.stdin.write(path.read_bytes()[:-1])
 
 
-def test_a_second_signal_ends_what_waits_for_a_reader(run: Starter, large: Path) -> None:
+def test_second_signal_ends_the_wait_for_a_reader(run: Starter, large: Path) -> None:
     child = run("fix", large, "-o", "-")
     assert child.stdout and child.stderr
     fill(child, child.stdout.fileno())
@@ -401,7 +401,7 @@ def test_a_second_signal_ends_what_waits_for_a_reader(run: Starter, large: Path)
 
 
 @pytest.mark.parametrize("source", ["file", "pipe"])
-def test_a_reader_that_leaves(tool: str, large: Path, source: str) -> None:
+def test_reader_that_closes_its_pipe(tool: str, large: Path, source: str) -> None:
     """The tool ends without a message, and writes no log of a copy that nobody received."""
     words = {"file": f"{tool} fix {large}", "pipe": f"cat {large} | {tool} fix -"}[source]
     script = f"{words} -o - --log log | head -c 100 >out; echo ${{PIPESTATUS[-2]}}"

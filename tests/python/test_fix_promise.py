@@ -77,7 +77,7 @@ def fragments(dice: random.Random, data: bytes, at: int) -> Iterator[bytes]:
         yield data[:at] + head + part
 
 
-def mistreated(dice: random.Random, frame: Frame) -> list[tuple[int, bytes | Record]]:
+def damage_frame(dice: random.Random, frame: Frame) -> list[tuple[int, bytes | Record]]:
     link, data = frame
     if data and dice.random() < 0.3:
         data = flipped(dice, data)
@@ -95,7 +95,7 @@ def mistreated(dice: random.Random, frame: Frame) -> list[tuple[int, bytes | Rec
 
 def capture_of(dice: random.Random, frames: Sequence[Frame]) -> bytes:
     """Returns a capture with an interface for each link type, and packets slightly out of order."""
-    packets = [packet for frame in frames for packet in mistreated(dice, frame)]
+    packets = [packet for frame in frames for packet in damage_frame(dice, frame)]
     for at in range(len(packets)):
         other = min(at + dice.randrange(3), len(packets) - 1)
         packets[at], packets[other] = packets[other], packets[at]
@@ -127,7 +127,7 @@ needs_corpus = pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"no captures in
 
 @needs_corpus
 @pytest.mark.parametrize("capture", captures() if CAPTURES.is_dir() else [])
-def test_packets_of_others(fix: Fix, capture: str) -> None:
+def test_promise_for_packets_of_real_captures(fix: Fix, capture: str) -> None:
     """The promise holds for damaged packets of real captures."""
     frames = list(read_pcap((CAPTURES / capture).read_bytes()))
     for number in range(LEVEL if frames else 0):
@@ -138,7 +138,7 @@ def test_packets_of_others(fix: Fix, capture: str) -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("capture", captures() if CAPTURES.is_dir() else [])
-def test_captures_of_others(fix: Fix, capture: str) -> None:
+def test_promise_for_damaged_captures(fix: Fix, capture: str) -> None:
     """The promise holds for captures with flipped bits, in record headers too."""
     data = (CAPTURES / capture).read_bytes()
     for number in range(LEVEL if 80 < len(data) < 1 << 20 else 0):
@@ -149,7 +149,7 @@ def test_captures_of_others(fix: Fix, capture: str) -> None:
         fix(bytes(out))
 
 
-def test_packets_of_scapy(fix: Fix) -> None:
+def test_promise_for_packets_of_scapy(fix: Fix) -> None:
     """The promise holds for damaged packets of scapy."""
     for package in ("scapy", "dpkt", "hypothesis"):
         pytest.importorskip(package, reason=f"python3-{package} is not installed")

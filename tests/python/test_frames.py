@@ -150,7 +150,7 @@ def is_judged(answer: Answer) -> bool:
     return answer.protocols.endswith(":tcp") and answer.verdicts["tcp"] != []
 
 
-def test_tshark_agrees_where_it_gets_to_tcp(pairs: list[tuple[Frame, Answer]]) -> None:
+def test_tshark_agrees_where_it_finds_tcp(pairs: list[tuple[Frame, Answer]]) -> None:
     used: Counter[str] = Counter()
     for frame, answer in pairs:
         ours = {protocol: frame.verdicts(protocol) for protocol in COLUMNS}
@@ -162,7 +162,7 @@ def test_tshark_agrees_where_it_gets_to_tcp(pairs: list[tuple[Frame, Answer]]) -
     assert set(used) == {row.reason for row in DIFFERENCES}
 
 
-def test_tshark_gets_to_tcp_behind_what_it_knows(pairs: list[tuple[Frame, Answer]]) -> None:
+def test_tshark_finds_tcp_after_known_headers(pairs: list[tuple[Frame, Answer]]) -> None:
     agreed = [
         (frame.link, answer.protocols)
         for frame, answer in pairs

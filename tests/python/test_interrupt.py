@@ -76,7 +76,7 @@ def end_of(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
 
 @STOPS
 @pytest.mark.parametrize("threads", ["1", "2"])
-def test_what_had_come_is_reported(
+def test_packets_before_the_signal_are_reported(
     start: Start, tmp_path: Path, number: signal.Signals, threads: str
 ) -> None:
     child = start(pcap(PACKETS), "check", "-J", "-j", threads, "-w", tmp_path / "bad", "-")
@@ -90,7 +90,7 @@ def test_what_had_come_is_reported(
 
 
 @STOPS
-def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
+def test_summary_covers_packets_before_the_signal(start: Start, number: signal.Signals) -> None:
     """After an interrupt, the summary covers the packets before it."""
     child = start(pcap([GOOD, PARTIAL]), "check", "-")
     child.send_signal(number)
@@ -100,7 +100,7 @@ def test_a_summary_for_people(start: Start, number: signal.Signals) -> None:
     assert printed.endswith(b"\nclean, 1 left to transmit offload\n")
 
 
-def test_what_still_stands_in_the_pipe(start: Start) -> None:
+def test_rest_of_the_pipe_is_read(start: Start) -> None:
     """The writer may receive the signal too, and write its remaining packets before it exits."""
     child = start(pcap([GOOD]), "check", "-J", "-")
     child.send_signal(signal.SIGSTOP)
@@ -138,7 +138,7 @@ def interrupted(tools: Start) -> dict[tuple[str, int], subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize(("kind", "cut"), CUTS)
-def test_what_the_end_cuts_is_no_damage(
+def test_record_cut_by_the_signal_is_no_damage(
     interrupted: dict[tuple[str, int], subprocess.Popen[bytes]], kind: str, cut: int
 ) -> None:
     status, printed = end_of(interrupted[kind, cut])
@@ -146,7 +146,7 @@ def test_what_the_end_cuts_is_no_damage(
     assert (status, report["packets"], report["damage"]) == (CLEAN, 1, None)
 
 
-def test_what_is_damaged_stays_so(start: Start) -> None:
+def test_damage_before_the_signal_is_reported(start: Start) -> None:
     """Damage is reported even in a block that is being skipped, and an empty input is damage."""
     skipped = Pcapng().section().interface().packet(GOOD).block(0x0BAD, bytes(3 << 20)).bytes()
     child = start(skipped[:-1000], "check", "-J", "-")
@@ -196,7 +196,7 @@ def test_files_that_follow_are_checked(start: Start, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["check", "fix"])
-def test_the_second_one_ends_it(start: Start, tmp_path: Path, command: str) -> None:
+def test_second_signal_ends_the_tool(start: Start, tmp_path: Path, command: str) -> None:
     words = {"check": ["check", "-w", tmp_path / "out", "-"], "fix": ["fix", "-", "-o"]}[command]
     child = start(pcap(PACKETS), *words, *([tmp_path / "out"] if command == "fix" else []))
     child.send_signal(signal.SIGSTOP)
@@ -216,7 +216,9 @@ def reads(child: subprocess.Popen[bytes], path: Path) -> bool:
 
 
 @STOPS
-def test_files_are_no_pipes(tool: str, tmp_path: Path, number: signal.Signals) -> None:
+def test_first_signal_ends_a_check_of_a_file(
+    tool: str, tmp_path: Path, number: signal.Signals
+) -> None:
     """A file can be read again, so the first signal ends the tool."""
     path = tmp_path / "zeros.pcap"
     path.write_bytes(pcap([]))

@@ -97,7 +97,7 @@ def test_each_schema_is_printed() -> None:
     assert set(PRINT) == set(schemas.names())
 
 
-def test_reasons_to_skip_are_as_the_tool_says_them() -> None:
+def test_reasons_to_skip_are_messages_of_the_tool() -> None:
     """Otherwise a reworded message would fail only where something is missing."""
     files = [*SOURCE.glob("tools/carry/**/*.c")]
     said = "\n".join(check_style.messages(path.read_text()) for path in files)
@@ -162,7 +162,7 @@ def report(carry: Run) -> dict[str, Any]:
         (lambda report: report.update(damage={}), "is not valid under any"),
     ],
 )
-def test_what_does_not_conform_is_found(
+def test_nonconforming_object_is_found(
     report: dict[str, Any], change: Callable[[dict[str, Any]], Any], complaint: str
 ) -> None:
     assert not schemas.complaints("check", report)
@@ -220,6 +220,6 @@ def test_members_may_be_added(name: str) -> None:
     assert '"additionalProperties": false' not in (schemas.FOLDER / f"{name}.json").read_text()
 
 
-def test_the_page_says_where_schemas_are() -> None:
+def test_the_page_names_the_folder_of_schemas() -> None:
     page = (SOURCE / "docs/man/carry.1").read_text()
     assert "docs/schema" in page[page.index("\n.SH JSON") :]

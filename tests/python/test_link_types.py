@@ -42,7 +42,7 @@ def walked() -> dict[int, str]:
     }
 
 
-def test_the_reference_lists_what_the_walk_knows() -> None:
+def test_the_reference_lists_examined_link_types() -> None:
     listed = {number: link.protocol for number, link in reference() if link.protocol}
     assert listed == walked()
 

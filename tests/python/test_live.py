@@ -73,13 +73,13 @@ def wire() -> Iterator[Namespace]:
                 pytest.skip("no veth interfaces here")
             made.run("ip", "link", "delete", "v0")
             made.run("ip", "link", "set", "lo", "up")
-            lay(made)
+            create_wire(made)
             yield made
     except namespaces.NotPermittedError as error:
         pytest.skip(f"no network namespaces here: {error}")
 
 
-def lay(there: Namespace, *ends: str) -> None:
+def create_wire(there: Namespace, *ends: str) -> None:
     one, two = ends or ENDS
     there.run("ip", "link", "add", one, "type", "veth", "peer", "name", two)
     for end in (one, two):
@@ -339,7 +339,7 @@ def test_no_packets(wire: Namespace, tool: str) -> None:
     assert "total: 0 packets, 0 bytes: nothing was checked: no packets\n" in process.output
 
 
-def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None:
+def test_signal_ends_the_watch_with_all_packets_counted(wire: Namespace, tool: str) -> None:
     for sent, threads in ((signal.SIGINT, "1"), (signal.SIGTERM, "3"), (signal.SIGHUP, "1")):
         with live(wire, tool, "-J", "-j", threads, *ENDS) as process:
             send(wire, *[GOOD_TCP] * 300)
@@ -349,7 +349,7 @@ def test_a_signal_ends_it_with_all_that_came(wire: Namespace, tool: str) -> None
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=str)
-def test_a_signal_while_it_opens_ends_it_in_order(
+def test_signal_during_setup_leads_to_the_summary(
     wire: Namespace, tool: str, sent: signal.Signals
 ) -> None:
     """A signal that arrives before the command waits for signals still leads to the summary."""
@@ -373,7 +373,7 @@ def test_a_signal_ends_the_wait_for_the_reader_of_a_fifo(
         assert process.returncode == ERROR
 
 
-def test_it_fails_where_it_is_asked_to(wire: Namespace, tool: str) -> None:
+def test_fail_option_sets_the_exit_status(wire: Namespace, tool: str) -> None:
     assert watched(wire, tool, [BAD_TCP], "--fail").status == BAD
     assert watched(wire, tool, [PARTIAL_UDP], "--fail").status == CLEAN
 
@@ -396,7 +396,7 @@ def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
     """Later interfaces are watched too; what loopback sends is received once."""
     with live(wire, tool, "-J", "-c", "5", "any") as process:
         send(wire, GOOD_TCP, end="lo")
-        lay(wire, "late0", "late1")
+        create_wire(wire, "late0", "late1")
         try:
             send(wire, BAD_TCP, end="late0")
             send(wire, GOOD_TCP, end="v1")
@@ -413,7 +413,7 @@ def test_any_has_all_interfaces(wire: Namespace, tool: str) -> None:
     }
 
 
-def test_an_alternative_name_stands_for_the_name(
+def test_alternative_name_is_replaced_by_the_name(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
     """Packets, drops, metrics and files use the name that the kernel uses."""
@@ -540,7 +540,7 @@ def test_no_packet_is_seen_twice_while_threads_join(
 
 
 @pytest.mark.parametrize(("slow", "fast"), [(20, 0), (5, 700)], ids=["slowly", "in bytes"])
-def test_the_buffer_holds_what_comes_while_nobody_reads(
+def test_buffer_holds_packets_while_the_tool_is_stopped(
     wire: Namespace, tool: str, slow: int, fast: int
 ) -> None:
     """The ring loses no packet if its blocks hold few, nor if packets and the kernel's headers fill
@@ -560,7 +560,7 @@ def test_the_buffer_holds_what_comes_while_nobody_reads(
     assert report["dropped"] == [{"interface": "v1", "packets": 0}]
 
 
-def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:
+def test_fragments_are_reassembled(wire: Namespace, tool: str) -> None:
     whole = packet(UDP, bytes(64), sums="bad")
     parts = [whole[:20] + whole[20:52], whole[:20] + whole[52:]]
     frames = []
@@ -579,7 +579,7 @@ def test_fragments_are_put_together(wire: Namespace, tool: str) -> None:
 # --- Data from the kernel ---
 
 
-def test_what_is_left_is_known(wire: Namespace, tool: str, tmp_path: Path) -> None:
+def test_partial_sum_is_recognised_by_its_flag(wire: Namespace, tool: str, tmp_path: Path) -> None:
     """The same bytes are sent with and without a sum that is left: the file has its flag."""
     path = tmp_path / "packets.pcapng"
     with live(wire, tool, "-c", "4", "-w", path, *ENDS) as process:
@@ -598,7 +598,9 @@ def test_what_is_left_is_known(wire: Namespace, tool: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("tags", [[5], [5, 6]], ids=["one tag", "two tags"])
-def test_tags_are_put_back(wire: Namespace, tool: str, tmp_path: Path, tags: list[int]) -> None:
+def test_vlan_tags_are_restored(
+    wire: Namespace, tool: str, tmp_path: Path, tags: list[int]
+) -> None:
     path = tmp_path / "packets.pcapng"
     frames = [ethernet(packet(UDP, sums="bad"), tags), BAD_TCP]
     done = watched(wire, tool, frames, "-J", "-w", path)
@@ -606,7 +608,7 @@ def test_tags_are_put_back(wire: Namespace, tool: str, tmp_path: Path, tags: lis
     assert counts(last_report(done.output)["sides"][0])["udp"] == {"bad": 1}
 
 
-def test_packets_to_be_cut_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
+def test_packets_before_segmentation_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
     """The frame has almost 64 KiB, and one sum that is left."""
     path = tmp_path / "packets.pcapng"
     frame = ethernet(packet(TCP, bytes(65400), sums="partial"))
@@ -719,7 +721,7 @@ def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.P
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, None], ids=str)
-def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
+def test_stalled_reader_of_packets_does_not_delay_the_end(
     wire: Namespace, tool: str, sent: signal.Signals | None
 ) -> None:
     """The report is printed, then the number of packets not written; the others are whole."""
@@ -742,9 +744,7 @@ def test_a_reader_of_packets_who_stops_does_not_delay_the_end(
     assert written and written + lost == total
 
 
-def test_a_reader_of_packets_who_stops_does_not_delay_the_last_one(
-    wire: Namespace, tool: str
-) -> None:
+def test_stalled_reader_does_not_delay_the_last_packet(wire: Namespace, tool: str) -> None:
     """The last packet of --count is larger than the pipe."""
     with stalled(wire, tool, "-c", "1", "v0") as process:
         assert process.stderr
@@ -798,7 +798,7 @@ def test_a_wrong_filter(wire: Namespace, tool: str) -> None:
         (["tcp port 80"], "tcp port 80: No such device; a filter needs -i IFACE before it"),
     ],
 )
-def test_filters_and_interfaces_that_are_mistaken(
+def test_wrong_filters_and_interfaces_are_refused(
     wire: Namespace, tool: str, words: list[str], error: str
 ) -> None:
     needs_filters(wire, tool)
@@ -842,8 +842,8 @@ def test_the_screen(wire: Namespace, tool: str) -> None:
 # --- Failures ---
 
 
-def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
-    lay(wire, "w0", "w1")
+def test_interface_disappears_and_returns(wire: Namespace, tool: str) -> None:
+    create_wire(wire, "w0", "w1")
     with live(wire, tool, "-J", "-c", "3", "w1") as process:
         send(wire, GOOD_TCP, end="w0")
         wire.run("ip", "link", "set", "w1", "down")
@@ -854,7 +854,7 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
         send(wire, GOOD_TCP, end="w0")
         wire.run("ip", "link", "delete", "w1")
         process.expect("carry: w1: is ")
-        lay(wire, "w0", "w1")
+        create_wire(wire, "w0", "w1")
         process.expect("carry: w1: is back")
         send(wire, GOOD_TCP, end="w0")
         process.wait()
@@ -865,7 +865,7 @@ def test_an_interface_goes_and_comes_back(wire: Namespace, tool: str) -> None:
 
 def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
     """An interface that goes down is reported once, whatever the number of threads."""
-    lay(wire, "w0", "w1")
+    create_wire(wire, "w0", "w1")
     try:
         wire.run("ip", "link", "set", "w1", "down")
         with live(wire, tool, "-j", "3", "w1") as process:
@@ -878,13 +878,13 @@ def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
     assert said == ["carry: w1: is down", "watching w1; Ctrl-C ends", "carry: w1: is back"]
 
 
-def test_an_interface_that_comes_back_as_another_link(
+def test_interface_returns_with_another_link_type(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
     """It was a wire and is a tunnel: each packet is judged by its own link type, from the file
     too."""
     path = tmp_path / "packets.pcapng"
-    lay(wire, "t0", "t1")
+    create_wire(wire, "t0", "t1")
     with live(wire, tool, "-J", "-c", "2", "-w", path, "t0") as process:
         send(wire, GOOD_TCP, end="t1")
         wire.run("ip", "link", "delete", "t0")
@@ -905,7 +905,7 @@ def test_an_interface_that_comes_back_as_another_link(
 # --- Kernels without some option ---
 
 
-def test_without_the_place_of_what_is_left(wire: Namespace, tool: str, tmp_path: Path) -> None:
+def test_kernel_does_not_locate_partial_sums(wire: Namespace, tool: str, tmp_path: Path) -> None:
     """The watch still knows that a checksum is left, and reports once what is less certain."""
     path = tmp_path / "packets.pcapng"
     options = ["-J", "-j", "2", "-c", "2", "-w", path, "v1"]
@@ -924,7 +924,7 @@ def test_without_the_place_of_what_is_left(wire: Namespace, tool: str, tmp_path:
     assert written == {(PARTIAL_UDP, RECEIVED | LEFT), (BAD_TCP, RECEIVED)}
 
 
-def test_without_room_for_tags_they_are_put_back(
+def test_vlan_tags_are_restored_without_headroom(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "packets.pcapng"
@@ -942,7 +942,7 @@ def test_without_room_for_tags_they_are_put_back(
         (PACKET_FANOUT, "cannot share packets between threads, try --threads=1"),
     ],
 )
-def test_what_cannot_be_done_without_is_named(
+def test_missing_required_option_is_named(
     wire: Namespace, tool: str, refused: int, problem: str
 ) -> None:
     done = wire.attempt(*without(refused), tool, "live", "-j", "2", "v1")
@@ -1009,7 +1009,7 @@ def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
     ("options", "caller"),
     [([], "65534"), (["--user=65534"], "1"), (["--user=nobody"], "")],
 )
-def test_it_goes_on_as_another_user(tool: str, options: list[str], caller: str) -> None:
+def test_watch_continues_as_another_user(tool: str, options: list[str], caller: str) -> None:
     """The watch runs as the user who called sudo, or as the named one."""
     with subprocess.Popen(
         [tool, "live", *options, "lo"],
@@ -1030,7 +1030,7 @@ def test_it_goes_on_as_another_user(tool: str, options: list[str], caller: str) 
     assert process.returncode == CLEAN
 
 
-def test_a_user_who_is_unknown(wire: Namespace, tool: str) -> None:
+def test_unknown_user_is_refused(wire: Namespace, tool: str) -> None:
     done = wire.attempt(tool, "live", "--user=nobody-of-this-name", "v0")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr == ("carry: cannot become user nobody-of-this-name: there is no such user\n")
@@ -1046,12 +1046,12 @@ def test_new_files_are_for_their_owner(wire: Namespace, tool: str, tmp_path: Pat
     assert [stat.S_IMODE(path.stat().st_mode) for path in (new, old)] == [0o600, 0o644]
 
 
-def test_in_a_namespace_without_that_user_root_goes_on(wire: Namespace, tool: str) -> None:
+def test_root_remains_where_the_user_does_not_exist(wire: Namespace, tool: str) -> None:
     done = wire.attempt("env", "SUDO_UID=65534", tool, "live", "-q", "--duration=1", "v0")
     assert (done.returncode, done.stderr) == (CLEAN, "")
 
 
-def test_a_ring_that_cannot_be_had(wire: Namespace, tool: str) -> None:
+def test_ring_that_is_too_large(wire: Namespace, tool: str) -> None:
     words = ["prlimit", f"--as={200 << 20}", tool, "live", "-B", str(1 << 19), "v0"]
     done = wire.attempt(*words)
     if "CARRY_SANITIZED" in os.environ:
@@ -1101,7 +1101,7 @@ def test_packets_and_metrics_need_two_files(wire: Namespace, tool: str, tmp_path
     assert done.stderr == f"carry: {path}: --write and --metrics-file must name two files\n"
 
 
-def test_a_full_disk_ends_it_with_its_report(wire: Namespace, tool: str) -> None:
+def test_full_disk_ends_the_watch_with_a_report(wire: Namespace, tool: str) -> None:
     frames = [ethernet(packet(UDP, bytes(1000)))] * 2000
     with live(wire, tool, "-J", "-w", "/dev/full", "v1") as process:
         send(wire, *frames)
@@ -1111,7 +1111,7 @@ def test_a_full_disk_ends_it_with_its_report(wire: Namespace, tool: str) -> None
     assert last_report(process.output)["sides"][0]["packets"] > 0
 
 
-def test_a_reader_that_left_ends_it(wire: Namespace, tool: str) -> None:
+def test_reader_that_closes_its_pipe_ends_the_watch(wire: Namespace, tool: str) -> None:
     with live(wire, tool, "--bad-only", "v1") as process:
         assert process.process.stdout
         process.process.stdout.close()
@@ -1175,7 +1175,7 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
     assert process.status == CLEAN
 
 
-def test_a_new_scraper_takes_the_place_of_the_one_idle_longest(wire: Namespace, tool: str) -> None:
+def test_new_scraper_replaces_the_longest_idle_one(wire: Namespace, tool: str) -> None:
     """There are more connections than places: only as many are closed as others need."""
     with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
         with contextlib.ExitStack() as stack:
@@ -1192,7 +1192,7 @@ def test_a_new_scraper_takes_the_place_of_the_one_idle_longest(wire: Namespace, 
     assert process.status == CLEAN
 
 
-def waits_of(pid: int) -> int:
+def count_waits(pid: int) -> int:
     """Returns how often the main thread has waited."""
     status = Path(f"/proc/{pid}/task/{pid}/status").read_text()
     return int(status.split("\nvoluntary_ctxt_switches:")[1].split()[0])
@@ -1209,9 +1209,9 @@ def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> Non
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, limits[1]))
         with wire.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
             client.connect(("127.0.0.1", 9099))
-            wanted = waits_of(pid) + 4
+            wanted = count_waits(pid) + 4
             end = time.monotonic() + LONG / 2
-            while waits_of(pid) < wanted:
+            while count_waits(pid) < wanted:
                 assert time.monotonic() < end, "it does not wait"
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 1, limits[1]))
             assert fetch(wire, b"GET /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200")
@@ -1237,7 +1237,7 @@ def lost_lines(errors: str) -> int:
     return int(found[0].replace(",", ""))
 
 
-def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+def test_stalled_reader_of_lines_blocks_nothing(wire: Namespace, tool: str) -> None:
     """The pipe is full: metrics are still served, and a signal ends the watch.
 
     Each line is in the pipe, or is counted as not written.
@@ -1254,11 +1254,11 @@ def test_a_reader_that_does_not_read_lets_nobody_wait(wire: Namespace, tool: str
     assert process.output.count("\n") + lost_lines(process.said[-1]) == len(frames)
 
 
-def test_a_report_that_does_not_fit_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+def test_report_larger_than_the_pipe_blocks_nothing(wire: Namespace, tool: str) -> None:
     """A report only partly fits the pipe: metrics are served, and a signal ends the watch."""
     pairs = [(f"s{number}", f"t{number}") for number in range(6)]
     for pair in pairs:
-        lay(wire, *pair)
+        create_wire(wire, *pair)
     try:
         options = ("-J", "--interval=1", "--metrics=9099", "any")
         with live(wire, tool, *options) as process:
@@ -1278,7 +1278,7 @@ def test_a_report_that_does_not_fit_lets_nobody_wait(wire: Namespace, tool: str)
     assert lost_lines(process.said[-1]) > 0
 
 
-def test_a_reader_of_messages_that_stops_lets_nobody_wait(wire: Namespace, tool: str) -> None:
+def test_stalled_reader_of_messages_blocks_nothing(wire: Namespace, tool: str) -> None:
     """Reports and messages go to one pipe, which is full: a signal ends the watch."""
     reading, writing = os.pipe()
     try:
@@ -1315,7 +1315,7 @@ def test_metrics_with_few_descriptors(wire: Namespace, tool: str) -> None:
         assert (process.wait(LONG), process.stderr.read()) == (CLEAN, "")
 
 
-def test_a_port_that_is_taken(wire: Namespace, tool: str) -> None:
+def test_port_in_use_is_reported(wire: Namespace, tool: str) -> None:
     with wire.socket(socket.AF_INET, socket.SOCK_STREAM) as taken:
         taken.bind(("127.0.0.1", 9098))
         taken.listen()
@@ -1349,7 +1349,7 @@ def test_examples_run(wire: Namespace, tool: str, tmp_path: Path, command: str) 
     needs_filters(wire, tool)
     words = command.split()
     assert words[:2] == ["carry", "live"]
-    lay(wire, "eth0", "eth1")
+    create_wire(wire, "eth0", "eth1")
     try:
         with subprocess.Popen(
             wire.command(tool, *words[1:]), cwd=tmp_path, stderr=subprocess.PIPE, text=True

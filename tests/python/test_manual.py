@@ -150,7 +150,7 @@ def test_references_lead_to_pages(page: str) -> None:
     assert {*named} <= {(name, "1") for name in PAGES}
 
 
-def test_make_test_installs_what_is_needed() -> None:
+def test_make_test_installs_needed_programs() -> None:
     table = (SOURCE / "scripts/packages.txt").read_text()
     for program, package in NEEDED.items():
         assert re.search(rf"^(?:docs|test) +{package} +{program} ", table, re.M)
@@ -177,7 +177,7 @@ def test_no_page_names_an_unknown_option(carry: Run, page: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_programs_are_as_their_pages_have_them(name: str) -> None:
+def test_programs_have_the_options_of_their_pages(name: str) -> None:
     shown = subprocess.run([PROGRAMS[name], "--help"], capture_output=True, text=True, check=True)
     page = sections(PAGES[name].read_text())
     assert listed(shown.stdout) == options(headings(page["OPTIONS"]))

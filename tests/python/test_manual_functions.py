@@ -50,7 +50,7 @@ def plain(page: str) -> str:
     return re.sub(r"\\f[BIP]|\\&|\\\(..|\\[-e]", lambda m: "" if m[0][1] in "f&" else " ", text)
 
 
-def holds(page: str, comment: str) -> bool:
+def has_words(page: str, comment: str) -> bool:
     """Checks whether a page contains all words of a comment, in order."""
     said, shown = words(comment), words(plain(page))
     return any(shown[at : at + len(said)] == said for at in range(len(shown)))
@@ -67,7 +67,7 @@ def page(name: str) -> str:
 # --- Pages ---
 
 
-def test_all_that_libraries_export_has_a_page() -> None:
+def test_each_exported_symbol_has_a_page() -> None:
     exported = {
         name
         for record in (SOURCE / "abi").glob("*/*.abi")
@@ -79,7 +79,7 @@ def test_all_that_libraries_export_has_a_page() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
-def test_a_page_names_and_describes_what_it_is_about(name: str) -> None:
+def test_page_names_and_describes_its_symbols(name: str) -> None:
     text = page(name)
     names, _, brief = re.search(r"^\.SH NAME\n(.*) \\- (.*)$", text, re.M)[0].partition(" \\- ")
     assert name in words(names) or name in names.split()[-1]
@@ -88,15 +88,15 @@ def test_a_page_names_and_describes_what_it_is_about(name: str) -> None:
 
 
 @EACH_HEADER
-def test_pages_say_all_that_comments_say(name: str) -> None:
+def test_pages_contain_all_comments(name: str) -> None:
     header = HEADERS[name]
     own = PAGES[roff.page_of(header)]
-    assert holds(own, header.overview)
+    assert has_words(own, header.overview)
     for entry in header.entries:
         if entry.callables():
-            assert holds(page(next(iter(entry.callables()))), entry.comment)
+            assert has_words(page(next(iter(entry.callables()))), entry.comment)
         elif entry.of("type", "macro"):
-            assert holds(own, entry.comment)
+            assert has_words(own, entry.comment)
 
 
 @EACH_HEADER
@@ -105,7 +105,7 @@ def test_members_keep_their_comments(name: str) -> None:
     types = [one for entry in HEADERS[name].entries for one in entry.of("type")]
     for one in types:
         for comment in headers.COMMENT.findall(one.code):
-            assert holds(own, headers.text_of(comment))
+            assert has_words(own, headers.text_of(comment))
 
 
 @EACH_HEADER
@@ -139,7 +139,7 @@ def header_of(tmp_path: Path, text: str) -> headers.Header:
     return headers.read(path)
 
 
-def test_what_comments_describe(tmp_path: Path) -> None:
+def test_comments_describe_what_follows(tmp_path: Path) -> None:
     """A comment describes all that follows without an empty line; inline functions have one of
     their own."""
     header = header_of(
@@ -197,12 +197,12 @@ CARRY_API_INLINE int carry_e(void) {
 
 
 @pytest.mark.parametrize("text", ["CARRY_API int carry_a(void)", "CARRY_API int;"])
-def test_what_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
+def test_unreadable_header_is_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(headers.HeaderError):
         header_of(tmp_path, f"/* It. */\n{text}")
 
 
-def test_rows_of_tables_stand_in_enumerations() -> None:
+def test_rows_of_tables_are_enumerators() -> None:
     code = {one.name: one.code for entry in HEADERS["base.h"].entries for one in entry.of("type")}
     table = (headers.FOLDER / "errors.def").read_text()
     rows = re.findall(r'^CARRY_ERROR\((\w+), (-?\d+), "(.*)"\)$', table, re.M)
@@ -226,7 +226,7 @@ def test_comments_as_blocks() -> None:
     assert items.parts[0][1].parts[0][0].text == "inner"
 
 
-def test_roff_means_only_what_it_says() -> None:
+def test_text_is_escaped_for_roff() -> None:
     """Dots, quotes and backslashes at the beginning of a line are text, too."""
     assert roff.line(".br \\n -O2 a-b `x-y` 'z") == "\\&.br \\en \\-O2 a-b \\fBx\\-y\\fP 'z"
     assert roff.line("'a") == "\\&'a"
@@ -242,12 +242,12 @@ def unmarked(page: str) -> str:
 
 
 @EACH_HEADER
-def test_the_site_says_all_that_comments_say(name: str) -> None:
+def test_the_site_contains_all_comments(name: str) -> None:
     shown = unmarked(markdown.header_page(headers.FOLDER / name))
     header = HEADERS[name]
     described = [entry.comment for entry in header.entries if markdown.names_of(entry)]
     for comment in [header.overview, *described]:
-        assert holds(shown, comment)
+        assert has_words(shown, comment)
 
 
 @EACH_HEADER

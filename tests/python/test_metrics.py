@@ -19,7 +19,7 @@ import pytest
 from captures import TCP, UDP, ethernet, packet
 from conftest import BAD, CLEAN, ERROR, SOURCE, Run
 from namespaces import PATH, Namespace
-from test_live import BAD_TCP, GOOD_TCP, fetch, lay, live, samples, send, wire
+from test_live import BAD_TCP, GOOD_TCP, create_wire, fetch, live, samples, send, wire
 
 __all__ = ["wire"]  # a fixture
 
@@ -50,12 +50,12 @@ def test_check_writes_its_counts(carry: Run, tmp_path: Path) -> None:
             assert found[name] == count + other
 
 
-def test_check_says_that_it_cannot_write(carry: Run, tmp_path: Path) -> None:
+def test_check_reports_write_errors(carry: Run, tmp_path: Path) -> None:
     done = carry("check", "-q", "--metrics-file=/none/x", BROKEN)
     assert (done.returncode, done.stderr) == (ERROR, "carry: /none/x: No such file or directory\n")
 
 
-def test_counts_that_are_not_whole_are_not_written(tool: str, tmp_path: Path) -> None:
+def test_incomplete_counts_are_not_written(tool: str, tmp_path: Path) -> None:
     path = tmp_path / "check.prom"
     with open("/dev/full", "w") as full:
         words = [tool, "check", "-J", "--metrics-file", path, BROKEN, BROKEN]
@@ -79,7 +79,7 @@ def test_each_interface_has_its_own_label(wire: Namespace, tool: str, tmp_path: 
     """The label is unique whatever bytes the name has."""
     path = tmp_path / "names.prom"
     for name, _ in LABELS:
-        lay(wire, name, f"{name}2")
+        create_wire(wire, name, f"{name}2")
     try:
         words = [word for name, _ in LABELS for word in ("-i", name)]
         with live(wire, tool, "--metrics-file", path, *words) as process:

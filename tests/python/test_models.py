@@ -65,14 +65,14 @@ def loop(tmp_path_factory: pytest.TempPathFactory) -> Stepper:
 
 @X86_64
 @pytest.mark.parametrize(("size", "turns"), [(1, 1), (8, 1), (9, 2), (80, 10)])
-def test_a_path_is_what_a_call_of_that_size_executes(loop: Stepper, size: int, turns: int) -> None:
+def test_path_has_the_instructions_of_a_call(loop: Stepper, size: int, turns: int) -> None:
     [path] = loop.paths([Call("model_loop", "sum", size)])
     shown = [one.text.split()[0] for one in path]
     assert shown == ["vpaddd", "sub", "ja"] * turns + ["ret"]
 
 
 @X86_64
-def test_a_path_that_leaves_its_functions_is_refused(loop: Stepper, tmp_path: Path) -> None:
+def test_path_into_another_function_is_refused(loop: Stepper, tmp_path: Path) -> None:
     stepping = stepper(tmp_path, "model_leaves")
     stepping.skipped = loop.skipped
     with pytest.raises(PathError, match="of a function that was not named"):
@@ -114,7 +114,7 @@ def test_a_listing_has_instructions_without_comments_and_targets() -> None:
         ("vbroadcasti128 (%rax,%rcx,1),%ymm9", ["vbroadcasti128 (%rax,%rcx,1),%ymm9"]),
     ],
 )
-def test_a_load_is_split_from_what_is_done_with_it(text: str, parts: list[str]) -> None:
+def test_load_is_split_from_its_operation(text: str, parts: list[str]) -> None:
     assert mca.split(text, 5) == parts
 
 
@@ -137,7 +137,7 @@ def region(*texts: str, waits: bool = False) -> mca.Region:
     return mca.Region(Call("some", "sum", 24), waits, path)
 
 
-def test_what_a_model_gets_begins_with_arguments_and_has_no_return() -> None:
+def test_region_begins_with_arguments_and_has_no_return() -> None:
     lines = region("adc (%rdi),%rdx").assembly(CPU).splitlines()
     assert "movl $24, %esi" in lines and lines[-2:] == ["nop", "adc (%rdi),%rdx"]
     assert region("adc (%rdi),%rdx").assembly(SERIAL).splitlines()[-1] == "adc %r13, %rdx"
@@ -154,7 +154,7 @@ def test_a_chain_takes_its_latency_and_a_call_that_waits_more() -> None:
 
 
 @pytest.mark.skipif(not mca.find_programs(), reason="no llvm-mca")
-def test_what_a_model_does_not_know_is_an_error() -> None:
+def test_instruction_unknown_to_a_model_is_an_error() -> None:
     with pytest.raises(mca.ModelError):
         mca.cycles(max(mca.find_programs().items())[1], CPU, [region("nosuch %rax")])
 
@@ -250,7 +250,7 @@ def test_instructions_are_shown_without_comments_and_targets(text: str, shown: s
     assert emulated.shown(text) == shown
 
 
-def test_a_call_of_aarch64_gets_its_arguments_in_its_registers() -> None:
+def test_aarch64_call_has_arguments_in_registers() -> None:
     one = mca.Region(Call("f", "sum", 20), True, (Instruction("ret", 4), Instruction("nop", 4)))
     lines = one.assembly(ARM).split("\n")
     assert lines == [*mca.ARM_SUM[:1], "mov x1, #20", "mov w2, #0", "nop", *mca.WAIT["aarch64"]]
@@ -262,7 +262,7 @@ ONE = Function("one", "one", frozenset())
 TWO = Function("two", "two", frozenset())
 
 
-def test_the_least_of_each_column_is_bold_and_what_is_missing_a_dash() -> None:
+def test_minimum_is_bold_and_missing_value_a_dash() -> None:
     figures = {
         (CPU, ONE, 8): (4.0, 12.0),
         (CPU, TWO, 8): (5.0, 11.0),
@@ -283,7 +283,7 @@ def test_a_measurement_is_shown_in_cycles_beside_the_models_share() -> None:
     assert lines[-1] == "- C, by the model of skylake-avx512: there."
 
 
-def test_rows_of_what_was_measured_are_whole() -> None:
+def test_rows_of_measurements_are_complete() -> None:
     models = {cpu.name for cpu in mca.CPUS}
     for row in table.read_measured():
         assert row["model"] in models
@@ -291,7 +291,7 @@ def test_rows_of_what_was_measured_are_whole() -> None:
         assert all(len(column) == len(row["sizes"]) for column in figures)
 
 
-def test_the_document_keeps_what_is_around_the_tables() -> None:
+def test_document_keeps_text_around_tables() -> None:
     text = (SOURCE / "docs/models.md").read_text()
     made = table.rewrite(text, ["new"])
     before, _, behind = made.partition("\n\nnew\n\n".lstrip("\n"))
@@ -311,7 +311,7 @@ def test_instructions_are_counted_by_length_of_vectors() -> None:
     assert lines[2:] == ["| 128 bits | one | 1,041 |", "| 256 bits | one | 41 |"]
 
 
-def test_packages_name_a_program_that_is_looked_for() -> None:
+def test_packages_contain_required_programs() -> None:
     rows = (SOURCE / "scripts/packages.txt").read_text().splitlines()
     commands = [row.split()[2] for row in rows if row.startswith("models ")]
     assert any(command.startswith("llvm-mca-") for command in commands)

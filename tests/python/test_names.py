@@ -48,21 +48,21 @@ def assert_safe(text: str) -> None:
     [["check"], ["check", "-t"], ["check", "-bt"], ["fix", "--dry-run"]],
     ids=" ".join,
 )
-def test_text_shows_no_character_that_steers(tool: str, path: bytes, arguments: list[str]) -> None:
+def test_text_has_no_control_characters(tool: str, path: bytes, arguments: list[str]) -> None:
     status, shown, _ = run(tool, *arguments, path)
     assert status in (BAD, 0)
     assert SHOWN in shown
     assert_safe(shown)
 
 
-def test_lists_and_explanations_too(tool: str, path: bytes) -> None:
+def test_lists_and_explanations_have_no_control_characters(tool: str, path: bytes) -> None:
     for arguments in (["check", "-b", path, path], ["explain", path, "1"]):
         _, shown, _ = run(tool, *arguments)
         assert SHOWN in shown
         assert_safe(shown)
 
 
-def test_messages_too(tool: str, path: bytes) -> None:
+def test_messages_have_no_control_characters(tool: str, path: bytes) -> None:
     """Messages show names without control characters."""
     status, _, said = run(tool, "check", path + b".none")
     assert status == ERROR
@@ -71,7 +71,7 @@ def test_messages_too(tool: str, path: bytes) -> None:
     assert (status, f"no protocol '{SHOWN}'" in said) == (ERROR, True)
 
 
-def test_the_mask_of_features_too(tool: str) -> None:
+def test_the_mask_has_no_control_characters(tool: str) -> None:
     """The mask is shown without control characters."""
     env = {**os.environ, "CARRY_CPU_MASK": "\x1b[31m\u009b"}
     done = subprocess.run([tool, "cpu"], capture_output=True, env=env)
@@ -89,9 +89,7 @@ def json_of(tool: str, *arguments: str | bytes) -> list[dict[str, Any]]:
     [["check", "-J"], ["check", "-bJ"], ["fix", "--dry-run", "-J"]],
     ids=" ".join,
 )
-def test_json_steers_nothing_and_loses_nothing(
-    tool: str, path: bytes, arguments: list[str]
-) -> None:
+def test_json_escapes_names_without_loss(tool: str, path: bytes, arguments: list[str]) -> None:
     (found,) = json_of(tool, *arguments, path)
     assert found["file"] == os.fsdecode(os.path.dirname(path)) + "/" + REPLACED
     assert bytes.fromhex(found["file_hex"]) == path
@@ -132,7 +130,9 @@ def comments(data: bytes) -> list[str]:
     return found
 
 
-def test_comments_of_bad_packets_steer_nothing(tool: str, path: bytes, tmp_path: Path) -> None:
+def test_comments_of_bad_packets_have_no_control_characters(
+    tool: str, path: bytes, tmp_path: Path
+) -> None:
     """Other programs print the comments as they are."""
     run(tool, "check", "-q", "-w", str(tmp_path / "bad"), path)
     (comment,) = comments((tmp_path / "bad").read_bytes())

@@ -363,13 +363,13 @@ def test_damaged_frames_are_dropped(wire: Wire, frame: bytes) -> None:
 
 
 @pytest.mark.parametrize("frame", SOUND.values(), ids=SOUND)
-def test_sound_frames_pass_as_they_are(wire: Wire, frame: bytes) -> None:
+def test_good_frames_pass_unchanged(wire: Wire, frame: bytes) -> None:
     assert what_passes(wire, frame, PASSED) == [frame]
 
 
 @pytest.mark.parametrize("tags", [[], [5], [5, 6]], ids=["untagged", "one vlan", "two vlans"])
 @pytest.mark.parametrize("addresses", [{}, V6], ids=["ipv4", "ipv6"])
-def test_what_is_left_is_filled_in(wire: Wire, tags: list[int], addresses: dict[str, str]) -> None:
+def test_partial_sums_are_filled_in(wire: Wire, tags: list[int], addresses: dict[str, str]) -> None:
     partial = ethernet(packet(UDP, sums="partial", **addresses), tags)
     good = ethernet(packet(UDP, **addresses), tags)
     start = 14 + 4 * len(tags) + (40 if addresses else 20)
@@ -398,7 +398,7 @@ def test_longer_frames_are_dropped(wire: Wire, size: int, mtu: int) -> None:
         configure(1500, 1, 65536)
 
 
-def test_what_an_end_does_not_take_is_dropped(wire: Wire) -> None:
+def test_frames_that_an_end_refuses_are_dropped(wire: Wire) -> None:
     """A queue for one byte takes no frame."""
     wire.middle.run("tc", "qdisc", "add", "dev", ENDS[1], "root", "bfifo", "limit", "1")
     try:
@@ -412,7 +412,7 @@ def test_what_an_end_does_not_take_is_dropped(wire: Wire) -> None:
     assert program.counts[ENDS[0]][REFUSED] > 0
 
 
-def test_what_this_host_sends_stays_its_own(wire: Wire) -> None:
+def test_frames_of_this_host_are_not_forwarded(wire: Wire) -> None:
     """Frames of the program's own host leave by one end, and do not return by the other."""
     with (
         offload(wire),
@@ -426,7 +426,7 @@ def test_what_this_host_sends_stays_its_own(wire: Wire) -> None:
         assert SOUND["tcp"] not in iter(lambda: receive_frame(right), MARK)
 
 
-def test_it_takes_frames_to_whomever(wire: Wire) -> None:
+def test_interfaces_are_promiscuous(wire: Wire) -> None:
     def modes() -> list[str]:
         return [wire.middle.run("ip", "-details", "link", "show", end) for end in ENDS]
 
@@ -436,7 +436,7 @@ def test_it_takes_frames_to_whomever(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_signals_end_it(wire: Wire, sent: signal.Signals) -> None:
+def test_signals_end_the_program(wire: Wire, sent: signal.Signals) -> None:
     with offload(wire) as program:
         assert program.stop(sent) == STOPPED
     assert program.errors == ""
@@ -444,7 +444,7 @@ def test_signals_end_it(wire: Wire, sent: signal.Signals) -> None:
         assert set(program.counts[end]) == {PASSED, FILLED, BAD, LONG, REFUSED}
 
 
-def test_an_end_that_goes_down_ends_it(wire: Wire) -> None:
+def test_interface_that_goes_down_ends_the_program(wire: Wire) -> None:
     with offload(wire) as program:
         wire.middle.run("ip", "link", "set", ENDS[1], "down")
         try:

@@ -66,7 +66,7 @@ def lines(carry: Run, *arguments: str | Path, stdin: bytes | None = None) -> lis
 # --- By the frame ---
 
 
-def test_a_frame_tells_by_itself(check: Check) -> None:
+def test_frame_alone_shows_offload(check: Check) -> None:
     status, report = check(pcap([left(CARD)]))
     assert status == CLEAN
     assert header_counts(report) == {"partial": 1}
@@ -102,7 +102,7 @@ def test_cut_frames_are_neither_bad_nor_partial(check: Check) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
-def test_other_frames_of_the_sender_tell(check: Check, place: int) -> None:
+def test_other_frames_of_the_sender_show_offload(check: Check, place: int) -> None:
     frames = [alone(CARD, number) for number in range(3)]
     frames.insert(place, left(CARD))
     status, report = check(pcap(frames))
@@ -110,7 +110,7 @@ def test_other_frames_of_the_sender_tell(check: Check, place: int) -> None:
     assert report["causes"]["ip"] == {"beside_partial": 1, "by_sender": 3}
 
 
-def test_frames_of_another_sender_do_not(check: Check) -> None:
+def test_frames_of_another_sender_show_nothing(check: Check) -> None:
     status, report = check(pcap([left(CARD), alone(OTHER), alone(CARD)]))
     assert (status, header_counts(report)) == (BAD, {"bad": 1, "partial": 2})
     reversed_ends = empty(packet(ICMP, src="10.0.0.9", dst=CARD))
@@ -118,14 +118,14 @@ def test_frames_of_another_sender_do_not(check: Check) -> None:
     assert (status, header_counts(report)) == (BAD, {"bad": 1, "partial": 1})
 
 
-def test_partial_sums_below_a_header_that_is_right_do_not(check: Check) -> None:
+def test_partial_sums_below_a_good_header_show_nothing(check: Check) -> None:
     """The sender sums its headers itself, as Linux does, so that a header of 0 is damage."""
     right = ethernet(packet(TCP, src=CARD, sums="partial"))
     status, report = check(pcap([right, alone(CARD), right]))
     assert (status, header_counts(report)) == (BAD, {"bad": 1, "good": 2})
 
 
-def test_frames_of_another_capture_do_not(carry: Run, tmp_path: Path) -> None:
+def test_frames_of_another_capture_show_nothing(carry: Run, tmp_path: Path) -> None:
     first, second = tmp_path / "a.pcap", tmp_path / "b.pcap"
     first.write_bytes(pcap([left(CARD), alone(CARD)]))
     second.write_bytes(pcap([alone(CARD)]))
@@ -184,7 +184,7 @@ def test_damage_ends_the_evidence(check: Check) -> None:
     assert (status, header_counts(report)) == (DAMAGED, {"bad": 1})
 
 
-def test_more_senders_than_there_is_room_for(check: Check) -> None:
+def test_senders_beyond_the_limit(check: Check) -> None:
     """Late senders are judged by single frames; none is judged wrongly."""
     hosts = [f"10.{number >> 8}.{number & 255}.1" for number in range(ROOM)]
     file = Pcapng().section().interface()
@@ -289,7 +289,7 @@ def test_summary(carry: Run) -> None:
     assert clean.stdout.endswith("\nclean, 3 left to transmit offload\n")
 
 
-def test_shown_are_those_that_stay_bad(carry: Run) -> None:
+def test_summary_shows_headers_that_remain_bad(carry: Run) -> None:
     """The first bad ones may become partial, and others follow beyond the number shown."""
     frames = [alone(CARD, number) for number in range(4)]
     wrong = ethernet(packet(TCP, src=THIRD, sums="bad"))
@@ -302,7 +302,7 @@ def test_shown_are_those_that_stay_bad(carry: Run) -> None:
     assert "and 2 more: --bad-only lists them all" in done.stdout
 
 
-def test_lines_say_what_is_known_by_then(carry: Run) -> None:
+def test_lines_use_evidence_so_far(carry: Run) -> None:
     data = pcap([alone(CARD), alone(OTHER), left(CARD), alone(CARD)])
     done = carry("check", "-bJ", "-", stdin=data)
     found = [conforming("check_bad_only", line) for line in done.stdout.splitlines()]
@@ -330,7 +330,7 @@ def test_lines_say_what_is_known_by_then(carry: Run) -> None:
     assert "reported 1 IPv4 header sum of 0 as bad" in early.stderr
 
 
-def test_columns_say_the_cause(carry: Run) -> None:
+def test_columns_show_the_cause(carry: Run) -> None:
     data = pcap([alone(CARD), left(CARD)])
     done = carry("check", "-bt", "--partial=report", "-", stdin=data)
     rows = [line.split("\t") for line in done.stdout.splitlines()]
@@ -338,7 +338,7 @@ def test_columns_say_the_cause(carry: Run) -> None:
     assert {len(row) for row in rows} == {15}
 
 
-def test_packets_are_written_by_what_is_known_by_then(carry: Run, tmp_path: Path) -> None:
+def test_written_packets_depend_on_evidence_so_far(carry: Run, tmp_path: Path) -> None:
     bad = tmp_path / "bad.pcapng"
     data = pcap([alone(CARD), alone(OTHER), left(CARD), alone(CARD)])
     done = carry("check", "-w", bad, "-", stdin=data)
@@ -430,7 +430,7 @@ def test_fix_repairs_by_the_sender(
     assert json.loads(again.stdout) == same
 
 
-def test_fix_of_a_pipe_goes_by_what_came_before(carry: Run) -> None:
+def test_fix_of_a_pipe_uses_evidence_so_far(carry: Run) -> None:
     data = pcap([alone(CARD), left(CARD), alone(CARD)])
     done = carry("fix", "-", "--dry-run", "--only=partial", "--json", stdin=data)
     report = conforming("fix", done.stdout)
@@ -472,7 +472,7 @@ def test_fix_by_the_sender_around_other_sums(carry: Run, tmp_path: Path) -> None
     assert all(row["good"] == sum(row.values()) for row in counts.values())
 
 
-def test_what_fix_leaves_is_named_by_what_the_end_shows(carry: Run, tmp_path: Path) -> None:
+def test_sums_not_repaired_have_their_final_verdict(carry: Run, tmp_path: Path) -> None:
     source = tmp_path / "a.pcap"
     frames = [alone(OTHER), alone(CARD), alone(OTHER), *[alone(CARD)] * 6, left(CARD), alone(CARD)]
     source.write_bytes(pcap(frames))
@@ -533,7 +533,7 @@ def test_fix_where_a_frame_has_headers_of_two_senders(carry: Run, tmp_path: Path
     assert {row["reason"] for row in report["reasons"]} == {"beside", "only"}
 
 
-def test_fix_refuses_to_learn_from_what_unpacks_to_too_much(carry: Run, tmp_path: Path) -> None:
+def test_fix_limits_unpacked_bytes_in_its_first_pass(carry: Run, tmp_path: Path) -> None:
     path = tmp_path / "a.pcap.gz"
     path.write_bytes(gzip.compress(pcap([alone(CARD)]) + bytes(16) * (6 << 20), mtime=0))
     for options in (["--dry-run"], ["-o", tmp_path / "b.pcap"]):

@@ -114,7 +114,7 @@ def written(folder: Path) -> list[str]:
     return sorted(set(os.listdir(folder)) - {"source"})
 
 
-def test_it_appears_with_the_usual_mode(
+def test_file_appears_with_the_usual_mode(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
     for before in (None, b"before"):
@@ -192,7 +192,7 @@ def take_signals() -> None:
 
 
 @pytest.mark.parametrize("number", cases(SIGNALS, 7), ids=lambda number: number.name)
-def test_signals_leave_nothing_behind(
+def test_signals_leave_no_file(
     running: Callable[..., subprocess.Popen[bytes]],
     writer: str,
     env: dict[str, str],
@@ -211,7 +211,7 @@ def test_signals_leave_nothing_behind(
     assert written(tmp_path) == []
 
 
-def test_without_a_name_nothing_is_left_even_of_the_killed(
+def test_unnamed_file_is_gone_after_a_kill(
     running: Callable[..., subprocess.Popen[bytes]], writer: str, tmp_path: Path
 ) -> None:
     try:
@@ -254,7 +254,9 @@ def test_a_full_disk(
     assert written(tmp_path) == ["out"]
 
 
-def test_what_cannot_be_replaced(carry: Run, writer: str, source: Path, tmp_path: Path) -> None:
+def test_outputs_that_cannot_be_replaced(
+    carry: Run, writer: str, source: Path, tmp_path: Path
+) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "nowhere").symlink_to("none")
     (tmp_path / "around").symlink_to("around")
@@ -274,7 +276,9 @@ def test_what_cannot_be_replaced(carry: Run, writer: str, source: Path, tmp_path
     assert written(tmp_path) == before
 
 
-def test_where_the_command_prints_to(tool: str, writer: str, source: Path, tmp_path: Path) -> None:
+def test_output_must_not_be_standard_output(
+    tool: str, writer: str, source: Path, tmp_path: Path
+) -> None:
     shown = tmp_path / "shown"
     for name in ("/dev/stdout", str(shown))[writer == "fix" :]:
         with shown.open("wb") as stdout:
@@ -358,7 +362,7 @@ def test_signals_wipe_the_progress_line_too(
 
 
 @pytest.mark.parametrize("first", ["+a.pcap", "+a/a.pcap"])
-def test_what_is_written_below_a_folder_is_not_checked_there(
+def test_output_below_the_folder_is_not_checked(
     tool: str, env: dict[str, str], tmp_path: Path, first: str
 ) -> None:
     """The name "+a" sorts before the "." with which names of incomplete files begin."""
@@ -385,7 +389,7 @@ def test_what_is_written_below_a_folder_is_not_checked_there(
     assert (tmp_path / "out").read_bytes().count(f"{first}, frame ".encode()) == 5000
 
 
-def test_what_others_have_not_finished_is_no_capture(carry: Run, tmp_path: Path) -> None:
+def test_incomplete_outputs_of_others_are_skipped(carry: Run, tmp_path: Path) -> None:
     """Otherwise two commands that write below one folder would read each other's output."""
     (tmp_path / ".carry-1-0").write_bytes(pcap([WRONG]))
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
@@ -394,7 +398,7 @@ def test_what_others_have_not_finished_is_no_capture(carry: Run, tmp_path: Path)
     assert done.stdout.endswith("\n1 capture, 1 packet: clean; 1 other file skipped\n")
 
 
-def test_where_it_prints_to_is_no_capture(tool: str, tmp_path: Path) -> None:
+def test_standard_output_is_not_checked(tool: str, tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG] * 100))
     for target, status in ((tmp_path, BAD), (tmp_path / "report.pcap", ERROR)):
         with (tmp_path / "report.pcap").open("ab") as stdout:
@@ -415,7 +419,7 @@ def test_where_it_prints_to_is_no_capture(tool: str, tmp_path: Path) -> None:
     assert (tmp_path / "a.pcap").read_bytes() == before
 
 
-def test_one_place_for_two_files(
+def test_two_outputs_at_one_place_are_refused(
     tool: str, env: dict[str, str], source: Path, tmp_path: Path
 ) -> None:
     """Copy and log at the same place are refused, however it is named."""
@@ -477,7 +481,7 @@ def test_reports_never_land_in_files(
 
 
 @pytest.mark.parametrize("modes", [(0o600,), (0o640,), (0o644,), (0o640, 0o604), (0o400, 0o444)])
-def test_nobody_may_read_bad_packets_who_may_not_read_the_captures(
+def test_bad_packets_have_the_permissions_of_the_captures(
     tool: str, env: dict[str, str], tmp_path: Path, modes: tuple[int, ...]
 ) -> None:
     paths = [tmp_path / f"{number}.pcap" for number in range(len(modes))]
@@ -493,7 +497,7 @@ def test_nobody_may_read_bad_packets_who_may_not_read_the_captures(
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == allowed
 
 
-def test_what_is_not_whole_is_for_its_owner(
+def test_incomplete_file_is_private(
     running: Callable[..., subprocess.Popen[bytes]],
     writer: str,
     named_env: dict[str, str],
@@ -504,7 +508,9 @@ def test_what_is_not_whole_is_for_its_owner(
     assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
-def test_write_protected_files_stay(carry: Run, writer: str, source: Path, tmp_path: Path) -> None:
+def test_write_protected_files_are_kept(
+    carry: Run, writer: str, source: Path, tmp_path: Path
+) -> None:
     """The file must be read-only for everyone: root may write to all others."""
     out = tmp_path / "out"
     out.write_bytes(b"before")
@@ -554,7 +560,7 @@ def test_compressed_files_appear_whole_or_not_at_all(
 
 
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_a_compressed_output_is_known_again(carry: Run, tmp_path: Path, suffix: str) -> None:
+def test_compressed_output_is_recognised(carry: Run, tmp_path: Path, suffix: str) -> None:
     """A second check of the folder skips the output of the first."""
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
     for _ in range(2):

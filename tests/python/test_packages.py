@@ -92,7 +92,7 @@ def test_conflict(install: Install) -> None:
     assert install.installed() == []
 
 
-def test_compilers_of_rust_do_from_anywhere(install: Install) -> None:
+def test_other_installations_of_rust_suffice(install: Install) -> None:
     (install.path / "cargo").write_text("#!/bin/sh\n")
     (install.path / "cargo").chmod(0o755)
     done = install("valgrind", "cargo", "librust-cc-dev")

@@ -49,7 +49,7 @@ def test_documents_may_show_what_users_type() -> None:
 
 
 @pytest.mark.parametrize("name", lock_tools.TOOLS)
-def test_a_lock_has_what_its_row_asks_for(name: str) -> None:
+def test_lock_matches_its_row(name: str) -> None:
     """Each package is pinned once, to one version, with a digest of each file that pip may
     select."""
     text = (lock_tools.LOCKS / f"{name}.txt").read_text()

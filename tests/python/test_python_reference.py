@@ -106,7 +106,7 @@ def test_properties_and_members(tmp_path: Path) -> None:
     ]
 
 
-def test_what_has_no_description_has_none(tmp_path: Path) -> None:
+def test_missing_description_is_empty(tmp_path: Path) -> None:
     (f,) = entries(module(tmp_path, "def f() -> int: ...\n"))
     assert f.text == ""
 

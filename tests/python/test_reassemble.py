@@ -98,7 +98,7 @@ def test_any_order(check: Check, ends: tuple[str, str]) -> None:
 
 @VERSIONS
 @pytest.mark.parametrize("seed", range(5))
-def test_many_small_parts_of_many_datagrams_shuffled(
+def test_shuffled_fragments_of_many_datagrams(
     check: Check, ends: tuple[str, str], seed: int
 ) -> None:
     """Mixed fragments of many datagrams are reassembled."""
@@ -120,7 +120,7 @@ def test_many_small_parts_of_many_datagrams_shuffled(
 
 
 @VERSIONS
-def test_repeated_parts_change_nothing(check: Check, ends: tuple[str, str]) -> None:
+def test_repeated_fragments_change_nothing(check: Check, ends: tuple[str, str]) -> None:
     parts = fragments(datagram(ends))
     first, *middle, last = parts
     report = check_raw(check, [*middle, *middle, last, last, first])
@@ -129,7 +129,7 @@ def test_repeated_parts_change_nothing(check: Check, ends: tuple[str, str]) -> N
 
 @VERSIONS
 @pytest.mark.parametrize("protocol", [TCP, UDP])
-def test_the_shortest_parts(check: Check, ends: tuple[str, str], protocol: int) -> None:
+def test_shortest_fragments(check: Check, ends: tuple[str, str], protocol: int) -> None:
     """Fragments of 8 bytes are reassembled."""
     parts = fragments(datagram(ends, protocol=protocol), 8)
     report = check_raw(check, parts)
@@ -137,7 +137,7 @@ def test_the_shortest_parts(check: Check, ends: tuple[str, str], protocol: int) 
 
 
 @VERSIONS
-def test_padding_is_no_part(check: Check, ends: tuple[str, str]) -> None:
+def test_padding_is_no_fragment(check: Check, ends: tuple[str, str]) -> None:
     parts = [ethernet(part) + b"padding" for part in fragments(datagram(ends, 100), 8)]
     _status, report = check(pcap(parts))
     assert verdicts(report) == {"good": 1}
@@ -166,7 +166,7 @@ def test_an_atomic_fragment_is_whole(check: Check) -> None:
 
 
 @VERSIONS
-def test_parts_of_another_datagram_are_told_apart(check: Check, ends: tuple[str, str]) -> None:
+def test_fragments_of_other_datagrams_are_separate(check: Check, ends: tuple[str, str]) -> None:
     first, *rest = fragments(datagram(ends), ident=1)
     others = {
         "identification": fragments(datagram(ends), ident=2)[1:],
@@ -179,7 +179,7 @@ def test_parts_of_another_datagram_are_told_apart(check: Check, ends: tuple[str,
     assert verdicts(check_raw(check, [first, *rest])) == {"good": 1}
 
 
-def test_the_protocol_tells_apart_over_ipv4_alone(check: Check) -> None:
+def test_protocol_separates_datagrams_over_ipv4_only(check: Check) -> None:
     for ends, fate in ((V4, {"missing": 2}), (V6, {"complete": 1})):
         first, *rest = fragments(datagram(ends))
         at = 40 if ends == V6 else 9
@@ -188,7 +188,7 @@ def test_the_protocol_tells_apart_over_ipv4_alone(check: Check) -> None:
 
 
 @VERSIONS
-def test_vlans_and_interfaces_tell_apart(check: Check, ends: tuple[str, str]) -> None:
+def test_vlans_and_interfaces_separate_datagrams(check: Check, ends: tuple[str, str]) -> None:
     """A mirror port may see a datagram in two VLANs, and `any` on two interfaces, fragment by
     fragment."""
     parts = fragments(datagram(ends))
@@ -247,7 +247,7 @@ def test_a_header_in_a_tunnel_that_is_cut(check: Check, size: int) -> None:
 
 
 @VERSIONS
-def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
+def test_tunnels_separate_datagrams(check: Check, ends: tuple[str, str]) -> None:
     """Two tunnels carry datagrams with equal addresses and identifications, fragment by
     fragment."""
     kind = 41 if ends == V6 else 4
@@ -259,7 +259,7 @@ def test_tunnels_tell_apart(check: Check, ends: tuple[str, str]) -> None:
 
 
 @VERSIONS
-def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[str, str]) -> None:
+def test_datagram_partly_in_fragments_of_a_tunnel(check: Check, ends: tuple[str, str]) -> None:
     """Fragments belong to one datagram whether the packet around them was reassembled or not."""
     kind = 41 if ends == V6 else 4
     first, *rest = [network(*V6, kind, part) for part in fragments(datagram(ends), 160)]
@@ -271,7 +271,7 @@ def test_some_of_the_parts_in_fragments_of_a_tunnel(check: Check, ends: tuple[st
 # --- Incomplete datagrams ---
 
 
-def test_what_the_first_part_refutes(check: Check) -> None:
+def test_first_fragment_may_contradict_itself(check: Check) -> None:
     """A packet in a tunnel contradicts itself; the reassembled datagram adds nothing."""
     inner = put16(packet(UDP), 24, 999)
     report = check_raw(check, fragments(network(*V4, 4, inner + bytes(99))))
@@ -280,7 +280,7 @@ def test_what_the_first_part_refutes(check: Check) -> None:
 
 
 @VERSIONS
-def test_a_missing_part(check: Check, ends: tuple[str, str]) -> None:
+def test_missing_fragment(check: Check, ends: tuple[str, str]) -> None:
     """A datagram that lacks a fragment is not verified, and counted as missing."""
     parts = fragments(datagram(ends))
     for without in range(len(parts)):
@@ -305,7 +305,7 @@ def test_a_datagram_has_60_seconds(check: Check, ends: tuple[str, str]) -> None:
     )
 
 
-def test_an_unknown_clock_gives_nothing_up(check: Check) -> None:
+def test_unknown_times_evict_no_datagram(check: Check) -> None:
     file = Pcapng().section().interface(link=RAW)
     for part in fragments(datagram()):
         file.simple_packet(part)
@@ -384,7 +384,7 @@ def test_the_ping_of_death(check: Check, ends: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("wire", [0xFFFFFFFF, 0xFFFF0037, 1 << 31, 200_000])
 @pytest.mark.parametrize("start", [1, 8, 65528])
-def test_a_fragment_as_long_as_32_bits_say(check: Check, wire: int, start: int) -> None:
+def test_fragment_with_a_huge_wire_size(check: Check, wire: int, start: int) -> None:
     """IPv6 without a payload length is as long as the record claims; the sum of both may
     overflow."""
     ip = packet(UDP, bytes(60_000), src=V6[0], dst=V6[1])
@@ -409,14 +409,14 @@ def test_too_long_with_the_options_of_the_first(check: Check, ends: tuple[str, s
 
 
 @VERSIONS
-def test_parts_that_cannot_be(check: Check, ends: tuple[str, str]) -> None:
+def test_impossible_fragments_are_malformed(check: Check, ends: tuple[str, str]) -> None:
     ip = datagram(ends)
     for part in (fragment(ip, 64, 64, more=False), fragment(ip, 64, 100, more=True)):
         assert fates(check_raw(check, [part, *fragments(ip)])) == {"malformed": 1}
 
 
 @VERSIONS
-def test_parts_cut_by_the_capture(check: Check, ends: tuple[str, str]) -> None:
+def test_fragments_cut_by_the_capture(check: Check, ends: tuple[str, str]) -> None:
     """Not all covered bytes were captured; what is known of the datagram is reported anyway."""
     parts = fragments(datagram(ends))
     for cut in range(len(parts)):
@@ -438,7 +438,7 @@ def test_parts_cut_by_the_capture(check: Check, ends: tuple[str, str]) -> None:
     assert verdicts(check_raw(check, records)) == expected
 
 
-def test_a_quoted_fragment_is_no_part(check: Check) -> None:
+def test_quoted_fragment_is_not_reassembled(check: Check) -> None:
     first, *rest = fragments(datagram())
     error = struct.pack(">BBHL", 3, 1, 0, 0) + first
     quote = network("10.0.0.1", V4[0], 1, put16(error, 2, finish(error)))
@@ -449,9 +449,7 @@ def test_a_quoted_fragment_is_no_part(check: Check) -> None:
 
 
 @VERSIONS
-def test_a_bad_datagram_is_told_with_the_frame_that_completes_it(
-    carry: Run, ends: tuple[str, str]
-) -> None:
+def test_bad_datagram_is_reported_with_its_last_frame(carry: Run, ends: tuple[str, str]) -> None:
     parts = fragments(datagram(ends, sums="bad"))
     records = [Record(part, seconds=1_700_000_000 + at) for at, part in enumerate(parts)]
     data = raw([records[1], records[0], *records[2:]])
@@ -477,7 +475,7 @@ def test_a_field_beyond_the_first_fragment_has_no_offset(carry: Run) -> None:
     assert done.stdout.endswith("\t\n")
 
 
-def test_nor_has_one_in_a_fragment_beyond_the_first_fragment(carry: Run) -> None:
+def test_a_field_in_nested_fragments_has_no_offset(carry: Run) -> None:
     parts = [
         part
         for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))
@@ -487,7 +485,7 @@ def test_nor_has_one_in_a_fragment_beyond_the_first_fragment(carry: Run) -> None
     assert conforming("check_bad_only", done.stdout)["offset"] is None
 
 
-def test_each_sum_is_told_once(carry: Run, check: Check) -> None:
+def test_each_sum_is_reported_once(carry: Run, check: Check) -> None:
     """A verdict that the first fragment alone permits is reported there, and not again."""
     parts = fragments(datagram(V6, sums="none"))
     done = carry("check", "--bad-only", "-", stdin=raw(parts))
@@ -511,14 +509,14 @@ def test_without_reassembly(carry: Run, ends: tuple[str, str]) -> None:
     assert done.returncode == BAD
 
 
-def test_the_summary_says_what_became_of_datagrams(carry: Run) -> None:
+def test_the_summary_counts_datagrams(carry: Run) -> None:
     parts = [*fragments(datagram()), *fragments(datagram(), ident=7)[1:]]
     done = carry("check", "-", stdin=raw(parts))
     assert "datagrams: 1 reassembled, 1 with fragments missing" in done.stdout
     assert "datagrams" not in carry("check", "-", stdin=raw([datagram()])).stdout
 
 
-def test_captures_are_apart(carry: Run, tmp_path: Path) -> None:
+def test_captures_do_not_share_datagrams(carry: Run, tmp_path: Path) -> None:
     parts = fragments(datagram())
     paths = [tmp_path / "1.pcap", tmp_path / "2.pcap"]
     for path, some in zip(paths, (parts[:2], parts[2:]), strict=True):
@@ -539,7 +537,7 @@ def test_only_some_protocols(carry: Run) -> None:
             assert verdicts(report, name) == ({"bad": 1} if name == names else {})
 
 
-def test_what_partial_datagrams_are(carry: Run) -> None:
+def test_partial_option_applies_to_datagrams(carry: Run) -> None:
     data = raw(fragments(datagram(sums="partial")))
     for verdict, status, lines in (("ok", CLEAN, 0), ("report", CLEAN, 1), ("bad", BAD, 1)):
         done = carry("check", "-b", "--partial", verdict, "-", stdin=data)
@@ -565,7 +563,7 @@ def test_write_bad_takes_the_frame_that_completes(carry: Run, tmp_path: Path) ->
 
 @pytest.mark.parametrize("mode", ["--json", "--tsv", "--show=1000"])
 @pytest.mark.parametrize("listing", ["--bad-only", "--partial=report"])
-def test_any_number_of_threads_says_the_same(
+def test_report_does_not_depend_on_threads(
     carry: Run, tmp_path: Path, mode: str, listing: str
 ) -> None:
     """A file that fills many batches has datagrams with fragments in several of them."""
@@ -642,7 +640,7 @@ def test_a_datagram_survives_a_small_flood(check: Check) -> None:
         assert verdicts(check_raw(check, [first, *noise, *rest])) == expected
 
 
-def test_the_datagram_that_waited_longest_is_given_up_first(check: Check) -> None:
+def test_datagram_that_waited_longest_is_evicted_first(check: Check) -> None:
     one, two = fragments(datagram(), ident=1), fragments(datagram(), ident=2)
     noise = [fragment(datagram(V6), 64, 128, ident=number) for number in range(4095)]
     # A fragment of the first one arrives in between, so that the second one waited longer.
@@ -651,7 +649,7 @@ def test_the_datagram_that_waited_longest_is_given_up_first(check: Check) -> Non
     assert fates(report) == {"complete": 1, "evicted": 1, "missing": 4096}
 
 
-def test_what_is_late_was_not_given_up_for_want_of_memory(check: Check) -> None:
+def test_late_datagram_does_not_count_as_evicted(check: Check) -> None:
     noise = [
         Record(fragment(datagram(V6), 64, 128, ident=number), seconds=1_700_000_100)
         for number in range(4096)
@@ -670,7 +668,7 @@ def claiming(count: int, start: int = 0) -> Iterator[bytes]:
         yield put16(put16(record, 16 + 4, number & 0xFFFF), 16 + 14, number >> 16)
 
 
-def test_a_datagram_counts_by_what_it_holds(check: Check) -> None:
+def test_datagram_counts_by_its_captured_bytes(check: Check) -> None:
     """Claims take no memory from others: 4,000 claims of 64 KiB, and one datagram."""
     first, *rest = (raw([part])[24:] for part in fragments(datagram(size=3000), 1400))
     report = check_all(check, [first, *claiming(4000), *rest])
@@ -678,7 +676,7 @@ def test_a_datagram_counts_by_what_it_holds(check: Check) -> None:
     assert fates(report) == {"complete": 1, "missing": 4000}
 
 
-def test_memory_is_what_was_captured(tool: str) -> None:
+def test_memory_depends_on_captured_bytes(tool: str) -> None:
     """Memory holds at most 4,096 datagrams of 44 bytes, some 2 MiB, whatever they claim."""
     feed = [raw([]), *claiming(20_000), *claiming(20_000, 8)]
     without = peak_kib([tool, "check", "--no-reassemble", "-"], feed)
@@ -689,7 +687,7 @@ def large(ident: int) -> list[bytes]:
     return fragments(packet(UDP, bytes(60_000)), 30_000, ident=ident)[:-1]
 
 
-def test_more_bytes_than_are_kept(carry: Run, check: Check) -> None:
+def test_datagrams_beyond_the_limit_of_bytes(carry: Run, check: Check) -> None:
     parts = [part for ident in range(300) for part in large(ident)]
     report = check_raw(check, parts)
     kept = (16 << 20) // 60_000
@@ -700,13 +698,13 @@ def test_more_bytes_than_are_kept(carry: Run, check: Check) -> None:
     assert said in " ".join(done.stdout.split())
 
 
-def test_more_datagrams_than_are_kept(carry: Run) -> None:
+def test_datagrams_beyond_the_limit_of_number(carry: Run) -> None:
     done = carry("check", "-", stdin=raw([]) + b"".join(flood(part_at(V4, 64), 5000)))
     said = "904 given up: more than 4,096 were incomplete"
     assert said in " ".join(done.stdout.split())
 
 
-def test_a_fragment_without_end(check: Check) -> None:
+def test_endless_repetitions_of_a_fragment(check: Check) -> None:
     """Repetitions are kept, too, so those of one fragment may be too many."""
     first, *rest = fragments(datagram())
     records = raw([first])[24:] * 300_000 + raw(rest)[24:]

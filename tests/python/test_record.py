@@ -57,7 +57,7 @@ def left_out(root: Path, rows: dict[str, Row], *steps: Step) -> dict[str, str]:
     return {c.step.name: c.reason for c in choices if not c.run or c in again}
 
 
-def test_a_step_that_passed_on_the_same_files_is_left_out(root: Path) -> None:
+def test_step_that_passed_on_the_same_files_is_skipped(root: Path) -> None:
     rows = recorded(root, SUMS, DOCS)
     assert left_out(root, rows, SUMS, DOCS).keys() == {"sums", "docs"}
 
@@ -82,7 +82,7 @@ def test_a_stale_row_is_rejected(root: Path, name: str) -> None:
     assert left_out(root, rows, SUMS) == {}
 
 
-def test_a_change_elsewhere_leaves_a_step_out(root: Path) -> None:
+def test_change_elsewhere_skips_a_step(root: Path) -> None:
     rows = recorded(root, SUMS, DOCS)
     (root / "docs/sum.md").write_text("other")
     assert left_out(root, rows, SUMS, DOCS).keys() == {"sums"}
@@ -117,7 +117,7 @@ def test_a_forged_row_is_rejected(root: Path, name: str) -> None:
     assert choice.run and choice.reason == "its row in tests/record.txt is not as a run writes it"
 
 
-def test_the_digest_of_present_files_makes_no_old_row_good(root: Path) -> None:
+def test_present_digest_does_not_validate_an_old_row(root: Path) -> None:
     """A digest written by hand does not match the seal."""
     row = recorded(root, SUMS)["sums"]
     (root / "src/sum/sum.c").write_text("other")
@@ -133,7 +133,7 @@ def test_the_row_of_another_step_is_rejected(root: Path) -> None:
     assert Tree(root).digest(other) != Tree(root).digest(SUMS)
 
 
-def test_a_commit_has_one_of_the_steps_run_again(root: Path) -> None:
+def test_each_commit_repeats_one_step(root: Path) -> None:
     steps = [replace(SUMS, name=f"step{number}") for number in range(10)]
     rows = recorded(root, *steps)
     found = set()
@@ -200,9 +200,7 @@ def test_a_damaged_line_is_a_row_that_is_rejected(root: Path, line: str) -> None
         ("this CPU has no AVX-512", True),
     ],
 )
-def test_a_step_that_left_tests_out_is_recorded_only_for_an_accepted_reason(
-    reason: str, whole: bool
-) -> None:
+def test_step_with_skipped_tests_needs_an_accepted_reason(reason: str, whole: bool) -> None:
     assert record.is_whole(Result(Counts(7, 0, 1), 2.0, left_out=(reason,))) == whole
 
 
@@ -218,7 +216,7 @@ def test_a_run_that_tests_less_is_not_recorded(monkeypatch: pytest.MonkeyPatch) 
     assert record.narrowing() == ["PYTEST_ADDOPTS"]
 
 
-def test_bytes_that_are_no_text_make_rows_that_are_rejected(root: Path) -> None:
+def test_rows_that_are_not_text_are_rejected(root: Path) -> None:
     (root / "record.txt").write_bytes(b"sums \xff\xfe\n")
     assert left_out(root, record.read(root / "record.txt"), SUMS) == {}
 
@@ -247,7 +245,7 @@ def test_without_a_record_all_steps_run(root: Path) -> None:
 # --- The table ---
 
 
-def test_each_name_of_the_table_stands_for_a_file() -> None:
+def test_each_name_of_the_table_matches_a_file() -> None:
     """Otherwise a renamed folder would have no effect."""
     files = Tree().files
     names = {name for step in STEPS for name in inputs.own_names(step)}

@@ -59,7 +59,7 @@ def test_each_member_has_a_row(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_rows_say_something(name: str) -> None:
+def test_rows_have_descriptions(name: str) -> None:
     text = page(path_of(name))
     found = rows(text)
     assert "None" not in text
@@ -79,7 +79,7 @@ def test_links_lead_to_sections(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_page_begins_with_what_the_schema_says(name: str) -> None:
+def test_page_begins_with_the_schema_description(name: str) -> None:
     schema = schemas.load(name)
     assert page(path_of(name)).startswith(f"# {schema['title']}\n\n{schema['description']}\n\n")
 
@@ -90,7 +90,7 @@ def test_a_page_names_the_commands_that_write_it() -> None:
     assert "Written by" not in page(path_of("common"))
 
 
-def test_what_rows_say(tmp_path: Path) -> None:
+def test_rows_follow_references(tmp_path: Path) -> None:
     """The schema refers to itself, and to another one."""
     (tmp_path / "common.json").write_text(
         json.dumps(

@@ -55,14 +55,14 @@ def test_partial_sums_are_completed(environment: dict[str, str], tmp_path: Path,
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_nothing_to_do_and_nothing_to_say(environment: dict[str, str], tmp_path: Path) -> None:
+def test_complete_capture_is_kept_silently(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(pcap([PARTIAL]))
     for _ in range(2):
         assert rotated(tmp_path, environment, "a") == (CLEAN, "")
         assert (tmp_path / "a").read_bytes() == pcap([GOOD])
 
 
-def test_what_is_damaged_or_no_capture(environment: dict[str, str], tmp_path: Path) -> None:
+def test_damaged_and_other_files_are_kept(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(pcap([PARTIAL]) + b"cut")
     (tmp_path / "b").write_bytes(b"hello, world")
     assert rotated(tmp_path, environment, "a") == (
@@ -76,7 +76,7 @@ def test_what_is_damaged_or_no_capture(environment: dict[str, str], tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["a.pcap.gz", "a.pcap.zst", "a.xz"])
-def test_what_is_compressed_is_left(environment: dict[str, str], tmp_path: Path, name: str) -> None:
+def test_compressed_capture_is_kept(environment: dict[str, str], tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(gzip.compress(pcap([PARTIAL])))
     before = (tmp_path / name).read_bytes()
     status, said = rotated(tmp_path, environment, name)
@@ -101,7 +101,7 @@ def do_first(environment: dict[str, str], tool: str, first: str) -> None:
 
 
 @pytest.mark.parametrize("planted", ["link", "file"])
-def test_a_guessed_name_leads_nowhere(
+def test_planted_file_is_not_followed(
     environment: dict[str, str], tool: str, tmp_path: Path, planted: str
 ) -> None:
     """Another user guesses the process number, and places a link or file just in time."""
@@ -116,7 +116,7 @@ def test_a_guessed_name_leads_nowhere(
     assert (tmp_path / "a").read_bytes() == pcap([GOOD])
 
 
-def test_nobody_else_may_write_where_the_copy_is(
+def test_copy_lies_in_a_private_folder(
     environment: dict[str, str], tool: str, tmp_path: Path
 ) -> None:
     (tmp_path / "captures").mkdir(mode=0o777)
@@ -131,9 +131,7 @@ def test_nobody_else_may_write_where_the_copy_is(
     assert os.listdir(tmp_path / "captures") == ["a"]
 
 
-def test_a_signal_leaves_the_capture_alone(
-    environment: dict[str, str], tool: str, tmp_path: Path
-) -> None:
+def test_signal_keeps_the_capture(environment: dict[str, str], tool: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(pcap([PARTIAL]))
     do_first(environment, tool, "kill $PPID; echo part >$5")
     assert rotated(tmp_path, environment, "a")[0] == ERROR
@@ -141,7 +139,7 @@ def test_a_signal_leaves_the_capture_alone(
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_check_of_the_folder_skips_a_copy_that_was_left(
+def test_check_skips_an_abandoned_copy(
     environment: dict[str, str], tool: str, tmp_path: Path
 ) -> None:
     """After SIGKILL, nothing can remove the copy."""
@@ -156,7 +154,7 @@ def test_a_check_of_the_folder_skips_a_copy_that_was_left(
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o600])
-def test_permissions_stay(environment: dict[str, str], tmp_path: Path, mode: int) -> None:
+def test_permissions_are_kept(environment: dict[str, str], tmp_path: Path, mode: int) -> None:
     (tmp_path / "a").write_bytes(pcap([PARTIAL]))
     (tmp_path / "a").chmod(mode)
     (tmp_path / "link").symlink_to("a")

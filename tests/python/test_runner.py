@@ -33,7 +33,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_what_a_command_did_not_bring(name: str, tmp_path: Path) -> None:
+def test_command_without_a_result_is_skipped(name: str, tmp_path: Path) -> None:
     command, reason = COMMANDS[name]
     log = Log(tmp_path / "step.log")
     with pytest.raises((OSError, StepError)) as raised:
@@ -60,9 +60,7 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "logs"
 
 
-def test_steps_beside_each_other(
-    logs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_concurrent_steps(logs: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Two steps wait for each other. Failures are listed in the order of the steps."""
 
     def meet(log: Log, own: str, other: str) -> None:
@@ -82,7 +80,7 @@ def test_steps_beside_each_other(
     assert shown.endswith("Failed steps: first second\n")
 
 
-def test_steps_beside_that_are_killed(logs: Path) -> None:
+def test_killed_concurrent_step_ends_the_run(logs: Path) -> None:
     def killed(log: Log) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -91,7 +89,7 @@ def test_steps_beside_that_are_killed(logs: Path) -> None:
         run_steps(steps)
 
 
-def test_steps_aside_are_shared(logs: Path, tmp_path: Path) -> None:
+def test_concurrent_steps_are_shared(logs: Path, tmp_path: Path) -> None:
     """The first step waits until all others ran, in the process that has finished its own."""
 
     def wait(log: Log) -> None:
@@ -139,7 +137,7 @@ run_tests.end_with(lambda: runner.run_steps(steps))
 """
 
 
-def runs(pid: str) -> bool:
+def is_running(pid: str) -> bool:
     """Checks whether a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -162,7 +160,7 @@ def test_an_interrupt_ends_all(tmp_path: Path, interrupts: int) -> None:
         time.sleep(0.05)
         process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=SECONDS)[1]
-    left = [pid for pid in map(await_file, pids) if runs(pid)]
+    left = [pid for pid in map(await_file, pids) if is_running(pid)]
     for pid in left:
         os.kill(int(pid), signal.SIGKILL)
     assert left == []
@@ -180,7 +178,7 @@ file="tests/python/test_runner.py">
 </testsuite></testsuites>"""
 
 
-def test_a_failed_test_comes_with_the_command_that_repeats_it(tmp_path: Path) -> None:
+def test_failed_test_has_a_command_to_repeat_it(tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(JUNIT)
     log = Log(tmp_path / "log")
     log.count_junit(tmp_path / "junit.xml", "X=1 try")
@@ -226,7 +224,7 @@ def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
         builds.counted(log, tmp_path / "none*.xml", ["true"], [], {})
 
 
-def test_a_step_whose_build_reads_what_its_row_lacks_fails(
+def test_step_that_reads_undeclared_files_fails(
     logs: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a change of that file would skip the step."""

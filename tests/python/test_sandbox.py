@@ -92,7 +92,7 @@ def documented(modules: tuple[str, ...]) -> set[str]:
     return names
 
 
-def made(program: Path, log: Path) -> set[str]:
+def calls_made(program: Path, log: Path) -> set[str]:
     """Returns the calls between the two marks of the program, by any of its threads."""
     done = subprocess.run(
         ["strace", "-f", "-o", log, program], capture_output=True, text=True, timeout=120
@@ -118,7 +118,7 @@ def test_no_other_system_calls(name: str, tmp_path: Path) -> None:
     subprocess.run(
         ["cc", "-O2", *include, source, LIBRARY, "-pthread", "-ldl", "-o", program], check=True
     )
-    calls = made(program, tmp_path / "log")
+    calls = calls_made(program, tmp_path / "log")
     others = sorted(calls - ANY - documented(rows))
     assert others == []
 

@@ -115,7 +115,7 @@ def assert_agrees(carry: Run, frame: Stack, data: bytes) -> None:
     assert_judged(frame, data, layers)
 
 
-def touches(item: Sum, at: int) -> bool:
+def depends_on(item: Sum, at: int) -> bool:
     """Checks whether a sum depends on the byte at `at`."""
     spans: list[Range] = [item.cover, *(item.pseudo.addresses if item.pseudo else ())]
     in_gap = item.gap and item.gap[0] <= at < item.gap[1]
@@ -169,7 +169,7 @@ def test_a_flipped_bit_makes_the_sums_over_it_bad(carry: Run, piece: str) -> Non
         before, after = judge_all(frame.sums, frame.data), judge_all(frame.sums, changed)
         for item, old, new in zip(frame.sums, before, after, strict=True):
             if old.verdict == "good" and not item.other:
-                assert (new.verdict != "good") == touches(item, at)
+                assert (new.verdict != "good") == depends_on(item, at)
 
     run()
 
@@ -189,7 +189,7 @@ def completed_by_card(frame: Stack) -> int | None:
     )
 
 
-def summed_anew(outer: Sequence[Sum], data: bytes) -> bytes:
+def recompute_sums(outer: Sequence[Sum], data: bytes) -> bytes:
     """Returns the bytes with each present outer sum computed over their new content."""
     for item in reversed(outer):
         if judge(item, data).verdict != "absent":
@@ -208,7 +208,7 @@ def test_partial_sums_are_partial(carry: Run, piece: str) -> None:
         assert pseudo
         data = item.store(frame.data, pseudo.folded(frame.data, with_size))
         if sums_as_it_stands:
-            data = summed_anew(frame.sums[:place], data)
+            data = recompute_sums(frame.sums[:place], data)
         assert_agrees(carry, frame, data)
         right = Judgement("partial", item.computed(data))
         assert judge_all(frame.sums, data)[place] == right or item.verifies(data)
@@ -228,7 +228,7 @@ def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
                 continue
             data = item.store(frame.data, item.pseudo.folded(frame.data))
             if sums_as_it_stands:
-                data = summed_anew(frame.sums[:place], data)
+                data = recompute_sums(frame.sums[:place], data)
             assert_agrees(carry, frame, data)
             given_ones = judge_all(frame.sums, data)
             assert given_ones[place].verdict == "partial" or item.verifies(data)
@@ -264,7 +264,7 @@ def corrupted(draw: st.DataObject, frame: Stack) -> bytes:
 
 
 @every_piece
-def test_fix_gives_back_what_scapy_built(
+def test_fix_restores_frames_of_scapy(
     carry: Run, tmp_path_factory: pytest.TempPathFactory, piece: str
 ) -> None:
     folder = tmp_path_factory.mktemp("fix")
@@ -283,7 +283,7 @@ def test_fix_gives_back_what_scapy_built(
 # --- dpkt ---
 
 
-def in_dpkt(item: Sum, data: bytes) -> bool:
+def verifies_in_dpkt(item: Sum, data: bytes) -> bool:
     """Checks whether a sum verifies by dpkt's arithmetic, over what the RFCs say."""
     body = item.covered(data)
     if item.rule.size == 4:
@@ -390,7 +390,7 @@ def test_agrees_with_dpkt(carry: Run, tmp_path_factory: pytest.TempPathFactory, 
     def run(frame: Stack, data: st.DataObject) -> None:
         fixed = repaired(carry, folder, frame, corrupted(data, frame))
         for item in fixed.sums:
-            assert in_dpkt(item, fixed.data) or judge(item, fixed.data).verdict == "absent"
+            assert verifies_in_dpkt(item, fixed.data) or judge(item, fixed.data).verdict == "absent"
         assert [item for item, reason in unlike_dpkt(fixed) if not reason] == []
 
     run()
@@ -413,7 +413,7 @@ def test_dpkt_differs_as_listed(difference: DpktDifference) -> None:
     )
 
 
-def test_every_protocol_is_there() -> None:
+def test_frames_have_every_protocol() -> None:
     """Each header that the pieces use occurs in the frames."""
     seen: set[str] = set()
     for piece in PIECES:

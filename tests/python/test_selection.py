@@ -285,7 +285,7 @@ def test_limits(carry: Run) -> None:
     assert "no time is from --after on and earlier than --before" in done.stderr
 
 
-def test_packets_without_a_time_are_left_out(carry: Run) -> None:
+def test_packets_without_a_time_are_not_selected(carry: Run) -> None:
     data = Pcapng().section().interface().simple_packet(WRONG).simple_packet(GOOD).bytes()
     done = carry("check", "-J", "--after=1", "-", stdin=data)
     assert json.loads(done.stdout)["unselected"] == 2
@@ -357,14 +357,14 @@ def test_fix_filters(filters: None, carry: Run, mixed: Path) -> None:
     assert carry("check", "-q", "-f", "tcp", output).returncode == BAD
 
 
-def test_damage_behind_the_selection_is_reported(carry: Run, mixed: Path) -> None:
+def test_damage_after_the_selection_is_reported(carry: Run, mixed: Path) -> None:
     mixed.write_bytes(mixed.read_bytes()[:-1])
     assert carry("check", "-q", "--frames=1", mixed).returncode == DAMAGED
     assert carry("check", "-q", "-c", "1", mixed).returncode == CLEAN
 
 
 @pytest.mark.parametrize("options", [[], ["--only=partial"]], ids=["once", "twice"])
-def test_fix_counts_what_it_cannot_judge_once(
+def test_fix_reports_skipped_packets_once(
     filters: None, carry: Run, tmp_path: Path, options: list[str]
 ) -> None:
     """This holds although the capture may be read twice."""

@@ -155,7 +155,7 @@ def test_broken_libraries(carry: Run, broken: dict[str, tuple[str, str | None, s
     assert not wrong
 
 
-def test_a_choice_that_goes_wrong(carry: Run) -> None:
+def test_wrong_choice_is_found(carry: Run) -> None:
     """The kernels are right, but the function that calls them is not."""
     _, report = run(carry, broken_library(), CARRY_BROKEN=",choice,", **FEW)
     problems = [row["problem"] for row in report["tests"] if row["function"] == "sum"]
@@ -201,7 +201,7 @@ def test_text(carry: Run) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_text_of_wrong_ones(carry: Run) -> None:
+def test_text_of_broken_libraries(carry: Run) -> None:
     """The text shows what is wrong, and how many."""
     done = carry("selftest", broken_library(), env={**os.environ, **FEW, "CARRY_BROKEN": ",fill,"})
     assert (done.returncode, done.stderr) == (BAD, "")
@@ -239,7 +239,7 @@ def file_offset(path: Path, function: str) -> int:
     raise AssertionError(f"{function} is not in {path}")
 
 
-def test_kernels_are_compared_with_what_was_proven(carry: Run) -> None:
+def test_kernels_are_compared_with_proven_code(carry: Run) -> None:
     """All kernels are compared, also those that this CPU cannot run, in the tool and in the
     library."""
     status, rows = proof(carry)
@@ -330,7 +330,7 @@ def test_a_jump_to_another_function_is_found(carry: Run, tmp_path: Path) -> None
     assert (status, states(found)) == (BAD, {**states(rows), name: "different"})
 
 
-def test_text_of_what_was_proven(carry: Run, tmp_path: Path) -> None:
+def test_text_of_proven_code(carry: Run, tmp_path: Path) -> None:
     name = proven(carry)[0]
     start = file_offset(library(), "carry_" + "_".join(name))
     good = carry("selftest", "--proof").stdout
@@ -352,7 +352,7 @@ def test_progress(tool: str) -> None:
     assert " % " in in_terminal([tool, "selftest"])
 
 
-def test_it_goes_on_for_a_time(carry: Run) -> None:
+def test_selftest_repeats_for_a_time(carry: Run) -> None:
     """On most machines, some rows have run twice when the time is over."""
     _, report = run(carry, "--seed=7", f"--seconds={1 if LEVEL == 'short' else 3}")
     assert (report["seed"], report["right"]) == (7, True)
@@ -367,14 +367,14 @@ def test_it_goes_on_for_a_time(carry: Run) -> None:
         (C_LIBRARY, "undefined symbol: carry_"),
     ],
 )
-def test_what_is_no_library(carry: Run, path: str, reason: str) -> None:
+def test_other_files_are_refused(carry: Run, path: str, reason: str) -> None:
     done = carry("selftest", f"--library={path}")
     assert (done.returncode, done.stdout) == (ERROR, "")
     assert done.stderr.startswith(f"carry: {path}: ") and reason in done.stderr
     assert done.stderr.count("\n") == 1
 
 
-def test_without_memory(tool: str) -> None:
+def test_lack_of_memory_is_reported(tool: str) -> None:
     """The message says so, and reports no wrong kernel."""
     command = ["sh", "-c", 'ulimit -v 40000; exec "$0" selftest', tool]
     done = subprocess.run(command, capture_output=True, text=True)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.one_build
 FILES = sorted({path for path, _ in set_version.PLACES})
 
 
-def say(folder: Path, *words: str) -> tuple[int, str, str]:
+def run_script(folder: Path, *words: str) -> tuple[int, str, str]:
     done = subprocess.run(
         [folder / "scripts" / words[0], *words[1:]], capture_output=True, text=True
     )
@@ -34,40 +34,40 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_state_one() -> None:
+def test_all_files_have_one_version() -> None:
     """All files of the project contain the same version."""
-    assert say(SOURCE, "set_version.py", "--check") == (CLEAN, "", "")
+    assert run_script(SOURCE, "set_version.py", "--check") == (CLEAN, "", "")
 
 
 @pytest.mark.parametrize("path", FILES)
-def test_a_file_that_was_forgotten(copy: Path, path: str) -> None:
+def test_forgotten_file_is_reported(copy: Path, path: str) -> None:
     old = (copy / path).read_text()
-    assert say(copy, "set_version.py", "13.10.3") == (CLEAN, "", "")
-    assert say(copy, "version") == (CLEAN, "13.10.3\n", "")
+    assert run_script(copy, "set_version.py", "13.10.3") == (CLEAN, "", "")
+    assert run_script(copy, "version") == (CLEAN, "13.10.3\n", "")
     assert "13" in (copy / path).read_text()
     (copy / path).write_text(old)
-    status, _, said = say(copy, "set_version.py", "--check")
+    status, _, said = run_script(copy, "set_version.py", "--check")
     # If the first file has another version, all others are wrong.
     wrong = FILES if path == "include/carry/base.h" else [path]
     assert status == 1
     assert {line.split(":")[0] for line in said.splitlines()} <= set(wrong)
     (copy / path).write_text("")
-    status, _, said = say(copy, "set_version.py", "--check")
+    status, _, said = run_script(copy, "set_version.py", "--check")
     assert status == 1 and said
 
 
-def test_news_of_a_release_stay(copy: Path) -> None:
+def test_news_of_a_release_are_kept(copy: Path) -> None:
     news = copy / "NEWS.md"
     news.write_text("# News\n\nnewest first.\n\n## 0.2.0, 2026-12-01\n\n- Old.\n")
-    assert say(copy, "set_version.py", "0.3.0") == (CLEAN, "", "")
+    assert run_script(copy, "set_version.py", "0.3.0") == (CLEAN, "", "")
     assert "## 0.3.0, not yet released\n\n## 0.2.0, 2026-12-01\n" in news.read_text()
 
 
 @pytest.mark.parametrize("words", [[], ["0.3"], ["0.3.0", "0.4.0"], ["--help"]])
 def test_wrong_usage_shows_the_usage(copy: Path, words: list[str]) -> None:
-    assert say(copy, "set_version.py", *words) == (
+    assert run_script(copy, "set_version.py", *words) == (
         2,
         "",
         "usage: set_version.py VERSION | --check\n",
     )
-    assert say(copy, "version") == say(SOURCE, "version")
+    assert run_script(copy, "version") == run_script(SOURCE, "version")

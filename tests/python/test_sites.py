@@ -369,7 +369,7 @@ def test_debug_file_of_another_build(carry: Run, build: Build, tmp_path: Path) -
     assert ("call", "route") not in named(show(carry, path))
 
 
-def test_lost_by_a_debug_file(carry: Run, build: Build, tmp_path: Path) -> None:
+def test_debug_file_does_not_hide_a_lost_section(carry: Run, build: Build, tmp_path: Path) -> None:
     """A debug file does not hide that a section was lost."""
     path = build(PROGRAM)
     subprocess.run(["strip", "--strip-debug", "-R", "carry_sites", path], check=True, timeout=600)
@@ -549,7 +549,7 @@ def test_replaced_by_nothing(carry: Run, build: Build, original: str) -> None:
     alternative = f'CARRY_ALT_KEY_ONE("{original}", tracing, "")'
     by = "CARRY_ALT_INPUT(tracing)"
     source = f'void f(void) {{ __asm__ volatile({alternative} :: {by} : "rax"); }}\n'
-    with running(build(plant(source))) as process:
+    with running(build(add_source(source))) as process:
         assert check(carry, process.pid) == (CLEAN, [])
         process.tell("on")
         found = [site for site in show(carry, process.pid) if site["name"] == "tracing"]
@@ -656,7 +656,7 @@ def replace(build: Build, path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="who may read what was removed is root")
-def test_a_file_that_was_replaced_and_is_still_there(carry: Run, build: Build) -> None:
+def test_replaced_file_is_read_from_the_process(carry: Run, build: Build) -> None:
     path = build(PROGRAM)
     with running(path) as process:
         before = show(carry, process.pid)
@@ -721,7 +721,7 @@ def text_offset(path: Path, address: int) -> int:
     return address - start + offset
 
 
-def plant(source: str) -> str:
+def add_source(source: str) -> str:
     """Returns the program with more source code in it."""
     return SITES + source + MAIN
 
@@ -793,7 +793,7 @@ PLANTED = {
 def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     """Each planted defect is found, by its name."""
     source, what = PLANTED[defect]
-    path = build(plant(source), "no-pie", "-w")
+    path = build(add_source(source), "no-pie", "-w")
     status, found = check(carry, path)
     assert status == BAD
     assert {each["what"] for each in found} >= {what}
@@ -805,17 +805,17 @@ def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     assert "wrong\n" in done.stdout
 
 
-def test_what_the_body_may(carry: Run, build: Build) -> None:
+def test_allowed_bodies_are_accepted(carry: Run, build: Build) -> None:
     source = (
         "int counter; int f(void) "
         '{ CARRY_BODY_RELATIVE(route_fast, "mov counter(%%rip), %%eax"); return counter; }'
     )
-    assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
+    assert check(carry, build(add_source(source), "pie", "-w")) == (CLEAN, [])
     several = (
         "uint64_t f(uint64_t x) "
         '{ CARRY_BODY_SEVERAL(route_fast, "pushq %%rdi; popq %%rax"); return x; }'
     )
-    assert check(carry, build(plant(several), "pie", "-w")) == (CLEAN, [])
+    assert check(carry, build(add_source(several), "pie", "-w")) == (CLEAN, [])
 
 
 @pytest.mark.parametrize(
@@ -838,7 +838,7 @@ def test_entries(carry: Run, build: Build, text: str, flags: int, state: str) ->
         '".long entry - ., carry_key_tracing - ., stub - .;"'
         f'".byte 6, 5, {flags}, 1; .popsection");'
     )
-    path = build(plant(source), "pie", "-w")
+    path = build(add_source(source), "pie", "-w")
     assert [site["state"] for site in show(carry, path) if site["kind"] == "entry"] == [state]
     assert check(carry, path)[0] == (BAD if state == "unknown bytes" else CLEAN)
 
@@ -848,7 +848,7 @@ def test_an_alternative_may_jump_within(carry: Run, build: Build) -> None:
         'void f(void) { __asm__ volatile(CARRY_ALT("test %%eax, %%eax; jz 1f; nop; 1:", avx2, '
         '"nop") ::: "cc"); }'
     )
-    assert check(carry, build(plant(source), "pie", "-w")) == (CLEAN, [])
+    assert check(carry, build(add_source(source), "pie", "-w")) == (CLEAN, [])
 
 
 def test_records_that_were_dropped(carry: Run, build: Build) -> None:
@@ -864,7 +864,7 @@ def test_records_that_were_dropped(carry: Run, build: Build) -> None:
     assert {(each["kind"], each["name"], each["address"]) for each in found} == wanted
 
 
-def test_bytes_that_nobody_wrote(carry: Run, build: Build) -> None:
+def test_unknown_bytes_are_wrong(carry: Run, build: Build) -> None:
     """Bytes that no patch wrote are unknown, and wrong."""
     for kind, name in [("call", "route"), ("branch", "tracing"), ("alternative", "avx2")]:
         path = build(PROGRAM)
@@ -919,7 +919,9 @@ def test_records_of_another_library(
 
 @pytest.mark.parametrize("field", [0, 1, 2])
 @pytest.mark.parametrize("value", [0x7FFFFFF0, -0x80000000])
-def test_records_that_point_nowhere(carry: Run, build: Build, field: int, value: int) -> None:
+def test_records_outside_the_program_are_wrong(
+    carry: Run, build: Build, field: int, value: int
+) -> None:
     """A record that points outside the program is wrong."""
     path = build(PROGRAM)
     for kind, name in [("branch", "tracing"), ("alternative", "avx2")]:
@@ -941,7 +943,7 @@ NOWHERE = [
 
 # Bytes of the key's test, of its key, of the branch, of its direction, and of the jump back.
 @pytest.mark.parametrize("at_byte", [0, 1, 2, 7, 8, 13, 14])
-def test_a_stub_that_is_none(carry: Run, build: Build, at_byte: int) -> None:
+def test_damaged_stub_is_wrong(carry: Run, build: Build, at_byte: int) -> None:
     path = build(PROGRAM)
     address = site_of(carry, path, "branch", "tracing")["address"]
     at, fields = record_of(path, address)
@@ -1013,7 +1015,7 @@ def test_namespaces(carry: Run, tmp_path: Path) -> None:
     assert (status, [each["what"] for each in found]) == (BAD, ["lost"] * 4)
 
 
-def test_nobody_registers(carry: Run, tmp_path: Path) -> None:
+def test_missing_registration_is_wrong(carry: Run, tmp_path: Path) -> None:
     """An alternative by a feature has no key, whose definition would register it."""
     source = (
         "#include <carry/patch.h>\n"
@@ -1049,11 +1051,11 @@ def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
         assert (result, {each["what"] for each in found}) == (status, what)
 
 
-def test_what_only_looks_like_a_call(carry: Run, build: Build) -> None:
+def test_bytes_that_look_like_a_call(carry: Run, build: Build) -> None:
     """An immediate operand has the bytes of a call, in a function that has a symbol."""
     number = ".byte 0x48, 0xb8, 0xff, 0x15\\n .long carry_op_route - . - 4\\n .byte 0, 0\\n"
     source = f'HERE void f(void) {{ __asm__ volatile("{number}" ::: "rax"); }}'
-    assert check(carry, build(plant(source), "no-pie")) == (CLEAN, [])
+    assert check(carry, build(add_source(source), "no-pie")) == (CLEAN, [])
 
 
 def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
@@ -1063,7 +1065,7 @@ def test_no_site_needs_a_trap(carry: Run, build: Build) -> None:
         "(void)carry_unlikely(tracing); carry_call(route)(1); }\n"
         for i in range(16)
     )
-    program = build(plant(source), "pie")
+    program = build(add_source(source), "pie")
     sites = [each for each in show(carry, program) if each["kind"] in ("call", "branch")]
     places = [each["address"] % 8 for each in sites]
     assert len(places) >= 32 and 7 not in places, places
@@ -1078,7 +1080,7 @@ def test_notes(carry: Run, build: Build) -> None:
         'CARRY_ALT_KEY_ONE("add $1, %%rax", tracing, "sub $1, %%rax") '
         ':: CARRY_ALT_INPUT(tracing) : "rax"); }'
     )
-    status, found = check(carry, build(plant(source), "pie", "-fcf-protection=none"))
+    status, found = check(carry, build(add_source(source), "pie", "-fcf-protection=none"))
     assert (status, [each["what"] for each in found]) == (CLEAN, ["trap", "pages"])
     assert {each["type"] for each in found} == {"note"}
 

@@ -260,7 +260,7 @@ def test_an_address_between_instructions(carry: Run, build: Build) -> None:
 @pytest.mark.parametrize("kind", ["call", "branch", "alternative"])
 @pytest.mark.parametrize("field", [0, 1, 2])
 @pytest.mark.parametrize("value", [0x7FFFFFF0, -0x80000000])
-def test_records_that_point_nowhere(
+def test_records_outside_the_program_are_wrong(
     carry: Run, build: Build, kind: str, field: int, value: int
 ) -> None:
     """A record that points outside the program is wrong."""
@@ -274,7 +274,7 @@ def test_records_that_point_nowhere(
 
 
 @pytest.mark.parametrize(("kind", "words"), [("call", 4), ("jump", 4), ("branch", 6)])
-def test_a_stub_that_is_none(carry: Run, build: Build, kind: str, words: int) -> None:
+def test_damaged_stub_is_wrong(carry: Run, build: Build, kind: str, words: int) -> None:
     for i in range(words):
         path = build(SITES)
         site = sites_of(carry, path)[kind, "tracing" if kind == "branch" else "route"]
@@ -406,7 +406,7 @@ def test_landing_pads(carry: Run, build: Build) -> None:
     assert check(carry, build(padded, "-mbranch-protection=standard")) == (CLEAN, [])
 
 
-def test_nobody_registers(carry: Run, build: Build) -> None:
+def test_missing_registration_is_wrong(carry: Run, build: Build) -> None:
     """Sites that no code registers are wrong."""
     source = (
         "#include <carry/patch.h>\n"

@@ -108,7 +108,7 @@ def ports(events: list[dict[str, Any]], kind: str) -> set[int]:
     return {event["src_port"] for event in events if event["event_type"] == kind}
 
 
-def seen(folder: Path, command: str) -> Seen:
+def run_suricata(folder: Path, command: str) -> Seen:
     """Returns what Suricata, inserted for {} in the command, detects in in.pcap."""
     (folder / "suricata.yaml").write_text(CONFIGURATION)
     (folder / "rules").write_text(RULES)
@@ -122,21 +122,21 @@ def seen(folder: Path, command: str) -> Seen:
     return Seen(ports(events, "alert"), ports(closed, "flow"))
 
 
-def test_without_it_offload_hides_a_connection(tmp_path: Path) -> None:
-    assert seen(tmp_path, "{} in.pcap") == Seen({GOOD}, {GOOD, DAMAGED})
+def test_offload_hides_a_connection_without_fix(tmp_path: Path) -> None:
+    assert run_suricata(tmp_path, "{} in.pcap") == Seen({GOOD}, {GOOD, DAMAGED})
 
 
 @pytest.mark.parametrize("source", ["cat in.pcap | {tool} fix -", "{tool} fix in.pcap"])
-def test_repaired_on_its_way(tool: str, tmp_path: Path, source: str) -> None:
+def test_fix_completes_partial_sums_on_the_way(tool: str, tmp_path: Path, source: str) -> None:
     """Offloaded connections are detected, and damaged segments are not accepted."""
     fix = f"{source.format(tool=tool)} -q -o - --only=partial"
-    assert seen(tmp_path, f"{fix} | {{}} /dev/stdin") == (
+    assert run_suricata(tmp_path, f"{fix} | {{}} /dev/stdin") == (
         Seen({GOOD, OFFLOADED}, {GOOD, OFFLOADED, DAMAGED})
     )
 
 
-def test_all_repaired_damage_is_no_longer_seen(tool: str, tmp_path: Path) -> None:
+def test_full_repair_hides_damage(tool: str, tmp_path: Path) -> None:
     """Therefore, the manual recommends --only=partial."""
     everything = {GOOD, OFFLOADED, DAMAGED}
     command = f"{tool} fix in.pcap -q -o - | {{}} /dev/stdin"
-    assert seen(tmp_path, command) == Seen(everything, everything)
+    assert run_suricata(tmp_path, command) == Seen(everything, everything)

@@ -25,7 +25,7 @@ def facts(carry: Run, **environment: str) -> dict[str, str]:
     return {label: text for label, text in (re.split(r" {2,}", line) for line in lines)}
 
 
-def test_says_what_is_in_it(carry: Run) -> None:
+def test_version_names_the_parts(carry: Run) -> None:
     said = facts(carry)
     assert list(said) == ["Commit", "Libraries", "Kernels"]
     assert re.fullmatch(COMMIT, said["Commit"])

@@ -74,7 +74,7 @@ def test_write_bad_is_the_same_for_any_number_of_threads(carry: Run, tmp_path: P
 
 
 @pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is not installed")
-def test_write_bad_for_others(carry: Run, tmp_path: Path) -> None:
+def test_write_bad_is_read_by_tshark(carry: Run, tmp_path: Path) -> None:
     source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     source.write_bytes(pcap([GOOD, Record(WRONG, fraction=123456)]))
     carry("check", "-w", bad, source)
@@ -84,7 +84,7 @@ def test_write_bad_for_others(carry: Run, tmp_path: Path) -> None:
     assert out == f"1700000000.123456000\t{len(WRONG)}\t{source}, frame 2\n"
 
 
-def test_write_bad_is_whole_or_not_there(carry: Run, tmp_path: Path) -> None:
+def test_write_bad_is_complete_or_absent(carry: Run, tmp_path: Path) -> None:
     source, bad = tmp_path / "a.pcap", tmp_path / "bad.pcapng"
     source.write_bytes(pcap([WRONG]))
     done = carry("check", "-w", tmp_path / "none" / "x", source)
@@ -111,7 +111,7 @@ def test_write_bad_without_a_reader(tool: str, tmp_path: Path) -> None:
     assert not bad.exists()
 
 
-def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -> None:
+def test_write_bad_never_replaces_an_input(tool: str, tmp_path: Path) -> None:
     source, link, other = (tmp_path / name for name in ("a.pcap", "link", "b.pcap"))
     link.symlink_to(source)
     other.write_bytes(pcap([WRONG]))
@@ -126,7 +126,7 @@ def test_write_bad_replaces_nothing_that_is_checked(tool: str, tmp_path: Path) -
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pcap", "b.pcap", "link"]
 
 
-def test_write_bad_replaces_what_it_wrote_before(carry: Run, tmp_path: Path) -> None:
+def test_write_bad_replaces_its_earlier_output(carry: Run, tmp_path: Path) -> None:
     """A rerun replaces its own earlier output, even in the folder that is checked."""
     (tmp_path / "a.pcap").write_bytes(pcap([WRONG]))
     bad = tmp_path / "z" / "bad.pcapng"

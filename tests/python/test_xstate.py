@@ -117,7 +117,7 @@ def test_layout_has_no_overlaps(carry: Run) -> None:
         assert (row["standard"] is None) == (row["compact"] is None) == row["supervisor"]
 
 
-def test_layout_says_what_the_library_saves(carry: Run) -> None:
+def test_layout_shows_components_that_the_library_saves(carry: Run) -> None:
     shown = show(carry, "layout")
     rows = {row["name"]: row for row in shown["components"]}
     assert sum(1 << row["bit"] for row in rows.values() if row["enabled"]) == shown["enabled"]
@@ -133,7 +133,7 @@ def test_layout_follows_the_mask(carry: Run, mask: str, instruction: str) -> Non
     assert after["enabled"] == (before["enabled"] if mask == "xsavec" else 3)
 
 
-def test_layout_for_people(carry: Run) -> None:
+def test_layout_text_has_a_row_for_each_component(carry: Run) -> None:
     """The table has a row for each component, in 80 columns."""
     done = carry("xstate", "layout")
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -182,7 +182,7 @@ def is_time(value: float) -> bool:
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
-def test_cost_measures_what_the_cpu_has(carry: Run, mask: str) -> None:
+def test_cost_measures_components_of_the_cpu(carry: Run, mask: str) -> None:
     shown = show(carry, "cost", "--quick", mask=mask)
     states = uppers(mask)
     dirty = states[1:]
@@ -238,7 +238,7 @@ def save_features(mask: str) -> set[str]:
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
-def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
+def test_cost_uses_save_instructions_of_the_cpu(carry: Run, mask: str) -> None:
     shown = show(carry, "cost", "--quick", mask=mask)
     has = save_features(mask)
     # Sanitizers use vector registers at the end of a function.
@@ -250,7 +250,7 @@ def test_cost_saves_with_what_the_cpu_has(carry: Run, mask: str) -> None:
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
-def test_cost_of_sections_that_save_what_is_in_use(carry: Run, mask: str) -> None:
+def test_cost_of_sections_that_save_components_in_use(carry: Run, mask: str) -> None:
     """A section saves what the thread has in use, and x87 is initialised in every available way."""
     shown = show(carry, "cost", "--quick", mask=mask)
     has = save_features(mask)
@@ -265,7 +265,7 @@ def test_cost_of_sections_that_save_what_is_in_use(carry: Run, mask: str) -> Non
     assert all(map(is_time, shown["initial"].values()))
 
 
-def test_cost_judges_by_what_it_measured(carry: Run) -> None:
+def test_cost_judges_by_its_measurements(carry: Run) -> None:
     shown = show(carry, "cost", "--quick")
     factors = [value for row in shown["libm"] for value in row["factor"].values()]
     assert shown["worst"] == pytest.approx(max([1, *factors]), rel=1e-4)
@@ -275,7 +275,7 @@ def test_cost_judges_by_what_it_measured(carry: Run) -> None:
 
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx"])
-def test_cost_for_people(carry: Run, mask: str) -> None:
+def test_cost_text_ends_with_a_verdict(carry: Run, mask: str) -> None:
     """The text ends with a verdict on the penalty of this CPU."""
     done = carry("xstate", "cost", "--quick", env={**os.environ, "CARRY_CPU_MASK": mask})
     assert (done.returncode, done.stderr) == (CLEAN, "")
@@ -296,7 +296,7 @@ def test_cost_for_people(carry: Run, mask: str) -> None:
         ("pxor %xmm1, %xmm0\n    pxor (%rdi)", "pxor (%rdi)"),
     ],
 )
-def test_wrong_aes_would_be_seen(text: str, wrong: str, tmp_path: Path) -> None:
+def test_wrong_aes_is_detected(text: str, wrong: str, tmp_path: Path) -> None:
     if "aes" not in flags():
         pytest.skip("this CPU has no AES instructions")
     tools = SOURCE / "tools/carry"
@@ -396,7 +396,7 @@ def workers(shown: dict[str, Any]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("wait", ["sleep", "spin"])
 @pytest.mark.parametrize("components", IN_USE)
-def test_who_tells_what_is_in_use(carry: Run, dirty: Dirty, wait: str, components: str) -> None:
+def test_who_shows_components_in_use(carry: Run, dirty: Dirty, wait: str, components: str) -> None:
     if not reachable(components):
         pytest.skip(f"this CPU cannot have {components} in use")
     child = dirty(f"worker:{wait}:{components}")
@@ -414,7 +414,7 @@ def test_who_tells_what_is_in_use(carry: Run, dirty: Dirty, wait: str, component
 
 
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_who_tells_what_is_in_use_but_initial(carry: Run, dirty: Dirty, form: str) -> None:
+def test_who_shows_initial_components_in_use(carry: Run, dirty: Dirty, form: str) -> None:
     """A switch may end the use of a component that contains zeroes, so that only the first reading
     sees it."""
     for _ in range(10):
@@ -432,7 +432,7 @@ def test_who_tells_what_is_in_use_but_initial(carry: Run, dirty: Dirty, form: st
     pytest.skip("this CPU puts what holds zeroes out of use at once")
 
 
-def test_who_tells_threads_apart(carry: Run, dirty: Dirty) -> None:
+def test_who_separates_threads(carry: Run, dirty: Dirty) -> None:
     chosen = [name for name in IN_USE if reachable(name)]
     child = dirty(*(f"t{i}:sleep:{name}" for i, name in enumerate(chosen)))
     status = BAD if "avx" in flags() else CLEAN
@@ -470,7 +470,7 @@ def test_who_groups_a_hundred_threads(carry: Run, dirty: Dirty) -> None:
     assert done.stdout.endswith("No thread has dirty uppers.\n")
 
 
-def test_who_leaves_stopped_processes_stopped(carry: Run, dirty: Dirty) -> None:
+def test_who_keeps_stopped_processes_stopped(carry: Run, dirty: Dirty) -> None:
     child = dirty("one:sleep:x87", "two:spin:x87")
     child.send_signal(signal.SIGSTOP)
     while states(child.pid) != {"T"}:
@@ -484,7 +484,7 @@ def test_who_leaves_stopped_processes_stopped(carry: Run, dirty: Dirty) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_who_lets_threads_go_when_it_is_ended(tool: str, dirty: Dirty, number: int) -> None:
+def test_who_releases_threads_on_a_signal(tool: str, dirty: Dirty, number: int) -> None:
     child = dirty(*(["a:sleep:xmm", "b:spin:x87"] * 4))
     for delay in range(10):
         who = subprocess.Popen(
@@ -554,7 +554,7 @@ def test_who_of_itself(tool: str) -> None:
     assert "is this command" in done.stderr
 
 
-def test_who_of_what_a_debugger_holds(carry: Run, dirty: Dirty) -> None:
+def test_who_of_a_debugged_process(carry: Run, dirty: Dirty) -> None:
     child = dirty("worker:sleep:x87")
     seize = f"import ctypes; ctypes.CDLL(None).ptrace(0x4206, {child.pid}, 0, 0); print(); input()"
     pipe = subprocess.PIPE

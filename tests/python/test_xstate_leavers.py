@@ -542,7 +542,7 @@ def parse(text: str) -> tuple[Leavers, dict[str, Any]]:
     return {row["function"]: row for row in leavers}, summary
 
 
-def find(
+def find_leavers(
     carry: Run, program: Path, *arguments: str | Path, option: str = "--json", status: int = 0
 ) -> tuple[Leavers, dict[str, Any]]:
     report = program.with_suffix(".report")
@@ -554,7 +554,7 @@ def find(
     return leavers, summary
 
 
-def dirt(leavers: Leavers) -> dict[str, int]:
+def count_dirty(leavers: Leavers) -> dict[str, int]:
     return {name: row["dirty"] for name, row in leavers.items()}
 
 
@@ -564,8 +564,8 @@ def dirt(leavers: Leavers) -> dict[str, int]:
 @pytest.mark.parametrize("binding", ["-Wl,-z,lazy", "-Wl,-z,now", "-no-pie"])
 def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: str) -> None:
     program = build(COUNTS, binding)
-    leavers, summary = find(carry, program, status=7)
-    assert dirt(leavers) == {"leave_ymm": 60, "leave_by_turns": 20, "leave_low": 60}
+    leavers, summary = find_leavers(carry, program, status=7)
+    assert count_dirty(leavers) == {"leave_ymm": 60, "leave_by_turns": 20, "leave_low": 60}
     row = leavers["leave_by_turns"]
     assert (row["calls"], row["ymm"], row["zmm"]) == (60, 20, 0)
     assert row["object"] == f"{folder}/libleaving.so"
@@ -577,46 +577,49 @@ def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: st
 @pytest.mark.skipif(not HAS_AVX512, reason="this CPU has no AVX-512")
 def test_zmm(carry: Run, build: Build) -> None:
     """Dirty upper halves of ZMM are counted apart from those of YMM."""
-    leavers, _ = find(carry, build(ZMM))
+    leavers, _ = find_leavers(carry, build(ZMM))
     assert (leavers["leave_zmm"]["zmm"], leavers["leave_zmm"]["ymm"]) == (9, 0)
 
 
 def test_nothing_is_found_in_a_clean_program(carry: Run, build: Build) -> None:
-    leavers, summary = find(carry, build(NOTHING))
+    leavers, summary = find_leavers(carry, build(NOTHING))
     assert not leavers and summary["calls"] >= 61
 
 
 @pytest.mark.parametrize("option", ["--json", "--keep"])
 def test_only_the_innermost_is_blamed(carry: Run, build: Build, folder: Path, option: str) -> None:
     """A leaver's caller is no leaver, unless it dirties uppers itself before it calls others."""
-    leavers, summary = find(carry, build(NESTED), option=option)
+    leavers, summary = find_leavers(carry, build(NESTED), option=option)
     hidden = {} if option == "--keep" else {"call_and_leave": 10}
-    assert dirt(leavers) == {"leave_ymm": 20, **hidden}
+    assert count_dirty(leavers) == {"leave_ymm": 20, **hidden}
     assert [row["object"] for row in leavers["leave_ymm"]["callers"]] == [f"{folder}/libleaving.so"]
     assert summary["called_dirty"] >= 10  # its call of a helper
 
 
-def test_kept_dirt_hides_what_follows(carry: Run, build: Build) -> None:
-    leavers, summary = find(carry, build(COUNTS), option="--keep", status=7)
-    assert dirt(leavers) == {"leave_ymm": 1, "leave_by_turns": 20, "leave_low": 40}
+def test_kept_dirt_hides_later_leavers(carry: Run, build: Build) -> None:
+    leavers, summary = find_leavers(carry, build(COUNTS), option="--keep", status=7)
+    assert count_dirty(leavers) == {"leave_ymm": 1, "leave_by_turns": 20, "leave_low": 40}
     assert summary["called_dirty"] >= 59 + 60 + 20
 
 
 def test_calls_without_a_plt(carry: Run, build: Build) -> None:
     program = build(COUNTS, "-fno-plt")
-    assert dirt(find(carry, program, option="--addresses", status=7)[0])["leave_ymm"] == 60
-    assert "leave_ymm" not in find(carry, program, status=7)[0]
+    assert (
+        count_dirty(find_leavers(carry, program, option="--addresses", status=7)[0])["leave_ymm"]
+        == 60
+    )
+    assert "leave_ymm" not in find_leavers(carry, program, status=7)[0]
 
 
 def test_objects_loaded_later(carry: Run, build: Build, folder: Path) -> None:
     """Calls into objects that are loaded later are hooked."""
-    leavers, _ = find(carry, build(LOADED, libraries="dl"), folder / "libleaving.so")
-    assert dirt(leavers) == {"leave_ymm": 10}
+    leavers, _ = find_leavers(carry, build(LOADED, libraries="dl"), folder / "libleaving.so")
+    assert count_dirty(leavers) == {"leave_ymm": 10}
 
 
 def test_threads(carry: Run, build: Build) -> None:
     """Calls of all threads are counted."""
-    leavers, summary = find(carry, build(THREADS))
+    leavers, summary = find_leavers(carry, build(THREADS))
     row = leavers["leave_by_turns"]
     assert (row["calls"], row["dirty"]) == (24000, 8000)
     assert not summary["unknown"]
@@ -624,20 +627,20 @@ def test_threads(carry: Run, build: Build) -> None:
 
 def test_children(carry: Run, build: Build) -> None:
     """fork, posix_spawn, vfork and exec, all of which end by _exit()."""
-    leavers, summary = find(carry, build(CHILDREN))
-    assert dirt(leavers) == {"leave_ymm": 5}
+    leavers, summary = find_leavers(carry, build(CHILDREN))
+    assert count_dirty(leavers) == {"leave_ymm": 5}
     assert summary["processes"] == 4  # a fork is no further one
 
 
 def test_dirt_outlasts_switches(carry: Run, build: Build) -> None:
     """Dirty uppers are seen though threads switch between call and return."""
-    leavers, _ = find(carry, build(SWITCHES))
-    assert dirt(leavers) == {"call_back": 30}
+    leavers, _ = find_leavers(carry, build(SWITCHES))
+    assert count_dirty(leavers) == {"call_back": 30}
 
 
 def test_signals_and_callbacks(carry: Run, build: Build) -> None:
     """Signal handlers and callbacks are not blamed."""
-    leavers, summary = find(carry, build(SIGNALS))
+    leavers, summary = find_leavers(carry, build(SIGNALS))
     assert leavers.keys() == {"leave_ymm"}
     assert leavers["leave_ymm"]["dirty"] == leavers["leave_ymm"]["calls"] > 50
     assert not summary["unknown"]
@@ -645,37 +648,39 @@ def test_signals_and_callbacks(carry: Run, build: Build) -> None:
 
 def test_jumps(carry: Run, build: Build) -> None:
     """longjmp() over hooked calls loses no call."""
-    leavers, summary = find(carry, build(JUMPS))
-    assert dirt(leavers) == {"leave_ymm": 200}
+    leavers, summary = find_leavers(carry, build(JUMPS))
+    assert count_dirty(leavers) == {"leave_ymm": 200}
     assert not summary["unknown"] and not summary["called_dirty"]
 
 
 def test_deep_recursion(carry: Run, build: Build) -> None:
     """The outermost calls are dropped, and not judged."""
-    leavers, summary = find(carry, build(DEEP))
-    assert dirt(leavers) == {"leave_ymm": 201}
+    leavers, summary = find_leavers(carry, build(DEEP))
+    assert count_dirty(leavers) == {"leave_ymm": 201}
     assert 0 < summary["unknown"] < 200
 
 
 def test_exceptions(carry: Run, build: Build) -> None:
     """Exceptions through hooked calls lose no call."""
     program = build(CATCHING, compiler="g++", libraries="leaving throwing")
-    leavers, summary = find(carry, program)
-    assert dirt(leavers) == {"leave_ymm": 20}
+    leavers, summary = find_leavers(carry, program)
+    assert count_dirty(leavers) == {"leave_ymm": 20}
     assert not summary["unknown"]
 
 
-def test_refused(carry: Run, build: Build) -> None:
+def test_refused_memory_files_are_counted(carry: Run, build: Build) -> None:
     program = build(SANDBOX)
     if subprocess.run([program, "/bin/true"], check=False).returncode == 77:
         pytest.skip("the system has no filters")
-    _, summary = find(carry, program, build(ENDS), status=3)
+    _, summary = find_leavers(carry, program, build(ENDS), status=3)
     assert (summary["processes"], summary["refused"], summary["dirty"]) == (1, 1, 0)
 
 
 @pytest.mark.parametrize(("source", "status"), [(CRASHES, 128 + signal.SIGABRT), (ENDS, 3)])
-def test_sudden_ends(carry: Run, build: Build, source: str, status: int) -> None:
-    assert dirt(find(carry, build(source), status=status)[0]) == {"leave_ymm": 1}
+def test_programs_that_end_without_exit_handlers(
+    carry: Run, build: Build, source: str, status: int
+) -> None:
+    assert count_dirty(find_leavers(carry, build(source), status=status)[0]) == {"leave_ymm": 1}
 
 
 def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
@@ -706,8 +711,8 @@ def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
 
 def test_values(carry: Run, build: Build) -> None:
     """Results in vector registers are not destroyed."""
-    leavers, _ = find(carry, build(VALUES))
-    assert dirt(leavers) == {
+    leavers, _ = find_leavers(carry, build(VALUES))
+    assert count_dirty(leavers) == {
         "leave_real": 1,
         "leave_long_double": 1,
         "leave_pair": 2,
@@ -717,16 +722,16 @@ def test_values(carry: Run, build: Build) -> None:
 
 def test_wide_results(carry: Run, build: Build) -> None:
     """Results in wide vectors are kept if --keep asks for it."""
-    find(carry, build(WIDE), option="--keep")
+    find_leavers(carry, build(WIDE), option="--keep")
 
 
 def test_addresses(carry: Run, build: Build) -> None:
     """Functions have their own addresses, unless --addresses hooks those too."""
-    find(carry, build(ADDRESSES))
-    find(carry, build(ADDRESSES), option="--addresses", status=1)
+    find_leavers(carry, build(ADDRESSES))
+    find_leavers(carry, build(ADDRESSES), option="--addresses", status=1)
 
 
-def test_preloaded_libraries_stay(
+def test_preloaded_libraries_are_kept(
     carry: Run, build: Build, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LD_PRELOAD", str(folder / "libleaving.so"))
@@ -767,7 +772,7 @@ def test_static_programs(carry: Run, build: Build) -> None:
 @pytest.mark.parametrize(("source", "status"), [(NOTHING, 0), (SIGNALS, BAD), (COUNTS, 7)])
 def test_check(carry: Run, build: Build, source: str, status: int) -> None:
     """Findings count if the program succeeds."""
-    find(carry, build(source), option="--check", status=status)
+    find_leavers(carry, build(source), option="--check", status=status)
 
 
 @pytest.mark.parametrize("group", [True, False])
@@ -803,7 +808,7 @@ def test_wrong_usage_is_refused_with_its_reason(
     assert done.stderr.startswith("carry xstate leavers: ") and message in done.stderr
 
 
-def test_report_for_people(carry: Run, build: Build) -> None:
+def test_text_lists_leavers_and_callers(carry: Run, build: Build) -> None:
     """The text lists leavers and their callers, or that there is none."""
     done = carry("xstate", "leavers", "--show=1", "--", build(COUNTS))
     assert (done.returncode, done.stdout) == (7, "")

@@ -407,7 +407,7 @@ def test_signals_arrive(carry: Run, compiled: Build, tmp_path: Path) -> None:
     assert output == alone and functions["dirty_loop"]["dirty"]
 
 
-def test_stops_last(carry: Run, compiled: Build, tmp_path: Path) -> None:
+def test_stopped_children_remain_stopped(carry: Run, compiled: Build, tmp_path: Path) -> None:
     functions, _, _ = profile(carry, tmp_path, compiled(STOPS))
     assert functions["dirty_loop"]["dirty"] and functions["clean_loop"]["samples"]
 
@@ -426,7 +426,7 @@ def test_not_executed(carry: Run, name: str, status: int) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_signals_are_as_before(carry: Run, tmp_path: Path) -> None:
+def test_signal_mask_is_not_inherited(carry: Run, tmp_path: Path) -> None:
     """The program does not inherit what the tool ignores or blocks."""
     command = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
     alone = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -434,7 +434,7 @@ def test_signals_are_as_before(carry: Run, tmp_path: Path) -> None:
     assert output == alone
 
 
-def test_children_that_last(carry: Run, tmp_path: Path) -> None:
+def test_children_that_outlive_their_parent(carry: Run, tmp_path: Path) -> None:
     """Children are released when their parent has ended."""
     profile(carry, tmp_path, "sh", "-c", f"(sleep 1; echo done >{tmp_path}/late) & :")
     wait_for(lambda: (tmp_path / "late").is_file())
@@ -680,7 +680,7 @@ def test_report_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
     assert done.returncode == ERROR and "/dev/full: cannot write the report" in done.stderr
 
 
-def test_report_for_people(carry: Run, compiled: Build) -> None:
+def test_text_lists_dirty_functions(carry: Run, compiled: Build) -> None:
     """The text lists dirty functions, or that there is none."""
     done = carry("xstate", "prof", "--", compiled(PLAIN))
     assert (done.returncode, done.stdout) == (7, "")
