@@ -60,7 +60,7 @@ bool numbers_are_integers(const Py_buffer *view, bool *is_signed) {
     return *format && !format[1] && strchr("bBhHiIlLqQnN", *format);
 }
 
-static bool numbers_problem(struct numbers *numbers, const char *name) {
+static bool raise_numbers_problem(struct numbers *numbers, const char *name) {
     PyBuffer_Release(&numbers->view);
     PyErr_Format(PyExc_TypeError,
                  "%s must be a one-dimensional array of integers of 4 or 8 bytes in the byte order "
@@ -75,7 +75,7 @@ bool numbers_open(struct numbers *numbers, PyObject *object, const char *name) {
     const Py_buffer *view = &numbers->view;
     if (view->ndim != 1 || !numbers_are_integers(view, &numbers->is_signed) ||
         (view->itemsize != 4 && view->itemsize != 8))
-        return numbers_problem(numbers, name);
+        return raise_numbers_problem(numbers, name);
     numbers->is_wide = view->itemsize == 8;
     numbers->count = view->len / view->itemsize;
     return true;
@@ -98,7 +98,8 @@ uint64_t numbers_at(const struct numbers *numbers, Py_ssize_t index) {
 }
 
 /* Checks that there are `count` numbers of at most 32 bits; false with an exception set. */
-static bool are_for_each(const struct numbers *numbers, const char *name, Py_ssize_t count) {
+static bool numbers_are_for_each(const struct numbers *numbers, const char *name,
+                                 Py_ssize_t count) {
     if (numbers->count != count) {
         PyErr_Format(PyExc_ValueError, "there are %zd offsets, but %zd %s", count, numbers->count,
                      name);
@@ -119,7 +120,7 @@ bool numbers_open_for_each(struct numbers *numbers, PyObject *object, const char
         return true;
     if (!numbers_open(numbers, object, name))
         return false;
-    if (are_for_each(numbers, name, count))
+    if (numbers_are_for_each(numbers, name, count))
         return true;
     numbers_close(numbers);
     return false;

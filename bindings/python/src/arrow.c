@@ -33,7 +33,7 @@ static void release_schema(struct ArrowSchema *schema) {
     schema->release = NULL;
 }
 
-static char *put_bytes(char *out, const void *bytes, int32_t size) {
+static char *put_sized_bytes(char *out, const void *bytes, int32_t size) {
     memcpy(out, &size, sizeof size);
     memcpy(out + sizeof size, bytes, (size_t)size);
     return out + sizeof size + size;
@@ -52,7 +52,7 @@ static char *metadata_of(const struct table *table) {
     memcpy(out, &count, sizeof count);
     out += sizeof count;
     for (int32_t i = 0; i < 2 * count; i++)
-        out = put_bytes(out, pairs[i / 2][i % 2], (int32_t)strlen(pairs[i / 2][i % 2]));
+        out = put_sized_bytes(out, pairs[i / 2][i % 2], (int32_t)strlen(pairs[i / 2][i % 2]));
     return metadata;
 }
 
@@ -116,7 +116,7 @@ static size_t bits_size(size_t bits) {
     return (bits + 7) / 8;
 }
 
-static bool set_null(struct builder *builder, size_t index, size_t rows) {
+static bool builder_set_null(struct builder *builder, size_t index, size_t rows) {
     if (!builder->valid) {
         builder->valid = malloc(bits_size(rows));
         if (!builder->valid)
@@ -128,7 +128,7 @@ static bool set_null(struct builder *builder, size_t index, size_t rows) {
     return true;
 }
 
-static bool put_text(struct builder *builder, size_t index, const struct cell *cell) {
+static bool builder_put_text(struct builder *builder, size_t index, const struct cell *cell) {
     const size_t from = (size_t)builder->ends[index], size = cell->is_null ? 0 : cell->size;
     if (size > INT32_MAX - from)
         return false;
@@ -146,7 +146,7 @@ static bool put_text(struct builder *builder, size_t index, const struct cell *c
     return true;
 }
 
-static void put_number(struct builder *builder, size_t index, uint64_t number) {
+static void builder_put_number(struct builder *builder, size_t index, uint64_t number) {
     switch (types[builder->column->type].size) {
     case 2:
         ((uint16_t *)builder->values)[index] = (uint16_t)number;
@@ -163,15 +163,15 @@ static void put_number(struct builder *builder, size_t index, uint64_t number) {
     }
 }
 
-static bool put(struct builder *builder, size_t index, size_t rows, const struct row *row) {
+static bool put_cell(struct builder *builder, size_t index, size_t rows, const struct row *row) {
     struct cell cell;
     cell.is_null = false;
     builder->column->put(&cell, row);
-    if (cell.is_null && !set_null(builder, index, rows))
+    if (cell.is_null && !builder_set_null(builder, index, rows))
         return false;
     if (builder->column->type == COLUMN_TEXT)
-        return put_text(builder, index, &cell);
-    put_number(builder, index, cell.is_null ? 0 : cell.number);
+        return builder_put_text(builder, index, &cell);
+    builder_put_number(builder, index, cell.is_null ? 0 : cell.number);
     return true;
 }
 
@@ -228,20 +228,20 @@ static void release_batch(struct ArrowArray *array) {
     array->release = NULL;
 }
 
-static bool fill(struct builder **builders, const struct table *table, struct row *row, size_t from,
-                 size_t rows) {
+static bool fill_builders(struct builder **builders, const struct table *table, struct row *row,
+                          size_t from, size_t rows) {
     for (size_t i = 0; i < rows; i++) {
         if (!table->row(row, from + i))
             return false;
         for (size_t c = 0; c < table->columns_count; c++)
-            if (!put(builders[c], i, rows, row))
+            if (!put_cell(builders[c], i, rows, row))
                 return false;
     }
     return true;
 }
 
 /* Returns the number of rows from `from` on, at most BATCH_ROWS. */
-static size_t count_rows(const struct table *table, struct row *row, size_t from) {
+static size_t count_batch_rows(const struct table *table, struct row *row, size_t from) {
     size_t rows = 0;
     while (rows < BATCH_ROWS && table->row(row, from + rows))
         rows++;
@@ -271,7 +271,7 @@ static int make_batch(struct ArrowArray *array, const struct table *table, struc
     while (batch && made < table->columns_count &&
            (builders[made] = builder_create(&table->columns[made], rows)))
         made++;
-    if (made == table->columns_count && fill(builders, table, row, from, rows)) {
+    if (made == table->columns_count && fill_builders(builders, table, row, from, rows)) {
         *array = batch_finish(batch, builders, made, rows);
         return 0;
     }
@@ -289,15 +289,15 @@ struct stream {
     size_t next; /* row */
 };
 
-static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
+static int stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {
     const struct stream *own = stream->private_data;
     return arrow_schema(out, own->table) ? 0 : ENOMEM;
 }
 
-static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
+static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     struct stream *own = stream->private_data;
     struct row row = {.found = own->found};
-    const size_t rows = count_rows(own->table, &row, own->next);
+    const size_t rows = count_batch_rows(own->table, &row, own->next);
     *out = (struct ArrowArray){0}; /* a released array means the end */
     if (!rows)
         return 0;
@@ -306,7 +306,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out) {
     return error;
 }
 
-static const char *get_last_error(struct ArrowArrayStream *stream) {
+static const char *stream_get_last_error(struct ArrowArrayStream *stream) {
     (void)stream;
     return "out of memory";
 }
@@ -323,6 +323,7 @@ bool arrow_stream(struct ArrowArrayStream *stream, const struct table *table, st
     if (!own)
         return false;
     *own = (struct stream){table, found_use(found), 0};
-    *stream = (struct ArrowArrayStream){get_schema, get_next, get_last_error, release_stream, own};
+    *stream = (struct ArrowArrayStream){stream_get_schema, stream_get_next, stream_get_last_error,
+                                        release_stream, own};
     return true;
 }

@@ -32,7 +32,7 @@ struct capture {
     PyThreadState *thread;         /* the calling thread, while it has released the GIL */
     PyObject *error[KEPT];         /* the exception that a callback raised */
     PyObject *progress;            /* function to call, or NULL */
-    struct relatives *relatives;   /* take_related() adds to it */
+    struct relatives *relatives;   /* on_related_packet() adds to it */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
     int descriptor;                /* of the target, or -1 */
     uint64_t last;                 /* time of the last look at progress, in ns */
@@ -41,16 +41,16 @@ struct capture {
 
 /* --- The GIL --- */
 
-static void let_go(struct capture *self) {
+static void release_gil(struct capture *self) {
     self->thread = PyEval_SaveThread();
 }
 
-static void take(struct capture *self) {
+static void acquire_gil(struct capture *self) {
     PyEval_RestoreThread(self->thread);
 }
 
 /* Keeps the exception until the library has returned; drops it if there is one already. */
-static void keep_error(struct capture *self) {
+static void keep_exception(struct capture *self) {
     if (!self->error[0])
         PyErr_Fetch(&self->error[0], &self->error[1], &self->error[2]);
     else
@@ -58,7 +58,7 @@ static void keep_error(struct capture *self) {
 }
 
 /* Raises the exception of a callback again; false if there is none. */
-static bool raise_kept(struct capture *self) {
+static bool raise_kept_exception(struct capture *self) {
     if (!self->error[0])
         return false;
     PyErr_Restore(self->error[0], self->error[1], self->error[2]);
@@ -66,7 +66,8 @@ static bool raise_kept(struct capture *self) {
     return true;
 }
 
-static bool is_free(const struct capture *self) {
+/* Checks that the capture is open, and that no call uses it; false with an exception set. */
+static bool check_usable(const struct capture *self) {
     if (!self->is_busy && self->capture)
         return true;
     PyErr_SetString(self->is_busy ? PyExc_RuntimeError : PyExc_ValueError,
@@ -75,21 +76,21 @@ static bool is_free(const struct capture *self) {
     return false;
 }
 
-static void begin(struct capture *self) {
+static void begin_call(struct capture *self) {
     self->is_busy = true;
     self->last = 0;
-    let_go(self);
+    release_gil(self);
 }
 
-static void end(struct capture *self) {
-    take(self);
+static void end_call(struct capture *self) {
+    acquire_gil(self);
     self->is_busy = false;
 }
 
 /* --- Reading from a file object --- */
 
 /* Copies the bytes that read() returned. Returns their number, or -1 with an exception set. */
-static int64_t take_read(PyObject *read, void *buffer, size_t size) {
+static int64_t copy_read_bytes(PyObject *read, void *buffer, size_t size) {
     Py_buffer bytes;
     if (read == Py_None) {
         PyErr_SetString(PyExc_BlockingIOError, "the file object has no bytes yet: it must wait");
@@ -109,32 +110,32 @@ static int64_t take_read(PyObject *read, void *buffer, size_t size) {
 static int64_t read_object(void *user, void *buffer, size_t size) {
     struct capture *self = user;
     int64_t count = -1;
-    take(self);
+    acquire_gil(self);
     PyObject *read = PyObject_CallFunction(self->read, "n", (Py_ssize_t)size);
     if (read)
-        count = take_read(read, buffer, size);
+        count = copy_read_bytes(read, buffer, size);
     Py_XDECREF(read);
     if (count < 0)
-        keep_error(self);
-    let_go(self);
+        keep_exception(self);
+    release_gil(self);
     return count < 0 ? -EIO : count;
 }
 
 static int rewind_object(void *user) {
     struct capture *self = user;
-    take(self);
+    acquire_gil(self);
     PyObject *at = PyObject_CallNoArgs(self->rewind);
     if (!at)
-        keep_error(self);
+        keep_exception(self);
     const bool done = at;
     Py_XDECREF(at);
-    let_go(self);
+    release_gil(self);
     return done ? 0 : -EIO;
 }
 
 /* --- Opening --- */
 
-static struct capture *create(struct module_state *state, PyObject *name) {
+static struct capture *create_capture(struct module_state *state, PyObject *name) {
     struct capture *self = PyObject_GC_New(struct capture, state->capture);
     if (!self)
         return NULL;
@@ -146,8 +147,8 @@ static struct capture *create(struct module_state *state, PyObject *name) {
     return self;
 }
 
-static PyObject *opened(struct module_state *state, struct capture *self,
-                        const struct carry_capture_error *error) {
+static PyObject *finish_open(struct module_state *state, struct capture *self,
+                             const struct carry_capture_error *error) {
     if (self->capture) {
         self->waits = !carry_capture_can_rewind(self->capture);
         return (PyObject *)self;
@@ -158,26 +159,26 @@ static PyObject *opened(struct module_state *state, struct capture *self,
 }
 
 /* open_path(path of a regular file as bytes, name) */
-static PyObject *open_path(PyObject *module, PyObject *arguments) {
+static PyObject *open_path_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     const char *path;
     PyObject *name;
     if (!PyArg_ParseTuple(arguments, "yO", &path, &name))
         return NULL;
-    struct capture *self = create(module_state(module), name);
+    struct capture *self = create_capture(module_state(module), name);
     if (!self)
         return NULL;
     carry_capture_open_path(path, &self->capture, &error);
-    return opened(module_state(module), self, &error);
+    return finish_open(module_state(module), self, &error);
 }
 
 /* open_bytes(bytes, name) */
-static PyObject *open_bytes(PyObject *module, PyObject *arguments) {
+static PyObject *open_bytes_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     PyObject *bytes, *name;
     if (!PyArg_ParseTuple(arguments, "OO", &bytes, &name))
         return NULL;
-    struct capture *self = create(module_state(module), name);
+    struct capture *self = create_capture(module_state(module), name);
     if (!self)
         return NULL;
     if (!argument_bytes(bytes, &self->bytes)) {
@@ -185,17 +186,17 @@ static PyObject *open_bytes(PyObject *module, PyObject *arguments) {
         return NULL;
     }
     carry_capture_open_memory(self->bytes.buf, (size_t)self->bytes.len, &self->capture, &error);
-    return opened(module_state(module), self, &error);
+    return finish_open(module_state(module), self, &error);
 }
 
 /* open_object(function that reads, name, function that rewinds or None, bytes of the file or 0) */
-static PyObject *open_object(PyObject *module, PyObject *arguments) {
+static PyObject *open_object_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     PyObject *read, *name, *rewind;
     unsigned long long size;
     if (!PyArg_ParseTuple(arguments, "OOOK", &read, &name, &rewind, &size))
         return NULL;
-    struct capture *self = create(module_state(module), name);
+    struct capture *self = create_capture(module_state(module), name);
     if (!self)
         return NULL;
     self->read = Py_NewRef(read);
@@ -204,7 +205,7 @@ static PyObject *open_object(PyObject *module, PyObject *arguments) {
         &(struct carry_capture_source){
             read_object, rewind == Py_None ? NULL : rewind_object, self, size, {0}},
         &self->capture, &error);
-    return opened(module_state(module), self, &error);
+    return finish_open(module_state(module), self, &error);
 }
 
 static void close_capture(struct capture *self) {
@@ -220,7 +221,7 @@ static void close_capture(struct capture *self) {
 static PyObject *capture_close(PyObject *object, PyObject *none) {
     struct capture *self = (struct capture *)object;
     (void)none;
-    if (self->is_busy && !is_free(self))
+    if (self->is_busy && !check_usable(self))
         return NULL;
     close_capture(self);
     Py_RETURN_NONE;
@@ -258,7 +259,7 @@ static void capture_free(PyObject *object) {
 
 #define LOOK_NS 50000000
 
-static uint64_t now_ns(void) {
+static uint64_t monotonic_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
@@ -266,8 +267,8 @@ static uint64_t now_ns(void) {
 
 /* Checks whether it is time to look at progress and signals: often enough for Ctrl-C, but rarely
    enough not to wait for the GIL all the time. Always, if a signal may have interrupted a wait. */
-static bool is_due(struct capture *self) {
-    const uint64_t now = now_ns();
+static bool is_progress_due(struct capture *self) {
+    const uint64_t now = monotonic_ns();
     if (!self->waits && now - self->last < LOOK_NS)
         return false;
     self->last = now;
@@ -285,24 +286,24 @@ static bool call_progress(const struct capture *self,
     return result;
 }
 
-static bool take_progress(void *user, const struct carry_capture_progress *progress) {
+static bool on_progress(void *user, const struct carry_capture_progress *progress) {
     struct capture *self = user;
-    if (!is_due(self))
+    if (!is_progress_due(self))
         return true;
-    take(self);
+    acquire_gil(self);
     const bool goes_on = PyErr_CheckSignals() == 0 && call_progress(self, progress);
     if (!goes_on)
-        keep_error(self);
-    let_go(self);
+        keep_exception(self);
+    release_gil(self);
     return goes_on;
 }
 
 /* --- Checking --- */
 
 /* Returns a Result, or raises the error of the library. Damage is raised only if `raises`. */
-static PyObject *checked(struct capture *self, struct module_state *state, struct found *found,
-                         int code, bool raises) {
-    if (raise_kept(self)) {
+static PyObject *finish_check(struct capture *self, struct module_state *state, struct found *found,
+                              int code, bool raises) {
+    if (raise_kept_exception(self)) {
         found_release(found);
         return NULL;
     }
@@ -323,7 +324,7 @@ static PyObject *checked(struct capture *self, struct module_state *state, struc
 }
 
 /* Stores the protocols of a tuple of numbers. Returns their number, or -1 with an exception set. */
-static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) {
+static Py_ssize_t get_protocols(PyObject *tuple, enum carry_protocol *protocols) {
     const Py_ssize_t count = PyTuple_Size(tuple);
     for (Py_ssize_t i = 0; i < count && i < CARRY_PROTOCOL_COUNT; i++) {
         uint64_t number;
@@ -336,9 +337,9 @@ static Py_ssize_t protocols_of(PyObject *tuple, enum carry_protocol *protocols) 
 }
 
 /* Does what carry_capture_check() does, but reuses the summary of an earlier check. */
-static int check_again(struct carry_capture *capture,
-                       const struct carry_capture_check_options *options,
-                       struct carry_capture_summary **summary) {
+static int check_reusing_summary(struct carry_capture *capture,
+                                 const struct carry_capture_check_options *options,
+                                 struct carry_capture_summary **summary) {
     struct carry_capture_checker *checker;
     int code = carry_capture_checker_create(options, &checker);
     *summary = checker ? found_summary() : carry_capture_summary_create();
@@ -355,9 +356,9 @@ static struct found *run_check(struct capture *self,
     const char *name = argument_text(self->name);
     if (!name)
         return NULL;
-    begin(self);
-    *code = check_again(self->capture, options, &summary);
-    end(self);
+    begin_call(self);
+    *code = check_reusing_summary(self->capture, options, &summary);
+    end_call(self);
     struct found *found = summary ? found_create(summary, name) : NULL;
     if (!found) {
         PyErr_NoMemory();
@@ -372,7 +373,7 @@ static struct found *run_check(struct capture *self,
 /* check(threads, wrong, listed, kept, packets, flags, reassemble, protocols, progress, raises) */
 static PyObject *capture_check(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
-    struct carry_capture_check_options options = {.progress = take_progress, .user = self};
+    struct carry_capture_check_options options = {.progress = on_progress, .user = self};
     enum carry_protocol protocols[CARRY_PROTOCOL_COUNT];
     unsigned long long packets;
     PyObject *selected, *progress;
@@ -380,9 +381,9 @@ static PyObject *capture_check(PyObject *object, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "IIIIKIpO!Op", &options.threads, &options.wrong,
                           &options.listed, &options.kept, &packets, &options.packet.flags,
                           &reassemble, &PyTuple_Type, &selected, &progress, &raises) ||
-        !is_free(self))
+        !check_usable(self))
         return NULL;
-    const Py_ssize_t count = protocols_of(selected, protocols);
+    const Py_ssize_t count = get_protocols(selected, protocols);
     if (count < 0)
         return NULL;
     options.packets = packets;
@@ -392,17 +393,17 @@ static PyObject *capture_check(PyObject *object, PyObject *arguments) {
     self->progress = progress == Py_None ? NULL : progress;
     struct found *found = run_check(self, &options, &code);
     self->progress = NULL;
-    return found ? checked(self, module_state_of(Py_TYPE(object)), found, code, raises) : NULL;
+    return found ? finish_check(self, module_state_of(Py_TYPE(object)), found, code, raises) : NULL;
 }
 
 /* --- Checking a part of a capture --- */
 
-static bool take_related(void *user, const struct carry_capture_packet *packet) {
+static bool on_related_packet(void *user, const struct carry_capture_packet *packet) {
     return relatives_add(((struct capture *)user)->relatives, packet);
 }
 
 /* Returns the result and the related packets (None: there was no room for them). */
-static PyObject *part_tuple(PyObject *result, const struct relatives *relatives) {
+static PyObject *related_tuple(PyObject *result, const struct relatives *relatives) {
     if (!result)
         return NULL;
     if (relatives->is_full)
@@ -417,8 +418,8 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_check_options options = {.threads = 1,
                                                   .alone = true,
-                                                  .progress = take_progress,
-                                                  .related = take_related,
+                                                  .progress = on_progress,
+                                                  .related = on_related_packet,
                                                   .user = self};
     struct relatives relatives = {0};
     PyObject *progress;
@@ -426,7 +427,7 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     int code;
     if (!PyArg_ParseTuple(arguments, "IIIInO", &options.wrong, &options.listed, &options.kept,
                           &options.packet.flags, &most, &progress) ||
-        !is_free(self))
+        !check_usable(self))
         return NULL;
     relatives.most = (size_t)most;
     self->progress = progress == Py_None ? NULL : progress;
@@ -437,8 +438,8 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     if (relatives.is_full && !self->error[0])
         code = CARRY_OK; /* not CANCELLED */
     PyObject *result =
-        found ? checked(self, module_state_of(Py_TYPE(object)), found, code, false) : NULL;
-    PyObject *tuple = part_tuple(result, &relatives);
+        found ? finish_check(self, module_state_of(Py_TYPE(object)), found, code, false) : NULL;
+    PyObject *tuple = related_tuple(result, &relatives);
     free(relatives.heap.data);
     return tuple;
 }
@@ -447,10 +448,10 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
 
 typedef uint64_t count_fn(const struct carry_capture *capture);
 
-static PyObject *count_read(PyObject *object, count_fn *count) {
+static PyObject *read_position(PyObject *object, count_fn *count) {
     const struct capture *self = (const struct capture *)object;
     if (!self->capture) {
-        is_free(self);
+        check_usable(self);
         return NULL;
     }
     return PyLong_FromUnsignedLongLong(count(self->capture));
@@ -458,12 +459,12 @@ static PyObject *count_read(PyObject *object, count_fn *count) {
 
 static PyObject *capture_offset(PyObject *self, PyObject *none) {
     (void)none;
-    return count_read(self, carry_capture_offset);
+    return read_position(self, carry_capture_offset);
 }
 
 static PyObject *capture_descriptions(PyObject *self, PyObject *none) {
     (void)none;
-    return count_read(self, carry_capture_descriptions);
+    return read_position(self, carry_capture_descriptions);
 }
 
 /* --- Packets --- */
@@ -506,7 +507,7 @@ static int batch_read(struct capture *self, struct batch *batch) {
     return code;
 }
 
-static PyObject *array_of(const struct batch *batch, unsigned which) {
+static PyObject *batch_array(const struct batch *batch, unsigned which) {
     const uint64_t *values = batch->values.data;
     void *numbers;
     PyObject *array = numbers_create(formats[which], (Py_ssize_t)batch->count, &numbers);
@@ -521,8 +522,8 @@ static PyObject *array_of(const struct batch *batch, unsigned which) {
 }
 
 /* Returns part `which` of the tuple: the bytes, or an array. */
-static PyObject *part_of(const struct batch *batch, unsigned which) {
-    return which ? array_of(batch, which - 1)
+static PyObject *batch_part(const struct batch *batch, unsigned which) {
+    return which ? batch_array(batch, which - 1)
                  : PyBytes_FromStringAndSize(batch->bytes.data, (Py_ssize_t)batch->bytes.size);
 }
 
@@ -530,16 +531,16 @@ static PyObject *part_of(const struct batch *batch, unsigned which) {
 static PyObject *batch_tuple(const struct batch *batch) {
     PyObject *tuple = PyTuple_New(1 + ARRAYS);
     for (unsigned i = 0; tuple && i < 1 + ARRAYS; i++) {
-        PyObject *part = part_of(batch, i);
+        PyObject *part = batch_part(batch, i);
         if (!part || PyTuple_SetItem(tuple, i, part) < 0)
             Py_CLEAR(tuple);
     }
     return tuple;
 }
 
-static PyObject *batch_problem(struct capture *self, int code) {
+static PyObject *raise_batch_error(struct capture *self, int code) {
     struct carry_capture_error error = {.code = code};
-    if (raise_kept(self))
+    if (raise_kept_exception(self))
         return NULL;
     if (code != CARRY_ERROR_MEMORY)
         error = source_error(self->capture);
@@ -548,7 +549,7 @@ static PyObject *batch_problem(struct capture *self, int code) {
 
 /* Checks whether to raise an error now. If there are packets before an error of the library, the
    next call raises it: the library repeats it. Without memory, a packet was lost. */
-static bool is_problem(const struct capture *self, const struct batch *batch, int code) {
+static bool must_raise_now(const struct capture *self, const struct batch *batch, int code) {
     return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
 }
 
@@ -558,15 +559,15 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct batch batch = {0};
     PyObject *result = NULL;
     Py_ssize_t packets, bytes;
-    if (!PyArg_ParseTuple(arguments, "nn", &packets, &bytes) || !is_free(self))
+    if (!PyArg_ParseTuple(arguments, "nn", &packets, &bytes) || !check_usable(self))
         return NULL;
     batch.most = (size_t)packets;
     batch.most_bytes = (size_t)bytes;
-    begin(self);
+    begin_call(self);
     const int code = batch_read(self, &batch);
-    end(self);
-    if (is_problem(self, &batch, code))
-        result = batch_problem(self, code);
+    end_call(self);
+    if (must_raise_now(self, &batch, code))
+        result = raise_batch_error(self, code);
     else if (batch.count)
         result = batch_tuple(&batch);
     else
@@ -589,7 +590,7 @@ static size_t count_written(PyObject *written, size_t size) {
     return 0;
 }
 
-static size_t write_some(struct capture *self, const char *bytes, size_t size) {
+static size_t write_some_bytes(struct capture *self, const char *bytes, size_t size) {
     PyObject *written = PyObject_CallFunction(self->write, "y#", bytes, (Py_ssize_t)size);
     const size_t count = written ? count_written(written, size) : 0;
     Py_XDECREF(written);
@@ -599,18 +600,18 @@ static size_t write_some(struct capture *self, const char *bytes, size_t size) {
 /* Writes all bytes. A raw stream may accept fewer at once. */
 static bool write_object(struct capture *self, const char *bytes, size_t size) {
     size_t done = 0, count;
-    while (done < size && (count = write_some(self, bytes + done, size - done)))
+    while (done < size && (count = write_some_bytes(self, bytes + done, size - done)))
         done += count;
     return done == size;
 }
 
 static int write_to_object(void *user, const void *bytes, size_t size) {
     struct capture *self = user;
-    take(self);
+    acquire_gil(self);
     const bool done = write_object(self, bytes, size);
     if (!done)
-        keep_error(self);
-    let_go(self);
+        keep_exception(self);
+    release_gil(self);
     return done ? 0 : -EIO;
 }
 
@@ -651,10 +652,10 @@ static PyObject *repairs_json(const struct fix_report *report) {
     return json;
 }
 
-static PyObject *fixed(struct capture *self, const struct carry_capture_repairs *repairs, int code,
-                       const char *output) {
+static PyObject *finish_fix(struct capture *self, const struct carry_capture_repairs *repairs,
+                            int code, const char *output) {
     struct fix_report report = {NULL, output, repairs, {.code = CARRY_OK}};
-    if (raise_kept(self))
+    if (raise_kept_exception(self))
         return NULL;
     if (code != CARRY_OK)
         report.error = code == CARRY_ERROR_MEMORY ? (struct carry_capture_error){.code = code}
@@ -670,14 +671,14 @@ static PyObject *fixed(struct capture *self, const struct carry_capture_repairs 
    the JSON of the tool. Without descriptor and function, writes nothing. */
 static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
-    struct carry_capture_fix_options options = {.progress = take_progress, .user = self};
+    struct carry_capture_fix_options options = {.progress = on_progress, .user = self};
     struct carry_capture_repairs *repairs = NULL;
     PyObject *write, *progress;
     const char *output;
     int descriptor;
     if (!PyArg_ParseTuple(arguments, "iOIIOz", &descriptor, &write, &options.packet.flags,
                           &options.packet.fix, &progress, &output) ||
-        !is_free(self))
+        !check_usable(self))
         return NULL;
     const struct carry_capture_sink file = {write_to_file, rewrite_file, self, {0}};
     const struct carry_capture_sink other = {write_to_object, NULL, self, {0}};
@@ -687,12 +688,12 @@ static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
     self->descriptor = descriptor;
     self->write = write;
     self->progress = progress == Py_None ? NULL : progress;
-    begin(self);
+    begin_call(self);
     const int code = carry_capture_fix(self->capture, &options, sink, &repairs);
-    end(self);
+    end_call(self);
     self->write = self->progress = NULL;
-    PyObject *json =
-        repairs ? fixed(self, repairs, code, output) : (raise_kept(self) ? NULL : PyErr_NoMemory());
+    PyObject *json = repairs ? finish_fix(self, repairs, code, output)
+                             : (raise_kept_exception(self) ? NULL : PyErr_NoMemory());
     carry_capture_repairs_free(repairs);
     return json;
 }
@@ -736,9 +737,9 @@ static PyObject *is_capture_name(PyObject *module, PyObject *name) {
 }
 
 PyMethodDef capture_methods[] = {
-    {"open_path", open_path, METH_VARARGS, NULL},
-    {"open_bytes", open_bytes, METH_VARARGS, NULL},
-    {"open_object", open_object, METH_VARARGS, NULL},
+    {"open_path", open_path_capture, METH_VARARGS, NULL},
+    {"open_bytes", open_bytes_capture, METH_VARARGS, NULL},
+    {"open_object", open_object_capture, METH_VARARGS, NULL},
     {"is_capture_name", is_capture_name, METH_O, NULL},
     {0},
 };

@@ -24,7 +24,7 @@ PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *publi
 }
 
 /* Returns a tuple of names in the order of their numbers: ("good", "bad", ...). */
-static PyObject *names(const char *(*name)(unsigned), unsigned count) {
+static PyObject *names_tuple(const char *(*name)(unsigned), unsigned count) {
     PyObject *tuple = PyTuple_New(count);
     for (unsigned i = 0; tuple && i < count; i++) {
         PyObject *text = PyUnicode_InternFromString(name(i));
@@ -34,7 +34,7 @@ static PyObject *names(const char *(*name)(unsigned), unsigned count) {
     return tuple;
 }
 
-static bool add(PyObject *module, const char *name, PyObject *object) {
+static bool add_object(PyObject *module, const char *name, PyObject *object) {
     int result = object ? PyModule_AddObjectRef(module, name, object) : -1;
     Py_XDECREF(object);
     return result == 0;
@@ -68,23 +68,30 @@ static const char flow_causes[] =
     ;
 
 static bool add_names(PyObject *module) {
-    return add(module, "PROTOCOLS", names(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
-           add(module, "VERDICTS", names(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
-           add(module, "REASONS", names(carry_packet_reason_name, CARRY_REASON_COUNT)) &&
-           add(module, "CAUSES", names(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
-           add(module, "CAUSE_WORDS", names(cause_words, CARRY_CAPTURE_CAUSE_COUNT)) &&
+    return add_object(module, "PROTOCOLS",
+                      names_tuple(carry_packet_protocol_name, CARRY_PROTOCOL_COUNT)) &&
+           add_object(module, "VERDICTS",
+                      names_tuple(carry_packet_verdict_name, CARRY_VERDICT_COUNT)) &&
+           add_object(module, "REASONS",
+                      names_tuple(carry_packet_reason_name, CARRY_REASON_COUNT)) &&
+           add_object(module, "CAUSES",
+                      names_tuple(carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add_object(module, "CAUSE_WORDS", names_tuple(cause_words, CARRY_CAPTURE_CAUSE_COUNT)) &&
            PyModule_AddStringConstant(module, "AUDIT_USAGE", audit_usage) == 0 &&
-           add(module, "CAUSE_MANY", names(cause_many, CARRY_CAPTURE_CAUSE_COUNT)) &&
-           add(module, "CAUSE_ADVICE", names(cause_advice, CARRY_CAPTURE_CAUSE_COUNT)) &&
-           add(module, "VERDICT_CLASSES", names(page_verdict_class, CARRY_VERDICT_COUNT)) &&
-           add(module, "REASON_WORDS", names(carry_capture_reason_text, CARRY_REASON_COUNT)) &&
+           add_object(module, "CAUSE_MANY", names_tuple(cause_many, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add_object(module, "CAUSE_ADVICE",
+                      names_tuple(cause_advice, CARRY_CAPTURE_CAUSE_COUNT)) &&
+           add_object(module, "VERDICT_CLASSES",
+                      names_tuple(page_verdict_class, CARRY_VERDICT_COUNT)) &&
+           add_object(module, "REASON_WORDS",
+                      names_tuple(carry_capture_reason_text, CARRY_REASON_COUNT)) &&
            PyModule_AddStringConstant(module, "PAGE_HEAD", page_head) == 0 &&
            PyModule_AddStringConstant(module, "PAGE_STYLE", page_style) == 0 &&
            PyModule_AddStringConstant(module, "FLOW_CAUSES", flow_causes) == 0 &&
            PyModule_AddStringConstant(module, "__version__", carry_version_text()) == 0;
 }
 
-static int execute(PyObject *module) {
+static int module_execute(PyObject *module) {
     struct module_state *state = module_state(module);
     text_use_colours(COLOURS_NEVER);
     PyMethodDef *const methods[] = {sum_methods, packet_methods, capture_methods, part_methods,
@@ -120,23 +127,23 @@ static int execute(PyObject *module) {
     do                                                                                             \
     ((state)->table)
 
-static int traverse(PyObject *module, visitproc visit, void *arg) {
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
     struct module_state *state = module_state(module);
     FOR_EACH_OBJECT(state, Py_VISIT);
     return 0;
 }
 
-static int clear(PyObject *module) {
+static int module_clear(PyObject *module) {
     struct module_state *state = module_state(module);
     FOR_EACH_OBJECT(state, Py_CLEAR);
     return 0;
 }
 
-static void release(void *module) {
-    clear(module);
+static void module_free(void *module) {
+    module_clear(module);
 }
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, module_execute}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
@@ -144,9 +151,9 @@ static struct PyModuleDef definition = {
     .m_doc = "The part of libcarry that is written in C. Use the package, libcarry.",
     .m_size = sizeof(struct module_state),
     .m_slots = slots,
-    .m_traverse = traverse,
-    .m_clear = clear,
-    .m_free = release,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
 };
 
 PyMODINIT_FUNC PyInit__carry(void);

@@ -25,15 +25,15 @@ static PyStructSequence_Desc sum_description = {
 };
 #undef SUM_FIELD
 
-static PyObject *text(const char *name) {
+static PyObject *text_object(const char *name) {
     return PyUnicode_InternFromString(name);
 }
 
-static PyObject *number(uint32_t value) {
+static PyObject *number_object(uint32_t value) {
     return PyLong_FromUnsignedLong(value);
 }
 
-static PyObject *none(void) {
+static PyObject *none_object(void) {
     Py_INCREF(Py_None);
     return Py_None;
 }
@@ -53,8 +53,8 @@ PyObject *packet_sum_create(const struct module_state *state, const struct carry
     return tuple;
 }
 
-static PyObject *list_of(const struct module_state *state, const struct carry_packet_sum *sums,
-                         size_t count) {
+static PyObject *sums_list(const struct module_state *state, const struct carry_packet_sum *sums,
+                           size_t count) {
     PyObject *list = PyList_New((Py_ssize_t)count);
     for (size_t i = 0; list && i < count; i++) {
         PyObject *sum = packet_sum_create(state, &sums[i]);
@@ -78,8 +78,8 @@ struct request {
     unsigned flags, fix;
 };
 
-static PyObject *apply(struct module_state *state, packet_fn *function, const Py_buffer *bytes,
-                       const struct request *request) {
+static PyObject *apply_to_frame(struct module_state *state, packet_fn *function,
+                                const Py_buffer *bytes, const struct request *request) {
     const struct carry_packet_options options = {.flags = request->flags, .fix = request->fix};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     uint64_t wire = (uint64_t)bytes->len;
@@ -89,11 +89,11 @@ static PyObject *apply(struct module_state *state, packet_fn *function, const Py
         return NULL;
     const struct carry_frame frame = {bytes->buf, (uint32_t)bytes->len, (uint32_t)wire,
                                       request->linktype, 0};
-    return list_of(state, sums, function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX));
+    return sums_list(state, sums, function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX));
 }
 
 /* A converter for "O&" of PyArg_ParseTuple(), whose "I" would truncate other numbers to 32 bits. */
-static int take_linktype(PyObject *object, void *linktype) {
+static int convert_linktype(PyObject *object, void *linktype) {
     uint64_t number;
     if (!argument_number(object, "linktype", UINT32_MAX, &number))
         return 0;
@@ -101,29 +101,30 @@ static int take_linktype(PyObject *object, void *linktype) {
     return 1;
 }
 
-static PyObject *packet(PyObject *module, PyObject *arguments, packet_fn *function, bool writes) {
+static PyObject *process_packet(PyObject *module, PyObject *arguments, packet_fn *function,
+                                bool writes) {
     struct request request = {0};
     PyObject *data, *result;
     Py_buffer bytes;
-    if (!PyArg_ParseTuple(arguments, "OO&OII", &data, take_linktype, &request.linktype,
+    if (!PyArg_ParseTuple(arguments, "OO&OII", &data, convert_linktype, &request.linktype,
                           &request.wire, &request.flags, &request.fix) ||
         !(writes ? argument_writable : argument_bytes)(data, &bytes))
         return NULL;
-    result = apply(module_state(module), function, &bytes, &request);
+    result = apply_to_frame(module_state(module), function, &bytes, &request);
     PyBuffer_Release(&bytes);
     return result;
 }
 
 static PyObject *packet_check(PyObject *module, PyObject *arguments) {
-    return packet(module, arguments, carry_packet_check, false);
+    return process_packet(module, arguments, carry_packet_check, false);
 }
 
 static PyObject *packet_fix(PyObject *module, PyObject *arguments) {
-    return packet(module, arguments, carry_packet_fix, true);
+    return process_packet(module, arguments, carry_packet_fix, true);
 }
 
 static PyObject *packet_fill(PyObject *module, PyObject *arguments) {
-    return packet(module, arguments, carry_packet_fill, true);
+    return process_packet(module, arguments, carry_packet_fill, true);
 }
 
 /* --- Many frames --- */
@@ -154,8 +155,8 @@ static bool add_sums(struct packet_sums *all, const struct carry_packet_sum *sum
 }
 
 /* Applies a function to all frames, without the GIL; false without memory. */
-static bool apply_many(struct packet_sums *all, packet_fn *function, const struct runs *runs,
-                       const struct numbers *wires, const struct request *request) {
+static bool apply_to_frames(struct packet_sums *all, packet_fn *function, const struct runs *runs,
+                            const struct numbers *wires, const struct request *request) {
     const struct carry_packet_options options = {.flags = request->flags, .fix = request->fix};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct run run;
@@ -180,8 +181,8 @@ static struct packet_sums *sums_create(const struct module_state *state) {
     return all;
 }
 
-static PyObject *apply_runs(struct module_state *state, packet_fn *function,
-                            const struct runs *runs, const struct request *request) {
+static PyObject *apply_to_runs(struct module_state *state, packet_fn *function,
+                               const struct runs *runs, const struct request *request) {
     struct packet_sums *all = sums_create(state);
     struct numbers wires;
     bool done = false;
@@ -190,7 +191,7 @@ static PyObject *apply_runs(struct module_state *state, packet_fn *function,
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS;
-    done = apply_many(all, function, runs, &wires, request);
+    done = apply_to_frames(all, function, runs, &wires, request);
     Py_END_ALLOW_THREADS;
     numbers_close(&wires);
     if (done)
@@ -199,12 +200,12 @@ static PyObject *apply_runs(struct module_state *state, packet_fn *function,
     return PyErr_NoMemory();
 }
 
-static PyObject *packet_many(PyObject *module, PyObject *arguments, packet_fn *function,
-                             bool writes) {
+static PyObject *process_packets(PyObject *module, PyObject *arguments, packet_fn *function,
+                                 bool writes) {
     struct request request = {0};
     PyObject *data, *offsets, *sizes, *result;
     struct runs runs;
-    if (!PyArg_ParseTuple(arguments, "OOOO&OII", &data, &offsets, &sizes, take_linktype,
+    if (!PyArg_ParseTuple(arguments, "OOOO&OII", &data, &offsets, &sizes, convert_linktype,
                           &request.linktype, &request.wire, &request.flags, &request.fix) ||
         !runs_open(&runs, data, offsets, sizes, writes))
         return NULL;
@@ -212,21 +213,21 @@ static PyObject *packet_many(PyObject *module, PyObject *arguments, packet_fn *f
         result =
             PyErr_Format(PyExc_ValueError, "a buffer of frames has at most %u bytes", UINT32_MAX);
     else
-        result = apply_runs(module_state(module), function, &runs, &request);
+        result = apply_to_runs(module_state(module), function, &runs, &request);
     runs_close(&runs);
     return result;
 }
 
 static PyObject *packet_check_many(PyObject *module, PyObject *arguments) {
-    return packet_many(module, arguments, carry_packet_check, false);
+    return process_packets(module, arguments, carry_packet_check, false);
 }
 
 static PyObject *packet_fix_many(PyObject *module, PyObject *arguments) {
-    return packet_many(module, arguments, carry_packet_fix, true);
+    return process_packets(module, arguments, carry_packet_fix, true);
 }
 
 static PyObject *packet_fill_many(PyObject *module, PyObject *arguments) {
-    return packet_many(module, arguments, carry_packet_fill, true);
+    return process_packets(module, arguments, carry_packet_fill, true);
 }
 
 static PyObject *knows_link(PyObject *module, PyObject *argument) {

@@ -21,7 +21,7 @@ bool relatives_add(struct relatives *relatives, const struct carry_capture_packe
 }
 
 /* Reads a packet from the bytes and skips it; false if they are truncated. */
-static bool take_packet(struct run *bytes, struct carry_capture_packet *packet) {
+static bool read_packet(struct run *bytes, struct carry_capture_packet *packet) {
     if (bytes->size < sizeof *packet)
         return false;
     memcpy(packet, bytes->data, sizeof *packet);
@@ -45,12 +45,12 @@ struct part {
 };
 
 /* Adds some packets to the check; true if no more follow, or on an error in *code. */
-static bool add_some(struct carry_capture_checker *checker, const struct part *part,
-                     struct run *bytes, int *code) {
+static bool add_some_packets(struct carry_capture_checker *checker, const struct part *part,
+                             struct run *bytes, int *code) {
     struct carry_capture_packet packets[PACKETS_AT_ONCE];
     size_t count = 0;
     for (; count < PACKETS_AT_ONCE && bytes->size; count++) {
-        if (!take_packet(bytes, &packets[count])) {
+        if (!read_packet(bytes, &packets[count])) {
             *code = CARRY_ERROR_DAMAGED;
             return true;
         }
@@ -65,14 +65,14 @@ static int add_part(struct carry_capture_checker *checker, const struct part *pa
     struct run bytes = {part->bytes.buf, (size_t)part->bytes.len};
     int code;
     Py_BEGIN_ALLOW_THREADS;
-    while (!add_some(checker, part, &bytes, &code))
+    while (!add_some_packets(checker, part, &bytes, &code))
         ;
     Py_END_ALLOW_THREADS;
     return code;
 }
 
 /* Adds the packets of a tuple to the check; false with an exception set. */
-static bool add_tuple(struct carry_capture_checker *checker, PyObject *tuple) {
+static bool add_part_tuple(struct carry_capture_checker *checker, PyObject *tuple) {
     struct part part;
     if (!PyArg_ParseTuple(tuple, "y*KK", &part.bytes, &part.packets, &part.offset))
         return false;
@@ -88,7 +88,7 @@ static bool add_tuple(struct carry_capture_checker *checker, PyObject *tuple) {
 static bool add_parts(struct carry_capture_checker *checker, PyObject *parts) {
     const Py_ssize_t count = PyList_Size(parts);
     for (Py_ssize_t i = 0; i < count; i++)
-        if (!add_tuple(checker, PyList_GetItem(parts, i)))
+        if (!add_part_tuple(checker, PyList_GetItem(parts, i)))
             return false;
     return true;
 }

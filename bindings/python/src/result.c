@@ -86,7 +86,7 @@ static void result_free(PyObject *self) {
 /* Writes a report of the tool. */
 typedef void write_fn(FILE *out, const struct found *found);
 
-static PyObject *written(const struct found *found, write_fn *write) {
+static PyObject *report_string(const struct found *found, write_fn *write) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -103,7 +103,7 @@ static PyObject *written(const struct found *found, write_fn *write) {
 /* The number of findings that the command shows. */
 #define SHOWN 5
 
-static struct report report_of(const struct found *found) {
+static struct report result_report(const struct found *found) {
     return (struct report){.path = found->name,
                            .summary = found->summary,
                            .wrong = found->wrong,
@@ -113,12 +113,12 @@ static struct report report_of(const struct found *found) {
 }
 
 static void write_text(FILE *out, const struct found *found) {
-    const struct report report = report_of(found);
+    const struct report report = result_report(found);
     report_text(out, &report);
 }
 
 static void write_json(FILE *out, const struct found *found) {
-    const struct report report = report_of(found);
+    const struct report report = result_report(found);
     report_json(out, &report);
 }
 
@@ -133,7 +133,7 @@ static void write_outcome(FILE *out, const struct found *found) {
 #define WRITTEN(name)                                                                              \
     static PyObject *result_##name(PyObject *self, PyObject *none) {                               \
         (void)none;                                                                                \
-        return written(result_found(self), write_##name);                                          \
+        return report_string(result_found(self), write_##name);                                    \
     }
 
 WRITTEN(text)

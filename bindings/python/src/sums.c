@@ -24,7 +24,7 @@
     } while (0)
 
 /* Converts a checksum between memory order and the big-endian number that packets show. */
-static uint16_t swapped(uint16_t check) {
+static uint16_t swap_checksum(uint16_t check) {
     const union {
         uint16_t number;
         uint8_t bytes[2];
@@ -33,7 +33,8 @@ static uint16_t swapped(uint16_t check) {
 }
 
 /* Gets the optional argument `index`, a partial sum or a CRC; false with an exception set. */
-static bool seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index, uint32_t *sum) {
+static bool get_seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index,
+                     uint32_t *sum) {
     uint64_t number = 0;
     if (count > index && !argument_number(arguments[index], "sum", UINT32_MAX, &number))
         return false;
@@ -47,7 +48,7 @@ static bool seed(PyObject *const *arguments, Py_ssize_t count, Py_ssize_t index,
 static bool sum_bytes(const char *name, carry_sum_fn *function, PyObject *const *arguments,
                       Py_ssize_t count, uint32_t *sum) {
     Py_buffer bytes;
-    if (!argument_count(name, count, 1, 2) || !seed(arguments, count, 1, sum) ||
+    if (!argument_count(name, count, 1, 2) || !get_seed(arguments, count, 1, sum) ||
         !argument_bytes(arguments[0], &bytes))
         return false;
     SHARED(bytes.len, *sum = function(bytes.buf, (size_t)bytes.len, *sum));
@@ -55,29 +56,29 @@ static bool sum_bytes(const char *name, carry_sum_fn *function, PyObject *const 
     return true;
 }
 
-static PyObject *sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     uint32_t sum;
     (void)module;
     return sum_bytes("sum", carry_sum_call, arguments, count, &sum) ? PyLong_FromUnsignedLong(sum)
                                                                     : NULL;
 }
 
-static PyObject *checksum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_checksum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     uint32_t sum;
     (void)module;
     return sum_bytes("checksum", carry_sum_call, arguments, count, &sum)
-               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish(sum)))
+               ? PyLong_FromUnsignedLong(swap_checksum(carry_sum_finish(sum)))
                : NULL;
 }
 
-static PyObject *crc32c(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_crc32c(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     uint32_t crc;
     (void)module;
     return sum_bytes("crc32c", carry_crc32c, arguments, count, &crc) ? PyLong_FromUnsignedLong(crc)
                                                                      : NULL;
 }
 
-static bool overlap(const Py_buffer *a, const Py_buffer *b) {
+static bool buffers_overlap(const Py_buffer *a, const Py_buffer *b) {
     const uintptr_t start_a = (uintptr_t)a->buf, start_b = (uintptr_t)b->buf;
     return start_a < start_b + (size_t)b->len && start_b < start_a + (size_t)a->len;
 }
@@ -86,18 +87,18 @@ static PyObject *copy_buffers(const Py_buffer *to, const Py_buffer *from, uint32
     if (to->len != from->len)
         return PyErr_Format(PyExc_ValueError, "the target has %zd bytes, but the source %zd",
                             to->len, from->len);
-    if (overlap(to, from))
+    if (buffers_overlap(to, from))
         return PyErr_Format(PyExc_ValueError, "target and source overlap");
     SHARED(to->len, sum = carry_sum_copy(to->buf, from->buf, (size_t)to->len, sum));
     return PyLong_FromUnsignedLong(sum);
 }
 
-static PyObject *copy_sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_copy_sum(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     Py_buffer to, from;
     PyObject *result = NULL;
     uint32_t sum;
     (void)module;
-    if (!argument_count("copy_sum", count, 2, 3) || !seed(arguments, count, 2, &sum) ||
+    if (!argument_count("copy_sum", count, 2, 3) || !get_seed(arguments, count, 2, &sum) ||
         !argument_writable(arguments[0], &to))
         return NULL;
     if (argument_bytes(arguments[1], &from)) {
@@ -110,23 +111,23 @@ static PyObject *copy_sum(PyObject *module, PyObject *const *arguments, Py_ssize
 
 /* --- Operations on sums --- */
 
-static PyObject *finish(PyObject *module, PyObject *argument) {
+static PyObject *py_finish(PyObject *module, PyObject *argument) {
     uint64_t sum;
     (void)module;
     return argument_number(argument, "sum", UINT32_MAX, &sum)
-               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish((uint32_t)sum)))
+               ? PyLong_FromUnsignedLong(swap_checksum(carry_sum_finish((uint32_t)sum)))
                : NULL;
 }
 
-static PyObject *finish_nonzero(PyObject *module, PyObject *argument) {
+static PyObject *py_finish_nonzero(PyObject *module, PyObject *argument) {
     uint64_t sum;
     (void)module;
     return argument_number(argument, "sum", UINT32_MAX, &sum)
-               ? PyLong_FromUnsignedLong(swapped(carry_sum_finish_nonzero((uint32_t)sum)))
+               ? PyLong_FromUnsignedLong(swap_checksum(carry_sum_finish_nonzero((uint32_t)sum)))
                : NULL;
 }
 
-static PyObject *combine(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_combine(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     uint64_t a, b, offset;
     (void)module;
     if (!argument_count("combine", count, 3, 3) ||
@@ -138,17 +139,17 @@ static PyObject *combine(PyObject *module, PyObject *const *arguments, Py_ssize_
         carry_sum_combine((uint32_t)a, (uint32_t)b, (size_t)(offset & 1)));
 }
 
-static PyObject *update_by(uint16_t check, const Py_buffer *old, const Py_buffer *new) {
+static PyObject *update_checksum(uint16_t check, const Py_buffer *old, const Py_buffer *new) {
     if (old->len != new->len || old->len % 2)
         return PyErr_Format(PyExc_ValueError,
                             "the bytes before and after must be equally many, and an even number "
                             "(%zd and %zd given)",
                             old->len, new->len);
-    return PyLong_FromUnsignedLong(
-        swapped(carry_sum_update(swapped(check), old->buf, new->buf, (size_t)old->len)));
+    return PyLong_FromUnsignedLong(swap_checksum(
+        carry_sum_update(swap_checksum(check), old->buf, new->buf, (size_t)old->len)));
 }
 
-static PyObject *update(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_update(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     Py_buffer old, new;
     uint64_t check;
     PyObject *result = NULL;
@@ -158,7 +159,7 @@ static PyObject *update(PyObject *module, PyObject *const *arguments, Py_ssize_t
         !argument_bytes(arguments[1], &old))
         return NULL;
     if (argument_bytes(arguments[2], &new)) {
-        result = update_by((uint16_t)check, &old, &new);
+        result = update_checksum((uint16_t)check, &old, &new);
         PyBuffer_Release(&new);
     }
     PyBuffer_Release(&old);
@@ -211,8 +212,8 @@ static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
 typedef uint32_t pseudo_fn(const void *src, const void *dst, uint8_t protocol, uint32_t size,
                            uint32_t sum);
 
-static PyObject *pseudo(const char *name, pseudo_fn *function, size_t address_size,
-                        PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *pseudo_header_sum(const char *name, pseudo_fn *function, size_t address_size,
+                                   PyObject *const *arguments, Py_ssize_t count) {
     uint8_t src[16], dst[16];
     uint64_t protocol, size;
     uint32_t sum;
@@ -220,19 +221,19 @@ static PyObject *pseudo(const char *name, pseudo_fn *function, size_t address_si
         !address_bytes(arguments[1], dst, address_size) ||
         !argument_number(arguments[2], "protocol", UINT8_MAX, &protocol) ||
         !argument_number(arguments[3], "size", UINT32_MAX, &size) ||
-        !seed(arguments, count, 4, &sum))
+        !get_seed(arguments, count, 4, &sum))
         return NULL;
     return PyLong_FromUnsignedLong(function(src, dst, (uint8_t)protocol, (uint32_t)size, sum));
 }
 
-static PyObject *pseudo4(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_pseudo4(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    return pseudo("pseudo4", carry_sum_pseudo4, 4, arguments, count);
+    return pseudo_header_sum("pseudo4", carry_sum_pseudo4, 4, arguments, count);
 }
 
-static PyObject *pseudo6(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+static PyObject *py_pseudo6(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
     (void)module;
-    return pseudo("pseudo6", carry_sum_pseudo6, 16, arguments, count);
+    return pseudo_header_sum("pseudo6", carry_sum_pseudo6, 16, arguments, count);
 }
 
 /* --- Many runs in one buffer --- */
@@ -286,7 +287,7 @@ static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool 
         run_at(runs, i, &run);
         const uint32_t sum = carry_sum_call(run.data, run.size, start);
         if (is_finished)
-            ((uint16_t *)results)[i] = swapped(carry_sum_finish(sum));
+            ((uint16_t *)results)[i] = swap_checksum(carry_sum_finish(sum));
         else
             ((uint32_t *)results)[i] = sum;
     }
@@ -307,7 +308,7 @@ static PyObject *sum_many_runs(const struct runs *runs, PyObject *sums, PyObject
     return object;
 }
 
-static PyObject *sum_many_of(PyObject *arguments, PyObject *keywords, bool is_finished) {
+static PyObject *sum_many_arguments(PyObject *arguments, PyObject *keywords, bool is_finished) {
     static char *const names[] = {"data", "offsets", "sizes", "sums", "out", NULL};
     PyObject *data, *offsets, *sizes, *sums = Py_None, *out = Py_None, *result;
     struct runs runs;
@@ -320,14 +321,14 @@ static PyObject *sum_many_of(PyObject *arguments, PyObject *keywords, bool is_fi
     return result;
 }
 
-static PyObject *sum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
+static PyObject *py_sum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
     (void)module;
-    return sum_many_of(arguments, keywords, false);
+    return sum_many_arguments(arguments, keywords, false);
 }
 
-static PyObject *checksum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
+static PyObject *py_checksum_many(PyObject *module, PyObject *arguments, PyObject *keywords) {
     (void)module;
-    return sum_many_of(arguments, keywords, true);
+    return sum_many_arguments(arguments, keywords, true);
 }
 
 /* --- The functions --- */
@@ -338,54 +339,54 @@ static PyObject *checksum_many(PyObject *module, PyObject *arguments, PyObject *
     { name, (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS, text }
 
 PyMethodDef sum_methods[] = {
-    FAST("sum", sum,
+    FAST("sum", py_sum,
          "sum(data, sum=0, /)\n--\n\n"
          "The partial sum (RFC 1071) of the bytes of `data`, added to the partial sum `sum`.\n\n"
          "Any object with contiguous bytes will do: bytes, bytearray, memoryview, mmap, a NumPy\n"
          "array. finish() turns a partial sum into a checksum. Sums of chunks of an even size\n"
          "may be passed on; combine() joins others."),
-    FAST("checksum", checksum,
+    FAST("checksum", py_checksum,
          "checksum(data, sum=0, /)\n--\n\n"
          "finish(sum(data, sum)): the Internet checksum, as the number that packets show.\n\n"
          "It is 0 if `data` includes its own checksum and that is right."),
-    FAST("crc32c", crc32c,
+    FAST("crc32c", py_crc32c,
          "crc32c(data, crc=0, /)\n--\n\n"
          "The CRC32c of the bytes that gave `crc`, followed by those of `data`."),
-    FAST("copy_sum", copy_sum,
+    FAST("copy_sum", py_copy_sum,
          "copy_sum(target, source, sum=0, /)\n--\n\n"
          "Copies all bytes of `source` to `target`, of the same size, and returns their partial\n"
          "sum, added to `sum`, in one pass. The two must not overlap."),
-    {"finish", finish, METH_O,
+    {"finish", py_finish, METH_O,
      "finish(sum, /)\n--\n\n"
      "The checksum of a partial sum, as the number that packets show: store it big-endian,\n"
      "as check.to_bytes(2, 'big') or struct's '!H'."},
-    {"finish_nonzero", finish_nonzero, METH_O,
+    {"finish_nonzero", py_finish_nonzero, METH_O,
      "finish_nonzero(sum, /)\n--\n\n"
      "finish(), with 0xffff for 0: in UDP a stored 0 means that there is no checksum."},
-    FAST("combine", combine,
+    FAST("combine", py_combine,
          "combine(a, b, offset_of_b, /)\n--\n\n"
          "Joins the partial sums of two neighbouring runs. `b` starts `offset_of_b` bytes after\n"
          "the start of `a`; only whether that is odd matters."),
-    FAST("update", update,
+    FAST("update", py_update,
          "update(check, old, new, /)\n--\n\n"
          "The checksum after a change (RFC 1624) of covered bytes from `old` to `new`, at an\n"
          "even offset. `check` and the result are numbers as packets show them."),
-    FAST("pseudo4", pseudo4,
+    FAST("pseudo4", py_pseudo4,
          "pseudo4(src, dst, protocol, size, sum=0, /)\n--\n\n"
          "The partial sum of the pseudo-header of IPv4, added to `sum`. Addresses are text,\n"
          "4 bytes, or objects of ipaddress. `size` counts the transport header and its data."),
-    FAST("pseudo6", pseudo6,
+    FAST("pseudo6", py_pseudo6,
          "pseudo6(src, dst, next_header, size, sum=0, /)\n--\n\n"
          "The same for IPv6, with addresses of 16 bytes."),
     KEYWORDS(
-        "sum_many", sum_many,
+        "sum_many", py_sum_many,
         "sum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"
         "The partial sums of many runs of bytes in one buffer: run i has sizes[i] bytes, from\n"
         "offsets[i] on. Returns `out`, or a new memoryview of uint32. `offsets`, `sizes` and\n"
         "`sums`, to which the sums are added, are arrays of integers of 4 or 8 bytes. `out` must\n"
         "not overlap the other arrays: the sums would be wrong."),
     KEYWORDS(
-        "checksum_many", checksum_many,
+        "checksum_many", py_checksum_many,
         "checksum_many(data, offsets, sizes, *, sums=None, out=None)\n--\n\n"
         "sum_many(), finished: checksums as the numbers that packets show, in a memoryview of\n"
         "uint16."),

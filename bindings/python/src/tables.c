@@ -20,7 +20,7 @@ static PyStructSequence_Desc finding_description = {
 #include "tables.def"
 };
 
-static PyObject *object_of(const struct cell *cell, enum column_type type) {
+static PyObject *cell_object(const struct cell *cell, enum column_type type) {
     if (cell->is_null) {
         Py_INCREF(Py_None);
         return Py_None;
@@ -44,7 +44,7 @@ PyObject *tables_finding(const struct module_state *state, const struct found *f
     for (size_t i = 0; tuple && i < table->columns_count; i++) {
         struct cell cell = {.is_null = false};
         table->columns[i].put(&cell, &row);
-        if (!member_set(tuple, (Py_ssize_t)i, object_of(&cell, table->columns[i].type)))
+        if (!member_set(tuple, (Py_ssize_t)i, cell_object(&cell, table->columns[i].type)))
             Py_CLEAR(tuple);
     }
     return tuple;
@@ -59,7 +59,7 @@ struct table_object {
     struct found *found;
 };
 
-static PyObject *create(struct module_state *state, PyObject *name, struct found *found) {
+static PyObject *create_table(struct module_state *state, PyObject *name, struct found *found) {
     const char *text = argument_text(name);
     const struct table *table = text ? table_named(text) : NULL;
     if (text && !table)
@@ -75,7 +75,7 @@ static PyObject *create(struct module_state *state, PyObject *name, struct found
 }
 
 PyObject *tables_create(struct module_state *state, struct found *found, PyObject *name) {
-    return create(state, name, found);
+    return create_table(state, name, found);
 }
 
 static void table_free(PyObject *object) {
@@ -91,7 +91,7 @@ static void schema_free(struct ArrowSchema *schema) {
     free(schema);
 }
 
-static void free_schema(PyObject *capsule) {
+static void free_schema_capsule(PyObject *capsule) {
     schema_free(PyCapsule_GetPointer(capsule, "arrow_schema"));
 }
 
@@ -102,7 +102,7 @@ static PyObject *table_schema(PyObject *self, PyObject *none) {
         free(schema);
         return PyErr_NoMemory();
     }
-    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", free_schema);
+    PyObject *capsule = PyCapsule_New(schema, "arrow_schema", free_schema_capsule);
     if (!capsule)
         schema_free(schema);
     return capsule;
@@ -114,7 +114,7 @@ static void stream_free(struct ArrowArrayStream *stream) {
     free(stream);
 }
 
-static void free_stream(PyObject *capsule) {
+static void free_stream_capsule(PyObject *capsule) {
     stream_free(PyCapsule_GetPointer(capsule, "arrow_array_stream"));
 }
 
@@ -131,7 +131,7 @@ static PyObject *table_stream(PyObject *self, PyObject *arguments, PyObject *key
         free(stream);
         return PyErr_NoMemory();
     }
-    PyObject *capsule = PyCapsule_New(stream, "arrow_array_stream", free_stream);
+    PyObject *capsule = PyCapsule_New(stream, "arrow_array_stream", free_stream_capsule);
     if (!capsule)
         stream_free(stream);
     return capsule;
@@ -149,7 +149,7 @@ static PyObject *table_columns(PyObject *self, void *closure) {
     return tuple;
 }
 
-static PyObject *table_repr(PyObject *self) {
+static PyObject *table_text(PyObject *self) {
     const struct table_object *own = (const struct table_object *)self;
     return PyUnicode_FromFormat("<libcarry table %s%s>", own->table->name,
                                 own->found ? "" : ", without rows");
@@ -172,7 +172,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, table_free},
     {Py_tp_methods, methods},
     {Py_tp_getset, columns},
-    {Py_tp_repr, table_repr},
+    {Py_tp_repr, table_text},
     {0, NULL},
 };
 
@@ -190,12 +190,12 @@ bool table_types(PyObject *module, struct module_state *state) {
            PyModule_AddObjectRef(module, "Finding", (PyObject *)state->finding) == 0;
 }
 
-static PyObject *schema(PyObject *module, PyObject *name) {
-    return create(module_state(module), name, NULL);
+static PyObject *py_schema(PyObject *module, PyObject *name) {
+    return create_table(module_state(module), name, NULL);
 }
 
 PyMethodDef table_methods[] = {
-    {"schema", schema, METH_O,
+    {"schema", py_schema, METH_O,
      "schema(table, /)\n--\n\n"
      "The columns of the table 'files', 'counts' or 'findings', for example for pyarrow.schema()."},
     {0},

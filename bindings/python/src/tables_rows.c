@@ -7,29 +7,29 @@
 
 /* --- Values --- */
 
-static void put_number(struct cell *cell, uint64_t number) {
+static void cell_set_number(struct cell *cell, uint64_t number) {
     cell->number = number;
 }
 
-static void put_number_or_null(struct cell *cell, bool is_known, uint64_t number) {
+static void cell_set_number_or_null(struct cell *cell, bool is_known, uint64_t number) {
     cell->is_null = !is_known;
     cell->number = number;
 }
 
 /* 0 means unknown; Arrow's times are signed. */
-static void put_time(struct cell *cell, uint64_t time_ns) {
-    put_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
+static void cell_set_time(struct cell *cell, uint64_t time_ns) {
+    cell_set_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
 }
 
 /* NULL is null. */
-static void put_text(struct cell *cell, const char *text) {
+static void cell_set_text(struct cell *cell, const char *text) {
     cell->is_null = !text;
     cell->text = text ? text : "";
     cell->size = strlen(cell->text);
 }
 
 /* Writes an IPv4 address, as most captures have them: inet_ntop() takes ten times as long. */
-static size_t ipv4_text(char *text, const uint8_t *bytes) {
+static size_t write_ipv4(char *text, const uint8_t *bytes) {
     char *out = text;
     for (unsigned i = 0; i < 4; i++) {
         const unsigned byte = bytes[i];
@@ -44,11 +44,11 @@ static size_t ipv4_text(char *text, const uint8_t *bytes) {
     return (size_t)(out - text);
 }
 
-static void put_address(struct cell *cell, const struct carry_capture_address *address) {
+static void cell_set_address(struct cell *cell, const struct carry_capture_address *address) {
     cell->is_null = !address->version;
     cell->text = cell->room;
     if (address->version == 4)
-        cell->size = ipv4_text(cell->room, address->bytes);
+        cell->size = write_ipv4(cell->room, address->bytes);
     else if (address->version)
         cell->size = strlen(inet_ntop(AF_INET6, address->bytes, cell->room, sizeof cell->room));
 }
@@ -56,44 +56,44 @@ static void put_address(struct cell *cell, const struct carry_capture_address *a
 /* --- Files --- */
 
 static void put_files_file(struct cell *cell, const struct row *row) {
-    put_text(cell, row->found->name);
+    cell_set_text(cell, row->found->name);
 }
 
 static void put_files_size(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->found->size, row->found->size);
+    cell_set_number_or_null(cell, row->found->size, row->found->size);
 }
 
 static void put_files_packets(struct cell *cell, const struct row *row) {
-    put_number(cell, carry_capture_totals(row->found->summary)->packets);
+    cell_set_number(cell, carry_capture_totals(row->found->summary)->packets);
 }
 
 static void put_files_bytes(struct cell *cell, const struct row *row) {
-    put_number(cell, carry_capture_totals(row->found->summary)->bytes);
+    cell_set_number(cell, carry_capture_totals(row->found->summary)->bytes);
 }
 
 static void put_files_status(struct cell *cell, const struct row *row) {
-    put_text(cell, found_status(row->found));
+    cell_set_text(cell, found_status(row->found));
 }
 
 static void put_files_damage_offset(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->found->error.code != CARRY_OK, row->found->error.offset);
+    cell_set_number_or_null(cell, row->found->error.code != CARRY_OK, row->found->error.offset);
 }
 
 static void put_files_damage_reason(struct cell *cell, const struct row *row) {
-    put_text(cell, row->found->error.code != CARRY_OK ? row->found->error.text : NULL);
+    cell_set_text(cell, row->found->error.code != CARRY_OK ? row->found->error.text : NULL);
 }
 
 static void put_files_version(struct cell *cell, const struct row *row) {
     (void)row;
-    put_text(cell, carry_version_text());
+    cell_set_text(cell, carry_version_text());
 }
 
 static void put_files_first_time(struct cell *cell, const struct row *row) {
-    put_time(cell, carry_capture_totals(row->found->summary)->first_ns);
+    cell_set_time(cell, carry_capture_totals(row->found->summary)->first_ns);
 }
 
 static void put_files_last_time(struct cell *cell, const struct row *row) {
-    put_time(cell, carry_capture_totals(row->found->summary)->last_ns);
+    cell_set_time(cell, carry_capture_totals(row->found->summary)->last_ns);
 }
 
 static bool files_row(struct row *row, size_t index) {
@@ -104,27 +104,27 @@ static bool files_row(struct row *row, size_t index) {
 /* --- Counts --- */
 
 static void put_counts_file(struct cell *cell, const struct row *row) {
-    put_text(cell, row->found->name);
+    cell_set_text(cell, row->found->name);
 }
 
 static void put_counts_protocol(struct cell *cell, const struct row *row) {
-    put_text(cell, carry_packet_protocol_name(row->protocol));
+    cell_set_text(cell, carry_packet_protocol_name(row->protocol));
 }
 
 static void put_counts_verdict(struct cell *cell, const struct row *row) {
-    put_text(cell, carry_packet_verdict_name(row->verdict));
+    cell_set_text(cell, carry_packet_verdict_name(row->verdict));
 }
 
 static void put_counts_reason(struct cell *cell, const struct row *row) {
-    put_text(cell, row->reason ? carry_packet_reason_name(row->reason) : NULL);
+    cell_set_text(cell, row->reason ? carry_packet_reason_name(row->reason) : NULL);
 }
 
 static void put_counts_cause(struct cell *cell, const struct row *row) {
-    put_text(cell, row->cause ? carry_capture_cause_name(row->cause) : NULL);
+    cell_set_text(cell, row->cause ? carry_capture_cause_name(row->cause) : NULL);
 }
 
 /* Checks whether a cause explains checksums of the row's verdict. */
-static bool explains(unsigned cause, const struct row *row) {
+static bool cause_explains(unsigned cause, const struct row *row) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words && words->verdict == row->verdict;
 }
@@ -134,36 +134,36 @@ static uint64_t count_without_cause(const struct row *row) {
     const struct carry_capture_summary *summary = row->found->summary;
     uint64_t count = carry_capture_count(summary, row->protocol, row->verdict);
     for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++)
-        if (explains(cause, row))
+        if (cause_explains(cause, row))
             count -= carry_capture_cause_count(summary, row->protocol, cause);
     return count;
 }
 
-static uint64_t count_of(const struct row *row) {
+static uint64_t count_checksums(const struct row *row) {
     const struct carry_capture_summary *summary = row->found->summary;
     if (row->reason)
         return carry_capture_reason_count(summary, row->protocol, row->reason);
     if (row->cause)
-        return explains(row->cause, row)
+        return cause_explains(row->cause, row)
                    ? carry_capture_cause_count(summary, row->protocol, row->cause)
                    : 0;
     return row->verdict == CARRY_VERDICT_UNVERIFIABLE ? 0 : count_without_cause(row);
 }
 
 static void put_counts_checksums(struct cell *cell, const struct row *row) {
-    put_number(cell, count_of(row));
+    cell_set_number(cell, count_checksums(row));
 }
 
 /* Sets row *index of a protocol and a verdict; false if there are fewer, which it subtracts. */
 static bool counts_row_of(struct row *row, size_t *index) {
     row->cause = CARRY_CAPTURE_CAUSE_NONE;
     for (row->reason = 0; row->reason < CARRY_REASON_COUNT; row->reason++)
-        if ((!row->reason || row->verdict == CARRY_VERDICT_UNVERIFIABLE) && count_of(row) &&
+        if ((!row->reason || row->verdict == CARRY_VERDICT_UNVERIFIABLE) && count_checksums(row) &&
             !(*index)--)
             return true;
     row->reason = CARRY_REASON_NONE;
     for (row->cause = 1; row->cause < CARRY_CAPTURE_CAUSE_COUNT; row->cause++)
-        if (count_of(row) && !(*index)--)
+        if (count_checksums(row) && !(*index)--)
             return true;
     return false;
 }
@@ -181,62 +181,63 @@ static bool counts_row(struct row *row, size_t index) {
 /* --- Findings --- */
 
 static void put_findings_file(struct cell *cell, const struct row *row) {
-    put_text(cell, row->found->name);
+    cell_set_text(cell, row->found->name);
 }
 
 static void put_findings_frame_number(struct cell *cell, const struct row *row) {
-    put_number(cell, row->finding->number);
+    cell_set_number(cell, row->finding->number);
 }
 
 static void put_findings_frame_time(struct cell *cell, const struct row *row) {
-    put_time(cell, row->finding->time_ns);
+    cell_set_time(cell, row->finding->time_ns);
 }
 
 static void put_findings_protocol(struct cell *cell, const struct row *row) {
-    put_text(cell, carry_packet_protocol_name(row->finding->sum.protocol));
+    cell_set_text(cell, carry_packet_protocol_name(row->finding->sum.protocol));
 }
 
 static void put_findings_verdict(struct cell *cell, const struct row *row) {
-    put_text(cell, carry_packet_verdict_name(row->finding->sum.verdict));
+    cell_set_text(cell, carry_packet_verdict_name(row->finding->sum.verdict));
 }
 
 static void put_findings_cause(struct cell *cell, const struct row *row) {
     const unsigned cause = row->finding->cause;
-    put_text(cell, cause ? carry_capture_cause_name(cause) : NULL);
+    cell_set_text(cell, cause ? carry_capture_cause_name(cause) : NULL);
 }
 
 static void put_findings_certain(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->finding->certainty != CARRY_CAPTURE_COMPUTED,
-                       row->finding->certainty == CARRY_CAPTURE_CERTAIN);
+    cell_set_number_or_null(cell, row->finding->certainty != CARRY_CAPTURE_COMPUTED,
+                            row->finding->certainty == CARRY_CAPTURE_CERTAIN);
 }
 
 static void put_findings_src_ip(struct cell *cell, const struct row *row) {
-    put_address(cell, &row->finding->from);
+    cell_set_address(cell, &row->finding->from);
 }
 
 static void put_findings_dst_ip(struct cell *cell, const struct row *row) {
-    put_address(cell, &row->finding->to);
+    cell_set_address(cell, &row->finding->to);
 }
 
 static void put_findings_src_port(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->finding->from_port >= 0, (uint64_t)row->finding->from_port);
+    cell_set_number_or_null(cell, row->finding->from_port >= 0, (uint64_t)row->finding->from_port);
 }
 
 static void put_findings_dst_port(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->finding->to_port >= 0, (uint64_t)row->finding->to_port);
+    cell_set_number_or_null(cell, row->finding->to_port >= 0, (uint64_t)row->finding->to_port);
 }
 
 static void put_findings_stored(struct cell *cell, const struct row *row) {
-    put_number(cell, row->finding->sum.stored);
+    cell_set_number(cell, row->finding->sum.stored);
 }
 
 static void put_findings_expected(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, carry_capture_has_expected(&row->finding->sum),
-                       row->finding->sum.expected);
+    cell_set_number_or_null(cell, carry_capture_has_expected(&row->finding->sum),
+                            row->finding->sum.expected);
 }
 
 static void put_findings_file_offset(struct cell *cell, const struct row *row) {
-    put_number_or_null(cell, row->finding->offset != CARRY_CAPTURE_NOWHERE, row->finding->offset);
+    cell_set_number_or_null(cell, row->finding->offset != CARRY_CAPTURE_NOWHERE,
+                            row->finding->offset);
 }
 
 static bool findings_row(struct row *row, size_t index) {
