@@ -103,7 +103,7 @@ def _list(path: str) -> Iterator[IO[bytes]]:
             yield file
 
 
-def _listed(path: str | None, end: bytes) -> list[str]:
+def _read_names(path: str | None, end: bytes) -> list[str]:
     """Returns the names in a list."""
     if path is None:
         return []
@@ -118,8 +118,8 @@ def _settings(words: argparse.Namespace) -> Settings:
 
     sources = [
         *words.sources,
-        *_listed(words.files_from, b"\n"),
-        *_listed(words.files0_from, b"\0"),
+        *_read_names(words.files_from, b"\n"),
+        *_read_names(words.files0_from, b"\0"),
     ]
     if not words.out:
         raise _UsageError("no --out")
@@ -170,7 +170,7 @@ def _report(out: str, words: argparse.Namespace) -> int:
     return report.exit_status(found)
 
 
-def _missing() -> str | None:
+def _missing_packages() -> str | None:
     return next((name for name in _NEEDED if importlib.util.find_spec(name) is None), None)
 
 
@@ -180,7 +180,7 @@ def _run(arguments: Sequence[str]) -> int:
     if words.help:
         print(_carry.AUDIT_USAGE, end="")
         return 0
-    if missing := _missing():
+    if missing := _missing_packages():
         raise _UsageError(f"{missing} is not installed: pip install 'libcarry[audit]'")
     if not is_report:
         return _audit(words)
@@ -203,11 +203,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # engines and stores may raise anything
         if "-v" in arguments or "--verbose" in arguments:
             raise
-        print(f"carry audit: {_described(error)}", file=sys.stderr)
+        print(f"carry audit: {_error_line(error)}", file=sys.stderr)
     return _ERROR
 
 
-def _described(error: Exception) -> str:
+def _error_line(error: Exception) -> str:
     """Returns an error as one line, with the name of the file if there is one."""
     from .listing import one_line, without_secrets
 

@@ -71,17 +71,17 @@ def cores() -> int:
     return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
 
-def _asked(function: Callable[[], Any]) -> tuple[Any, int]:
+def _call_and_wait(function: Callable[[], Any]) -> tuple[Any, int]:
     import ray.data  # noqa: F401  as calls need it
 
     time.sleep(_ASK_SECONDS)  # gives other workers time to start
     return function(), os.getpid()
 
 
-def ask(function: Callable[[], Any]) -> set[Any]:
+def call_workers(function: Callable[[], Any]) -> set[Any]:
     """Calls a function in workers: in all of this machine once they have started, or in some of a
     cluster. Returns the set of results. Raises what the function raises."""
-    remote = ray.remote(_asked).options(num_cpus=1, max_retries=_RETRIES)
+    remote = ray.remote(_call_and_wait).options(num_cpus=1, max_retries=_RETRIES)
     wanted = min(cores(), os.cpu_count() or 1)
     answers: set[Any] = set()
     workers: set[int] = set()

@@ -158,13 +158,13 @@ class Job:
         fsspec.config.conf.update(self.settings.storage)
         with store.lock(self.store):
             store.commit(self.store)
-            self._agree()
+            self._check_settings()
             earlier = store.parts(self.store)
             present = _tables(self.store.files("files"))
             done = _earlier(self.store, present, earlier)
             if earlier:
                 self.watcher.say(f"goes on: {len(done):,} captures were done before")
-            waves = plan.waves(self._fresh(done))
+            waves = plan.waves(self._find_undone(done))
             first = next(waves, None)
             if first or earlier or not present:
                 with self._engine():
@@ -178,12 +178,12 @@ class Job:
     def _engine(self) -> Iterator[None]:
         began = time.monotonic()
         with engine.joined(self.settings.address, self.settings.threads):
-            _probe()
+            _check_workers()
             self.engine_seconds = time.monotonic() - began
             self.watcher.say(f"{engine.describe()}; Ray took {self.engine_seconds:.1f} s to start")
             yield
 
-    def _agree(self) -> None:
+    def _check_settings(self) -> None:
         """Checks that earlier runs made the tables of this folder with the same settings."""
         own = {
             "version": tables.VERSION,
@@ -193,7 +193,7 @@ class Job:
         held = self.store.read_json(OWN, "audit.json")
         if held is None:
             if self.store.files():
-                self._only_lock()
+                self._refuse_other_files()
             self.store.write_json(own, OWN, "audit.json")
             return
         for name, value in own.items():
@@ -203,12 +203,12 @@ class Job:
                     "give the same, or another folder"
                 )
 
-    def _only_lock(self) -> None:
+    def _refuse_other_files(self) -> None:
         others = [p for p in self.store.files() if not p.endswith(f"/{OWN}/lock.json")]
         if others:
             raise AuditError(f"{self.store.url} holds other files: give an empty or a new folder")
 
-    def _fresh(self, done: Done) -> Iterator[Capture]:
+    def _find_undone(self, done: Done) -> Iterator[Capture]:
         for capture in find(self.settings.sources):
             if self.store.holds(capture.name):
                 continue
@@ -222,14 +222,14 @@ class Job:
     def _check(self, wave: list[Capture]) -> None:
         self.watcher.expect(len(wave), sum(capture.size or 0 for capture in wave))
         rest = self._check_pieces(wave)
-        calls = [Batch(self._part(), b) for b in plan.batches(rest, engine.cores())]
+        calls = [Batch(self._next_part(), b) for b in plan.batches(rest, engine.cores())]
         while calls:
             results = engine.run(tasks.check, calls, self._shared)
             finished = set()
             for index, outcome in results:
                 finished.add(index)
-                self._take(outcome)
-            calls = self._again([c for i, c in enumerate(calls) if i not in finished])
+                self._record_outcome(outcome)
+            calls = self._repeat_lost([c for i, c in enumerate(calls) if i not in finished])
 
     def _check_pieces(self, wave: list[Capture]) -> list[Capture]:
         """Checks large captures in pieces. Returns the captures that one worker each must read."""
@@ -244,22 +244,24 @@ class Job:
         for index, (result, seconds) in engine.run(pieces.check, calls, self._shared):
             capture = gathered[calls[index].capture.name]
             capture.add(result, seconds)
-            if capture.is_whole and self._add_up(capture):
+            if capture.is_whole and self._write_pieces(capture):
                 done.add(capture.capture.name)
         return [capture for capture in wave if capture.name not in done]
 
-    def _add_up(self, capture: pieces.Gathered) -> bool:
+    def _write_pieces(self, capture: pieces.Gathered) -> bool:
         rows = capture.rows(self.settings.read.findings)
         capture.results = []
         if rows:
-            self._take(tasks.write(self._part(), self._shared, [(capture.capture, rows)]))
+            self._record_outcome(
+                tasks.write(self._next_part(), self._shared, [(capture.capture, rows)])
+            )
         return rows is not None
 
-    def _part(self) -> str:
+    def _next_part(self) -> str:
         self._number += 1
         return f"{self._number:08}"
 
-    def _take(self, outcome: Outcome) -> None:
+    def _record_outcome(self, outcome: Outcome) -> None:
         if outcome.problem:
             raise AuditError(f"{without_secrets(self.store.url)}: {outcome.problem}")
         part = self.store.path(OWN, "parts", self.attempt, outcome.part)
@@ -279,7 +281,7 @@ class Job:
                 "what was done is kept: run the same command to go on"
             )
 
-    def _again(self, lost: list[Batch]) -> list[Batch]:
+    def _repeat_lost(self, lost: list[Batch]) -> list[Batch]:
         """Returns new calls for those without a result: one for each capture, until one is to
         blame."""
         calls = []
@@ -287,9 +289,9 @@ class Job:
             for table in tables.NAMES:
                 self.store.remove(OWN, "parts", self.attempt, f"{batch.part}.{table}.parquet")
             if len(batch.captures) > 1:
-                calls += [Batch(self._part(), (capture,)) for capture in batch.captures]
+                calls += [Batch(self._next_part(), (capture,)) for capture in batch.captures]
             elif batch.tries + 1 < _TRIES:
-                calls.append(replace(batch, part=self._part(), tries=batch.tries + 1))
+                calls.append(replace(batch, part=self._next_part(), tries=batch.tries + 1))
             else:
                 self._give_up(batch.captures[0])
         return calls
@@ -297,12 +299,12 @@ class Job:
     def _give_up(self, capture: Capture) -> None:
         reason = "the worker ended, each time that it read this capture"
         rows = worker.unread(capture, "failed", reason)
-        self._take(tasks.write(self._part(), self._shared, [(capture, rows)]))
+        self._record_outcome(tasks.write(self._next_part(), self._shared, [(capture, rows)]))
 
     # --- Committing ---
 
     @staticmethod
-    def _each(
+    def _run_calls(
         function: Callable[[Any, Any], Any], calls: Sequence[Any], shared: object
     ) -> Iterator[tuple[int, Any]]:
         """Calls engine.run(), or each call here if there is only one file for each table: that is
@@ -324,7 +326,7 @@ class Job:
             new = [part + ending for part in self._parts]
             calls += merge.plan(sizes | present, table, old, new)
         for _ in range(_TRIES + 1):
-            finished = {index for index, _ in self._each(merge.run, calls, shared)}
+            finished = {index for index, _ in self._run_calls(merge.run, calls, shared)}
             calls = [call for i, call in enumerate(calls) if i not in finished]
             if not calls:
                 break
@@ -348,10 +350,10 @@ def absolute(out: str) -> str:
     return out if "://" in out else os.path.abspath(out)
 
 
-def _probe() -> None:
+def _check_workers() -> None:
     """Checks that workers have this version of the package."""
     try:
-        versions = engine.ask(_version)
+        versions = engine.call_workers(_version)
     except Exception as error:
         raise AuditError(f"the cluster's workers cannot use libcarry: {error}") from error
     if versions != {_carry.__version__}:

@@ -220,17 +220,17 @@ def _glob_local(pattern: str) -> Iterator[Capture]:
         yield Capture(pattern, error="no file matches", named=True)
 
 
-def _leads_to(url: str, fs: Any) -> bool:  # noqa: ANN401
+def _opens_store(url: str, fs: Any) -> bool:  # noqa: ANN401
     return fsspec.core.url_to_fs(url)[0] is fs
 
 
-def _naming(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN401
+def _url_maker(url: str, fs: Any, path: str) -> Callable[[str], str]:  # noqa: ANN401
     """Returns a function that turns names of a store into URLs, with the host and the whole
     chain."""
     own: Callable[[str], str] = fs.unstrip_protocol
     first, chain, rest = url.partition("::")
     start = first.rstrip("/").removesuffix(path.rstrip("/"))
-    if start == first.rstrip("/") or (not chain and _leads_to(own(path), fs)):
+    if start == first.rstrip("/") or (not chain and _opens_store(own(path), fs)):
         return own
     return lambda name: f"{start}{name}{chain}{rest}"
 
@@ -255,7 +255,7 @@ def _described(fs: Any, path: str) -> Mapping[str, Any] | None:  # noqa: ANN401
 def _find_url(url: str) -> Iterator[Capture]:
     try:
         fs, path = fsspec.core.url_to_fs(url)
-        named = _naming(url, fs, path)
+        named = _url_maker(url, fs, path)
         info = _described(fs, path)
         if info and info.get("type") != "directory":
             yield described(named(path), info, named=True)

@@ -111,7 +111,7 @@ def _partitioning(partition: str | None) -> Any:  # noqa: ANN401
     return pyarrow.dataset.partitioning(column, flavor="hive")
 
 
-def _together(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Table]:
+def _join_tables(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Table]:
     """Yields tables of about `most` rows, which are the most in memory at once."""
     held: list[pyarrow.Table] = []
     rows = 0
@@ -127,7 +127,7 @@ def _together(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Tab
 
 def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
     """Writes one file, unless there are no rows."""
-    groups = _together(_rows(store, merge, shared), _GROUP_ROWS)
+    groups = _join_tables(_rows(store, merge, shared), _GROUP_ROWS)
     if (first := next(groups, None)) is None:
         return
     name = f"part-{merge.number:06}.parquet"
@@ -141,7 +141,7 @@ def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
 
 def _write_partitions(store: Store, merge: Merge, shared: Shared) -> None:
     """Writes a file in each partition, for each group of rows."""
-    for number, group in enumerate(_together(_rows(store, merge, shared), _PARTITIONED_ROWS)):
+    for number, group in enumerate(_join_tables(_rows(store, merge, shared), _PARTITIONED_ROWS)):
         pyarrow.dataset.write_dataset(
             group,
             store.path(OWN, "next", merge.table),

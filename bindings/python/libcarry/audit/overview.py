@@ -189,8 +189,8 @@ class _Files:
             place.captures += count
             place.statuses[status] += count
         _join_folders(to)
-        self._keep(self._damaged, table, ("damaged",))
-        self._keep(self._not_read, table, NOT_READ)
+        self._keep_first(self._damaged, table, ("damaged",))
+        self._keep_first(self._not_read, table, NOT_READ)
         others = table.filter(compute.equal(table["status"], "not_capture"))["file"].to_pylist()
         to.misnamed += sum(map(_carry.is_capture_name, others))
         unclean = table.filter(compute.not_equal(table["status"], "clean"))
@@ -205,7 +205,7 @@ class _Files:
             to.end = max(to.end or ends["max"], ends["max"])
 
     @staticmethod
-    def _keep(kept: First[Row], table: Batch, statuses: Sequence[str]) -> None:
+    def _keep_first(kept: First[Row], table: Batch, statuses: Sequence[str]) -> None:
         found = table.filter(compute.is_in(table["status"], value_set=pyarrow.array(statuses)))
         kept.add(found.take(compute.sort_indices(found["file"])[: kept.most]).to_pylist())
 
@@ -230,7 +230,7 @@ def _parent(folder: str) -> str:
     return folder if not above or above.endswith("/") else above
 
 
-def _kept(overview: Overview, folder: str) -> str:
+def _counted_folder(overview: Overview, folder: str) -> str:
     """Returns the folder that a folder is counted as."""
     if overview.depth is None:
         return folder
@@ -241,7 +241,7 @@ def _kept(overview: Overview, folder: str) -> str:
 
 def _folder(overview: Overview, name: str) -> Folder:
     """Returns the entry that a folder is counted as; creates it if needed."""
-    name = _kept(overview, name)
+    name = _counted_folder(overview, name)
     if name not in overview.folders:
         overview.folders[name] = Folder()
     return overview.folders[name]
@@ -254,7 +254,7 @@ def _join_folders(overview: Overview) -> None:
         overview.depth = max(depths, default=0) - 1
         folders: dict[str, Folder] = {}
         for name, folder in overview.folders.items():
-            folders.setdefault(_kept(overview, name), Folder()).add(folder)
+            folders.setdefault(_counted_folder(overview, name), Folder()).add(folder)
         overview.folders = folders
 
 
@@ -294,7 +294,7 @@ def _ranges(samples: list[str], captures: int) -> Iterator[Filter]:
     yield file >= cuts[-1]
 
 
-def _spread(overview: Overview, source: Tables, samples: list[str]) -> None:
+def _sum_spans(overview: Overview, source: Tables, samples: list[str]) -> None:
     """Sums the verdicts of the captures that begin in each span of time."""
     if overview.begin is None or overview.end is None:
         overview.timeless = overview.verdicts
@@ -451,7 +451,7 @@ def read(destination: str) -> Overview:
     files.finish()
     for table in source.batches("counts", tables.schema("counts").names):
         _count(overview, table)
-    _spread(overview, source, files.samples)
+    _sum_spans(overview, source, files.samples)
     for table in source.batches("findings", ("file", "protocol", "verdict", "cause", "src_ip")):
         senders.add(table)
     ordered = senders.order()

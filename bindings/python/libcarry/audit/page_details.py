@@ -157,7 +157,7 @@ def _findings(capture: Capture) -> str:
     return markup.table("First findings", heads, rows, kind="rows")
 
 
-def _rest(overview: Overview, capture: Capture) -> str:
+def _omitted(overview: Overview, capture: Capture) -> str:
     listed, found = len(capture.findings), capture.row["findings"] or 0
     if listed < FINDINGS_SHOWN and found <= listed:
         return ""
@@ -173,7 +173,7 @@ def _rest(overview: Overview, capture: Capture) -> str:
 def _capture(overview: Overview, capture: Capture, anchor: str, folder: str | None) -> str:
     return (
         f'<article id="{anchor}">\n<h3>{_last_part(capture.row["file"])}</h3>\n'
-        f"{_facts(capture, folder)}{_findings(capture)}{_rest(overview, capture)}</article>\n"
+        f"{_facts(capture, folder)}{_findings(capture)}{_omitted(overview, capture)}</article>\n"
     )
 
 

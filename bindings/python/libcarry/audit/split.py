@@ -395,12 +395,12 @@ def _counts_table(name: str, counts: Counter[_Key]) -> pyarrow.Table:
 
 
 def _outcome(verdicts: Counter[str]) -> str:
-    if _listed(verdicts):
+    if _count_wrong(verdicts):
         return "wrong"
     return "clean" if verdicts["good"] + verdicts["partial"] else "unchecked"
 
 
-def _listed(verdicts: Counter[str]) -> int:
+def _count_wrong(verdicts: Counter[str]) -> int:
     return verdicts["bad"] + verdicts["illegal"]
 
 
@@ -418,8 +418,8 @@ class _Related:
         ]
         self._alone = self._check(0, alone=True)
         together = self._check(0)
-        self._together = pyarrow.table(together.table("counts"))
-        if _has_flow_causes(self._together):
+        self._counts_together = pyarrow.table(together.table("counts"))
+        if _has_flow_causes(self._counts_together):
             raise IndivisibleError("bad checksums of a flow may have one cause")
         if together.listed() > FLOWS and _may_show_flows(self.findings(together.listed())):
             raise IndivisibleError(f"more than {FLOWS} flows have bad checksums")
@@ -429,7 +429,7 @@ class _Related:
 
     def change(self, counts: Counter[_Key]) -> None:
         """Replaces the counts of single packets by those of all together."""
-        counts.update(_counts(self._together))
+        counts.update(_counts(self._counts_together))
         counts.subtract(_counts(pyarrow.table(self._alone.table("counts"))))
 
     def findings(self, kept: int) -> pyarrow.Table:
@@ -478,7 +478,7 @@ def contradiction(result: PieceResult) -> str | None:
     return None
 
 
-def _see_that_all_fit(results: Sequence[PieceResult]) -> None:
+def _check_that_pieces_fit(results: Sequence[PieceResult]) -> None:
     """Checks that the pieces fit. If a piece begins with a record and contains whole records, so
     does the next one."""
     places = [result.piece.index for result in results]
@@ -490,16 +490,16 @@ def _see_that_all_fit(results: Sequence[PieceResult]) -> None:
             raise IndivisibleError(f"piece {piece.index + 1} of {piece.count}: {reason}")
 
 
-def _moved(result: PieceResult, packets: int) -> pyarrow.Table:
+def _shift_findings(result: PieceResult, packets: int) -> pyarrow.Table:
     """Returns the findings of a piece with the numbers and offsets of the capture."""
     table = result.own["findings"]
     for name, more in (("frame_number", packets), ("file_offset", result.piece.shift)):
         moved = pyarrow.compute.add(table[name], pyarrow.scalar(more, pyarrow.uint64()))
-        table = _with(table, name, moved)
+        table = _set_column(table, name, moved)
     return table
 
 
-def _with(table: pyarrow.Table, name: str, column: Any) -> pyarrow.Table:  # noqa: ANN401
+def _set_column(table: pyarrow.Table, name: str, column: Any) -> pyarrow.Table:  # noqa: ANN401
     at = table.schema.get_field_index(name)
     return table.set_column(at, table.schema.field(at), column)
 
@@ -509,7 +509,7 @@ def _findings(
 ) -> pyarrow.Table:
     """Returns all findings; those of related packets come from `related`."""
     pieces = [
-        _moved(result, packets)
+        _shift_findings(result, packets)
         for result, packets in zip(results, _packets_before(results), strict=True)
     ]
     table = pyarrow.concat_tables([*pieces, related]).sort_by("frame_number")
@@ -529,10 +529,10 @@ def _files(results: Sequence[PieceResult], status: str) -> pyarrow.Table:
     for name in ("packets", "bytes"):
         values[name] = compute.sum(all_rows[name]).as_py()
     for name, value in values.items():
-        table = _with(table, name, pyarrow.array([value], table.schema.field(name).type))
+        table = _set_column(table, name, pyarrow.array([value], table.schema.field(name).type))
     for name, which in (("first_time", "min"), ("last_time", "max")):
         time = compute.min_max(all_rows[name].cast("int64"))[which].as_py()
-        table = _with(table, name, pyarrow.array([time], table.schema.field(name).type))
+        table = _set_column(table, name, pyarrow.array([time], table.schema.field(name).type))
     return table
 
 
@@ -540,7 +540,7 @@ def merge(results: Sequence[PieceResult], findings: int | None) -> Whole:
     """Returns the rows of a capture whose pieces were all checked with the limit `findings`. Raises
     IndivisibleError."""
     results = sorted(results, key=lambda result: result.piece.index)
-    _see_that_all_fit(results)
+    _check_that_pieces_fit(results)
     related = _Related(results)
     counts: Counter[_Key] = Counter()
     for result in results:
@@ -549,7 +549,7 @@ def merge(results: Sequence[PieceResult], findings: int | None) -> Whole:
     verdicts = Counter[str]()
     for (_, verdict, _, _), count in counts.items():
         verdicts[_carry.VERDICTS[verdict]] += count
-    listed = _listed(verdicts)
+    listed = _count_wrong(verdicts)
     kept = max(_FINDINGS_AT_FIRST, listed) if findings is None else findings
     own = {
         "files": _files(results, _outcome(verdicts)),
