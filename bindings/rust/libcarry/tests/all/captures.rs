@@ -7,7 +7,7 @@ use libcarry::{ErrorCode, Protocol, Verdict};
 use std::time::{Duration, SystemTime};
 
 #[test]
-fn reports_count_and_keep_what_is_wrong() {
+fn reports_count_and_keep_wrong_checksums() {
     let file = good_and_bad();
     let report = Capture::from_bytes(&file).unwrap().check().unwrap();
     assert_eq!((report.packets(), report.bytes(), report.wrong()), (2, 64, 1));
@@ -40,7 +40,7 @@ fn packets_are_lent_and_frames_are_owned() {
 }
 
 #[test]
-fn damage_keeps_what_was_found_before_it() {
+fn findings_before_damage_are_kept() {
     let file = good_and_bad();
     let cut = &file[..file.len() - 1];
     let report = Capture::from_bytes(cut).unwrap().check().unwrap();
@@ -53,7 +53,7 @@ fn damage_keeps_what_was_found_before_it() {
 }
 
 #[test]
-fn what_is_no_capture_is_an_error() {
+fn other_files_are_errors() {
     let error = Capture::from_bytes(b"no capture at all").unwrap().check().unwrap_err();
     assert_eq!(error.code(), ErrorCode::Unrecognised);
     let error = Capture::open("/no/such/file").unwrap_err();

@@ -15,7 +15,7 @@ fn many(packet: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn findings_come_with_their_packets() {
+fn findings_have_their_packets() {
     let file = good_and_bad();
     let mut found = Vec::new();
     let report = Check::new()
@@ -64,7 +64,7 @@ fn closures_cancel() {
 }
 
 #[test]
-fn progress_ends_with_all() {
+fn last_progress_has_the_totals() {
     let [_, bad] = packets();
     let file = many(&bad);
     let mut last = None;
@@ -85,7 +85,7 @@ fn packets_are_selected() {
 }
 
 #[test]
-fn options_say_what_is_checked() {
+fn options_select_what_is_checked() {
     let file = good_and_bad();
     let run = |check: Check<'_>| check.run(&mut Capture::from_bytes(&file).unwrap());
     let report = run(Check::new().protocols(&[Protocol::Ip]).threads(1).no_reassembly()).unwrap();
@@ -97,7 +97,7 @@ fn options_say_what_is_checked() {
 }
 
 #[test]
-fn panics_go_on_behind_the_check() {
+fn panics_continue_after_the_check() {
     let [_, bad] = packets();
     let file = many(&bad);
     let mut capture = Capture::from_bytes(&file).unwrap();
@@ -160,7 +160,7 @@ fn readers_are_sources() {
 }
 
 #[test]
-fn readers_fail_in_their_own_words() {
+fn errors_of_readers_keep_their_text() {
     let file = good_and_bad();
     let check = |error: fn() -> io::Error| {
         let mut capture = Capture::from_reader(Fails(&file[..], error)).unwrap();

@@ -78,7 +78,7 @@ fn expected(from: usize, size: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_left_is_exact() {
+fn bytes_left_are_exact() {
     for truncate in [false, true] {
         let mapping = Mapping::new(&format!("left-{truncate}"));
         let recovery = Recovery::acquire().unwrap();
@@ -99,7 +99,7 @@ fn what_is_left_is_exact() {
 }
 
 #[test]
-fn writes_end_where_memory_does() {
+fn writes_end_with_the_memory() {
     let mapping = Mapping::new("writes");
     let recovery = Recovery::acquire().unwrap();
     mapping.cut(true);
@@ -117,7 +117,7 @@ fn writes_end_where_memory_does() {
 }
 
 #[test]
-fn no_address_is_too_strange() {
+fn any_address_is_accepted() {
     let recovery = Recovery::acquire().unwrap();
     for address in [0, 1, 1 << 47, 1 << 63, usize::MAX - 7, usize::MAX] {
         let mut copy = [7; 8];
@@ -166,7 +166,7 @@ fn overflows_the_stack() {
 
 #[test]
 #[cfg(target_arch = "x86_64")] // where tests are not emulated, and can run themselves
-fn other_faults_are_for_the_handler_of_rust() {
+fn other_faults_reach_the_handler_of_rust() {
     let mut command = process::Command::new(env::current_exe().unwrap());
     command.args(["--exact", "faults::overflows_the_stack", "--ignored", "--nocapture"]);
     let output = command.output().unwrap();

@@ -52,7 +52,7 @@ fn each_changed_byte_is_bad_until_it_is_fixed() {
 }
 
 #[test]
-fn options_say_what_is_repaired() {
+fn options_select_what_is_repaired() {
     let mut bytes = filled();
     bytes[31] ^= 1;
     let only_illegal = Options::new().repair(&[Verdict::Illegal]);
@@ -94,7 +94,7 @@ fn fragments_are_described() {
 }
 
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn unknown_frames_have_no_checksums() {
     let frame = Frame::new([], 1_000_000);
     assert!(frame.check().is_empty() && frame.layers().is_empty() && !frame.is_known());
     assert!(Frame::ethernet([]).is_known());

@@ -39,7 +39,7 @@ fn repairs_change_nothing_but_the_checksum() {
 }
 
 #[test]
-fn what_is_left_has_a_reason() {
+fn sums_not_repaired_have_a_reason() {
     let file = good_and_bad();
     let mut copy = Vec::new();
     let mut reasons = Vec::new();
@@ -93,7 +93,7 @@ fn late_fragment() -> Vec<u8> {
 }
 
 #[test]
-fn files_are_changed_behind_what_was_written() {
+fn files_are_changed_after_existing_bytes() {
     let file = late_fragment();
     let mut copy = Vec::new();
     let fix = |run: &mut dyn FnMut(&mut Capture<'_>) -> Repairs| {
@@ -125,7 +125,7 @@ fn damage_is_copied() {
 }
 
 #[test]
-fn writers_fail_in_their_own_words() {
+fn errors_of_writers_keep_their_text() {
     let file = good_and_bad();
     let fix = |error: fn() -> io::Error| {
         Fix::new().run(&mut Capture::from_bytes(&file).unwrap(), Fails(error)).unwrap_err()

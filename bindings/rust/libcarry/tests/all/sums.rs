@@ -33,7 +33,7 @@ fn sums_every_size() {
 }
 
 #[test]
-fn parts_of_any_size_are_one_sum() {
+fn sums_of_parts_are_joined() {
     let bytes = noise(67);
     for first in 0..=bytes.len() {
         for second in first..=bytes.len() {
@@ -85,7 +85,7 @@ fn zero_is_no_checksum_of_udp() {
 }
 
 #[test]
-fn updates_are_as_good_as_sums() {
+fn updates_agree_with_sums() {
     let mut bytes: [u8; 40] = noise(40).try_into().unwrap();
     for at in (0..24).step_by(2) {
         let check = oracle(&bytes);
@@ -97,7 +97,7 @@ fn updates_are_as_good_as_sums() {
 }
 
 #[test]
-fn crcs_in_parts_are_one() {
+fn crcs_of_parts_are_joined() {
     let bytes = noise(300);
     for first in 0..bytes.len() {
         let mut crc = Crc32c::new();

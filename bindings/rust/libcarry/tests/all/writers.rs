@@ -12,7 +12,7 @@ fn holds(file: &[u8], text: &[u8]) -> bool {
 }
 
 #[test]
-fn packets_come_back_as_they_were() {
+fn packets_are_read_as_written() {
     let time = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 123_456_789);
     let [good, _] = packets();
     let packet = Packet::new(&good, LINK_IPV4).on_wire(60).at(time).with_check_sequence(4);
@@ -97,7 +97,7 @@ fn errors_are_final() {
 }
 
 #[test]
-fn panics_go_on_behind_the_writer() {
+fn panics_continue_after_the_writer() {
     let packet = Packet::new(&[0; 60], LINK_ETHERNET);
     let mut writer = Writer::pcap(Fails(|| panic!("oh"))).unwrap();
     assert_eq!(panic_of(|| writer.add(packet)), "oh");
