@@ -191,17 +191,17 @@ class Report:
         return self.table().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, table: TableName = "findings") -> pyarrow.Table:
-        """A table as pyarrow has it."""
+        """A table as a `pyarrow.Table`."""
         import pyarrow
 
         return pyarrow.table(self.table(table))
 
     def to_pandas(self, table: TableName = "findings") -> pandas.DataFrame:
-        """A table as pandas has it; needs pyarrow too."""
+        """A table as a `pandas.DataFrame`; needs pyarrow too."""
         return self.to_arrow(table).to_pandas()
 
     def to_polars(self, table: TableName = "findings") -> polars.DataFrame:
-        """A table as Polars has it."""
+        """A table as a `polars.DataFrame`."""
         import polars
 
         return polars.DataFrame(self.table(table))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checksums in tests: of captures, of frames, of packets as scapy and dpkt have them.
+"""Checksums in tests: of captures, of frames, of packets of scapy and dpkt.
 
     from libcarry.testing import assert_checksums
 
@@ -75,8 +75,8 @@ def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # 
     """A packet of scapy or dpkt, or bytes, as the bytes of a frame and its link type.
 
     scapy fills in the checksums that are None, and so does dpkt for those that are 0: what is
-    judged is what they would send. `linktype` is for bytes (1, Ethernet, by default), and for
-    packets whose first layer does not tell.
+    checked is what they would send. `linktype` is for bytes (1, Ethernet, by default), and for
+    packets whose first layer does not imply one.
     """
     if _is_packet(packet) and hasattr(packet, "getlayer"):
         return bytes(packet), _scapy_linktype(packet) if linktype is None else linktype
@@ -166,9 +166,9 @@ def assert_checksums(
     """Raises AssertionError, which names each frame, layer, value and cause, unless all checksums
     are right. Returns the report.
 
-    `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or as
-    scapy or dpkt has it), or any number of packets. Bytes are a frame here, never a capture: pass
-    check(data) for that. Without `partial`, a checksum that is left to a network card is wrong
+    `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or an
+    object of scapy or dpkt), or any number of packets. Bytes are a frame here, never a capture:
+    pass check(data) for that. Without `partial`, a checksum that is left to a network card is wrong
     too. With `complete`, nothing may be left unverifiable or unexamined; otherwise, packets
     without any checksum pass.
     """
