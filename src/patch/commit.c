@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions. A commit first makes a plan of all that is to change, which verifies every site,
- * and then writes it. While other threads run, that takes three steps (Intel SDM vol. 3,
- * "Cross-Modifying Code", with a guard in place of the pause):
+ * Transactions. A commit first plans all changes, which verifies every site, and then writes the
+ * plan. While other threads run, writing takes three steps (Intel SDM vol. 3, "Cross-Modifying
+ * Code", with a guard in place of the pause):
  *
- *     1. a guard over the first byte or two of every site: whoever comes there waits
- *     2. all cores synchronised, then what follows the guards
- *     3. all cores synchronised, then the first bytes: whoever waits goes on
+ *     1. write a guard over the first one or two bytes of every site: threads wait there
+ *     2. synchronise all cores, then write the bytes that follow the guards
+ *     3. synchronise all cores, then write the first bytes: waiting threads continue
  *
- * After the third nothing is left to wait for: a core that has not seen it yet sees the guard.
+ * Nothing has to wait for the third step: a core that does not see it yet still sees the guard.
  *
- * No guard is needed where the host shows all that is written at once, by exchanging the pages:
- * then a commit is one step, whatever the threads do.
+ * If the host exchanges pages, all writes become visible at once: a commit is then one step without
+ * guards, whatever the threads do.
  *
- * Where calls are or become several instructions a guard is not enough: a CPU that was interrupted
- * between two of them goes on behind it. All is written at once then, while the host has everyone
- * stand still outside of sites.
+ * If calls are or become several instructions, a guard is not enough: a CPU that was interrupted
+ * between two of them continues behind the guard. The host then stops all other CPUs outside of
+ * sites, and the plan is written in one step.
  */
 #include "patch/patch.h"
 
-/* Long alternatives are planned in several pieces. */
+/* The size of a piece. A longer alternative has several pieces. */
 #define PIECE_BYTES 16
 
-/* At most this many adjacent blocks are written at once. */
+/* One write covers at most this many adjacent blocks. */
 #define BLOCK_BYTES UINT64_C(4096)
 #define SPAN_BLOCKS 16
 
@@ -34,23 +34,23 @@ struct piece {
     uint8_t to[PIECE_BYTES];
 };
 
-/* The one plan, and its memory from commit to commit; the host's lock guards it. */
+/* The only plan, guarded by the host's lock. Its memory is kept from commit to commit. */
 static struct plan {
     struct piece *pieces;
-    struct carry_text_run *runs; /* behind the pieces, in the same memory */
+    struct carry_text_run *runs; /* after the pieces, in the same memory */
     size_t capacity;
     size_t count;
     size_t sites;
-    bool in_order;      /* pieces are by address, and none overlaps another */
-    bool moves_patched; /* a site of the plan is not in its original state */
-    bool stops;         /* ... or it is, or will be, several instructions that stand for a call */
-    bool quiet;         /* several instructions may change at once */
-    bool stays_quiet;   /* and that does not end when another thread starts */
+    bool in_order;      /* the pieces are in the order of addresses, and do not overlap */
+    bool moves_patched; /* some site in the plan is not in its original state */
+    bool stops;         /* some call is, or becomes, several instructions */
+    bool quiet;         /* no other thread runs the sites: several instructions may change */
+    bool stays_quiet;   /* ... although the program may have other threads */
     bool loading;       /* the sites are of an object that is being loaded */
-    bool swaps;         /* nothing comes in that would need a guard: no body, no replacement */
-    bool stays;         /* ... so an alternative keeps its original */
-    bool lacks;         /* a guard that there is none of */
-    bool sites_only;    /* what lies between sites may be written by others */
+    bool swaps;         /* the plan contains nothing that needs a guard */
+    bool stays;         /* ... so some alternative keeps its original */
+    bool lacks;         /* some site needs a guard that this architecture lacks */
+    bool sites_only;    /* another process may write the text between sites */
 } plan;
 
 enum carry_patch_reason carry_patch_refusal;
@@ -92,7 +92,7 @@ static bool overlaps(const struct piece *piece, const struct piece *next) {
     return next->address < piece->address + piece->length;
 }
 
-/* By sizes that the compiler knows; the shorter is that of nearly all sites. */
+/* Copies at least `length` bytes, in a constant size. Nearly all sites fit the shorter one. */
 static void copy_state(uint8_t *to, const uint8_t *from, size_t length) {
     if (length <= PIECE_BYTES / 2)
         __builtin_memcpy(to, from, PIECE_BYTES / 2);
@@ -118,7 +118,7 @@ static int plan_pieces(const struct carry_site *site, const uint8_t *from, const
     return CARRY_OK;
 }
 
-/* What a site is patched to: a value, and if that is a function, its registered body, or NULL. */
+/* What a site is patched to. `body` is the registered body of the function `value`, or NULL. */
 struct target {
     uintptr_t value;
     const struct carry_site *body;
@@ -136,7 +136,7 @@ static bool is_call(const struct carry_site *site) {
     return site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
 }
 
-/* Is the site in a state that it was patched to, and which? */
+/* Finds the bytes of a site that is patched to `target`. Returns false if it is not. */
 static bool find_state(const struct carry_site *site, const struct target *target, uint8_t *bytes) {
     bool calls = is_call(site);
     if (carry_encode(site, target->value, NULL, bytes) && carry_site_holds(site, bytes))
@@ -153,9 +153,9 @@ static bool is_original(const struct carry_site *site, uint8_t *bytes) {
 }
 
 /*
- * Finds the bytes of a site that is original, or patched to `from`. Most sites of a plan are in the
- * same state: once one was found patched, the others are tried as patched first. False if neither
- * is.
+ * Finds the present bytes of a site that is in its original state, or patched to `from`. Returns
+ * false if it is in neither state. Most sites in a plan are in the same state: once a site was
+ * patched, the patched state is tried first.
  */
 static bool find_present(const struct carry_site *site, const struct target *from, uint8_t *bytes) {
     bool likely_patched = plan.moves_patched;
@@ -169,14 +169,15 @@ static bool find_present(const struct carry_site *site, const struct target *fro
     return true;
 }
 
-/* Entries are registered before anybody can run them; an alternative of an object may have run in
- * its resolvers. */
+/* Entries are registered before any thread can run them. Alternatives are not: the object's
+ * resolvers may have run them. */
 static bool may_change(const struct carry_site *site) {
     return plan.quiet || (plan.loading && site->kind == CARRY_SITE_ENTRY) ||
            !carry_site_is_several(site);
 }
 
-/* Finds what a site is to hold: its original where the function is far. Does it hold that? */
+/* Finds the bytes that a site must hold: its original if the function is out of reach. Returns
+ * whether it holds them. */
 static bool is_patched(const struct carry_site *site, uintptr_t value,
                        const struct carry_site *body, uint8_t *bytes) {
     if (!carry_encode(site, value, body, bytes))
@@ -184,7 +185,7 @@ static bool is_patched(const struct carry_site *site, uintptr_t value,
     return carry_site_holds(site, bytes);
 }
 
-/* Where its replacement may not come in, the original of an alternative is right. */
+/* Checks whether an alternative keeps its original because the replacement needs a guard. */
 static bool may_stay(const struct carry_site *site, const uint8_t *wanted) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     bool stays = site->kind == CARRY_SITE_ALTERNATIVE && is_original(site, bytes) &&
@@ -193,7 +194,7 @@ static bool may_stay(const struct carry_site *site, const uint8_t *wanted) {
     return stays;
 }
 
-/* Plans to patch a site from one state to another. A body that stands there already may stay. */
+/* Plans to patch a site from one state to another, unless it is in that state already. */
 static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
     uint8_t present[CARRY_SITE_BYTES_MAX];
@@ -226,7 +227,7 @@ static int plan_key(const struct carry_key *key, uintptr_t value) {
 
 static int plan_object(const void *of) {
     const struct carry_object *object = of;
-    struct target last = {0, NULL}; /* of the call before: those of one function come in rows */
+    struct target last = {0, NULL}; /* a cache: consecutive calls often have the same target */
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_address[i];
         if (!carry_encode_knows(site))
@@ -272,8 +273,8 @@ static bool is_same(const struct piece *a, const struct piece *b) {
 }
 
 /*
- * By address, so that what is written to one page is written at once. Linkers that fold functions
- * may leave two records of one site; what else overlaps is no site.
+ * Sorts the pieces by address, so that one write covers the pieces of a page. A linker that folds
+ * functions may leave two records of one site: one is dropped. Other overlaps are an error.
  */
 static int order_plan(void) {
     size_t kept = 0;
@@ -291,7 +292,7 @@ static int order_plan(void) {
     return CARRY_OK;
 }
 
-/* The pages of the plan, those in a row together. Returns how many rows. */
+/* Finds the runs of consecutive pages that contain the pieces. Returns how many there are. */
 static size_t find_runs(void) {
     const uintptr_t inside = carry_host_text()->page_bytes() - 1;
     size_t count = 0;
@@ -311,7 +312,7 @@ static size_t find_runs(void) {
 
 enum step { GUARDS, TAILS, HEADS, WHOLE };
 
-/* What a step writes of a piece. */
+/* The part of a piece that one step writes. */
 struct part {
     uintptr_t address;
     size_t size;
@@ -330,7 +331,7 @@ static void find_part(struct part *part, const struct piece *piece, enum step st
     part->bytes = step == GUARDS ? part->guard : bytes + skip;
 }
 
-/* At most PIECE_BYTES, without a call: by two copies that overlap. */
+/* Copies at most PIECE_BYTES without a call: two copies may overlap. */
 static void copy_part(uint8_t *to, const uint8_t *from, size_t size) {
     if (size >= 8) {
         __builtin_memcpy(to, from, 8);
@@ -345,8 +346,8 @@ static void copy_part(uint8_t *to, const uint8_t *from, size_t size) {
 }
 
 /*
- * All parts of a span at once, as a call of the host costs far more than their bytes. What lies
- * between them is written as it is.
+ * Writes the parts of all pieces in a span with one call of the host, which costs far more than the
+ * bytes. The bytes between the parts are written unchanged.
  */
 static bool write_span(const struct piece *pieces, size_t count, enum step step, bool forward) {
     static uint8_t bytes[SPAN_BLOCKS * BLOCK_BYTES + PIECE_BYTES];
@@ -365,7 +366,10 @@ static bool write_span(const struct piece *pieces, size_t count, enum step step,
     return carry_host_text()->write(start, bytes, end - start);
 }
 
-/* How many of the pieces begin within `blocks` blocks in a row. One without any ends the row. */
+/*
+ * Returns how many pieces begin within `blocks` consecutive blocks. A block in which none begins
+ * ends the span.
+ */
 static size_t count_in_span(const struct piece *pieces, size_t count, size_t blocks) {
     const uintptr_t first = pieces[0].address / BLOCK_BYTES;
     size_t i = 1;
@@ -379,9 +383,10 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t blo
 }
 
 /*
- * One step for all. Pairs go by themselves: among others they would not be written at once. The
- * way back goes on where a write fails: what cannot be restored did not change, and the rest must.
- * So it is made block by block, as a write of several may end at the one that fails.
+ * Writes one step of all pieces. With `in_pairs`, each piece has a write of its own, because only a
+ * write of two bytes is one store. Without `forward`, restores the old bytes, and continues after a
+ * failed write: a site that cannot be restored has not changed, and the others must be restored.
+ * Each write then covers one block, as a longer one might end at the block that cannot be written.
  */
 static bool write_step(enum step step, bool forward, bool in_pairs) {
     const size_t blocks = forward ? SPAN_BLOCKS : 1;
@@ -394,7 +399,7 @@ static bool write_step(enum step step, bool forward, bool in_pairs) {
     return ok;
 }
 
-/* Of what nobody has seen, nothing has to be taken back. */
+/* Writes all pieces in one step. After a failure nothing is restored: no thread has seen it. */
 static bool write_unseen(void) {
     return write_step(WHOLE, true, false);
 }
@@ -403,12 +408,13 @@ static bool write_seen(bool forward, bool in_pairs) {
     enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
     const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
-    /* No guard orders a thread that runs the new instruction: its earlier loads may be older. */
+    /* No guard orders loads: a thread could run the new instruction with data that is older than
+     * the commit. */
     if (step == WHOLE && forward && !plan.quiet)
         carry_host_text()->synchronise();
     for (; step <= last && (ok || !forward); step++) {
         ok = write_step(step, forward, in_pairs) && ok;
-        if (step != HEADS) /* nothing waits for these: see the top of this file */
+        if (step != HEADS) /* nothing waits for this step: see the head of this file */
             carry_host_text()->synchronise();
     }
     return ok;
@@ -431,7 +437,10 @@ static enum carry_guard guard_of(const struct piece *piece,
     return carry_encode_guard(piece->address, piece->length, session->writes_pairs);
 }
 
-/* False if a site needs a trap, and nobody would wait there, or a guard that there is none of. */
+/*
+ * Chooses a guard for each piece. Returns false if a piece needs a guard that this architecture
+ * lacks, or a trap, and the session does not hold threads at traps.
+ */
 static bool choose_guards(const struct carry_text_session *session) {
     last_guard = session->at_once ? CARRY_GUARD_REMAP : CARRY_GUARD_NONE;
     for (size_t i = 0; i < plan.count; i++) {
@@ -444,7 +453,7 @@ static bool choose_guards(const struct carry_text_session *session) {
     return !plan.lacks && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
 }
 
-/* Returns whether text between sites must not be written: asked only where that would happen. */
+/* Returns whether text between sites must not be written. Asks the host only if it would be. */
 static bool must_write_sites_only(const struct carry_text_session *session) {
     const struct carry_text_host *host = carry_host_text();
     return session->sites_only || (plan.count > 1 && host->is_watched && host->is_watched());
@@ -455,8 +464,9 @@ static bool piece_holds(const struct piece *piece, const uint8_t *bytes) {
 }
 
 /*
- * Returns whether another process changed a site after it was verified, as a debugger does that
- * sets a breakpoint there. Where some pages could not be taken back, writing goes on regardless.
+ * Returns whether another process changed a site after it was verified, for example a debugger that
+ * set a breakpoint. Returns false if some site has its new bytes, because an exchange could not be
+ * reverted: the plan must then be written in any case.
  */
 static bool lost_a_site(void) {
     bool lost = false, changed = false;
@@ -469,7 +479,7 @@ static bool lost_a_site(void) {
     return lost && !changed;
 }
 
-/* Sets *seen to whether all of it came to be seen; if not, the same is to be done again. */
+/* Writes the plan in one session. Sets *seen to false if it must be written once more. */
 static int write_once(bool *seen) {
     struct carry_text_session session;
     int error = carry_host_text()->open(plan.runs, find_runs(), plan.stays_quiet, &session);
@@ -505,7 +515,7 @@ static int write_plan(void) {
     return error;
 }
 
-/* Carries out the plan as it is. */
+/* Sorts and writes the plan, and records why text could not be written. */
 static int write_ordered(void) {
     int error = order_plan();
     if (error || !plan.count)
@@ -519,10 +529,10 @@ static int write_ordered(void) {
     return error;
 }
 
-/* What a plan is made of: see those that make one. */
+/* Fills in the plan from an object, a list of objects, an import or a transaction. */
 typedef int make_plan(const void *of);
 
-/* Makes a plan, once more without what needs a guard where there is none, and carries it out. */
+/* Makes and writes a plan; again without changes that need a guard if there is no such guard. */
 static int carry_out_plan(make_plan *make, const void *of) {
     int error = make(of);
     if (!error)
@@ -539,7 +549,10 @@ static int carry_out_plan(make_plan *make, const void *of) {
     return error;
 }
 
-/* The same for keys that change: where all their sites are original, memory is all it takes. */
+/*
+ * The same for keys that change. Sites in their original state read their keys from memory: if all
+ * are, keys may change although text could not be written.
+ */
 static int carry_out_changes(make_plan *make, const void *of) {
     int error = carry_out_plan(make, of);
     bool planned = error != CARRY_ERROR_BYTES && error != CARRY_ERROR_MEMORY;
@@ -548,7 +561,7 @@ static int carry_out_changes(make_plan *make, const void *of) {
 
 /* --- Sites without a change of their keys --- */
 
-/* A new value for a key and for all that follow it. It is not asked for any more. */
+/* Sets the value of a key and of its imports. Its resolver is not called any more. */
 static void set_value(struct carry_key *key, uintptr_t value) {
     key->resolve = NULL;
     for (struct carry_key *each = key; each; each = each->imports)
@@ -609,7 +622,7 @@ int carry_commit_objects(bool quiet) {
 
 /* --- Transactions --- */
 
-/* The end of every list of changes, so that a key in a list never has a `changed` of NULL. */
+/* Ends every list of changes: a key in a list never has NULL in `changed`. */
 static struct carry_key end_of_changes;
 
 void carry_changes_start(struct carry_patch *patch) {

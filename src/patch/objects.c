@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects that have sites, and what their sites should be. */
+/* The list of objects that have sites, and the value that each site must have. */
 #include "cpu/cpu.h"
 #include "patch/patch.h"
 
 struct carry_object *carry_objects;
 
-/* Who looks for an address without the lock: see carry_object_remove(). */
+/* How many threads search the list without the lock: carry_object_remove() waits for them. */
 static unsigned readers;
 
 /* --- Order --- */
@@ -18,7 +18,7 @@ static bool comes_before(const void *a, const void *b) {
     return key_a != key_b ? key_a < key_b : carry_site_address(site_a) < carry_site_address(site_b);
 }
 
-/* Sites before the bodies that are told at the same place. */
+/* A site comes before a body at the same address. */
 static bool lies_before(const void *a, const void *b) {
     const struct carry_site *site_a = *(const struct carry_site *const *)a;
     const struct carry_site *site_b = *(const struct carry_site *const *)b;
@@ -29,7 +29,7 @@ static bool lies_before(const void *a, const void *b) {
     return site_a->kind != CARRY_SITE_BODY && site_b->kind == CARRY_SITE_BODY;
 }
 
-/* How many records name keys before this one. */
+/* Returns how many records have keys before `key`. */
 static size_t count_before_key(const struct carry_object *object, uintptr_t key) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
@@ -48,7 +48,7 @@ struct carry_sites carry_object_sites(const struct carry_object *object, uintptr
     return (struct carry_sites){object->by_key + first, end - first};
 }
 
-/* How many records tell of places before this address. */
+/* Returns how many records have sites or bodies before `address`. */
 static size_t count_before(const struct carry_object *object, uintptr_t address) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
@@ -157,7 +157,7 @@ void carry_object_remove(const struct carry_site *start) {
     carry_host_text()->release(object, object_bytes(object->records));
 }
 
-/* --- What a site should be --- */
+/* --- The value of a site --- */
 
 static bool is_body(const struct carry_site *record) {
     return record->kind == CARRY_SITE_BODY && record->version == CARRY_SITE_VERSION &&
@@ -180,7 +180,7 @@ uintptr_t carry_site_value(const struct carry_site *site) {
     return ((const struct carry_key *)carry_site_key(site))->value;
 }
 
-/* --- How sites stand --- */
+/* --- The state of a site --- */
 
 bool carry_site_is_several(const struct carry_site *site) {
     uint8_t original[CARRY_SITE_BYTES_MAX];
@@ -189,5 +189,5 @@ bool carry_site_is_several(const struct carry_site *site) {
     if (site->kind != CARRY_SITE_ENTRY)
         return site->kind == CARRY_SITE_ALTERNATIVE;
     carry_encode_original(site, original);
-    return carry_site_holds(site, original); /* what it was patched to is one instruction */
+    return carry_site_holds(site, original); /* patched, it is one instruction */
 }

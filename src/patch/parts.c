@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file may be damaged, and so may records of sites: what they point to may not be there. What a
- * linker made points into its own object. So this is looked at once, as an object is registered;
- * commits then read without a doubt.
+ * Validation of records. A record in a damaged file may point to memory that does not exist; an
+ * intact one points into its own object. Every record is checked once, when its object is
+ * registered, so that commits can follow its pointers.
  */
 #include "patch/patch.h"
 
@@ -11,7 +11,7 @@ struct carry_parts carry_parts_of(const struct carry_site *records) {
     const size_t limit = sizeof parts.part / sizeof *parts.part;
     if (records && carry_host_text()->parts)
         parts.count = carry_host_text()->parts((uintptr_t)records, parts.part, limit);
-    /* Of more, some are unknown: no record is refused for them. */
+    /* If there are more, records may lie in a part that is missing here: check none. */
     if (parts.count > limit)
         parts.count = 0;
     return parts;
@@ -44,7 +44,7 @@ static bool hold_name(const struct carry_parts *parts, uintptr_t name) {
 
 static bool hold_key(const struct carry_parts *parts, const struct carry_site *record) {
     const uintptr_t key = carry_site_key(record);
-    if (record->kind == CARRY_SITE_BODY) /* a function, which may be another object's */
+    if (record->kind == CARRY_SITE_BODY) /* a function, maybe of another object */
         return true;
     if (record->kind == CARRY_SITE_ALTERNATIVE && record->flags & CARRY_SITE_BY_FEATURE)
         return hold_name(parts, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `patch`: the objects that have sites, the encoder of an architecture, and the host. */
+/* Internals of `patch`: objects with sites, commits, and the encoder of each architecture. */
 #ifndef CARRY_PATCH_PATCH_H
 #define CARRY_PATCH_PATCH_H
 
@@ -7,10 +7,10 @@
 
 #include "base/text_host.h"
 
-/* An alternative may be this long; all other sites are one instruction. */
+/* The longest alternative. All other sites are one instruction. */
 #define CARRY_SITE_BYTES_MAX 64
 
-/* What an int32_t of a record points to, counted from its own place. */
+/* Returns the address that a member of a record refers to: relative to the member itself. */
 static inline uintptr_t carry_site_target(const int32_t *offset) {
     return (uintptr_t)offset + (uintptr_t)(intptr_t)*offset;
 }
@@ -31,8 +31,8 @@ static inline bool carry_same_4(const uint8_t *a, const uint8_t *b) {
 }
 
 /*
- * Does its text hold these bytes? Calls, jumps, branches and entries have five or six bytes: two
- * comparisons, which overlap.
+ * Checks whether the text of a site holds `bytes`. Calls, jumps, branches and entries have four to
+ * six bytes: two comparisons of four bytes, which may overlap, cover them.
  */
 static inline bool carry_site_holds(const struct carry_site *site, const uint8_t *bytes) {
     const uint8_t *text = (const uint8_t *)carry_site_address(site);
@@ -48,8 +48,8 @@ static inline bool carry_site_holds(const struct carry_site *site, const uint8_t
 /* --- Objects: src/patch/objects.c, and src/patch/parts.c --- */
 
 /*
- * Is a site several instructions, as it stands? A thread may be between two of them, so it changes
- * only while nobody runs it.
+ * Checks whether a site consists of several instructions in its present state. A thread may have
+ * been interrupted between two of them, so such a site may change only while no thread runs it.
  */
 bool carry_site_is_several(const struct carry_site *site);
 
@@ -57,124 +57,129 @@ struct carry_object {
     struct carry_object *next;
     const struct carry_site *start;
     size_t records;
-    size_t count; /* of those records that are not damaged: the others are in no list */
+    size_t count; /* of undamaged records; the lists contain no others */
     const struct carry_site **by_address;
-    const struct carry_site *by_key[]; /* then by address */
+    const struct carry_site *by_key[]; /* followed by the elements of by_address */
 };
 
-/* All objects. Changes only while the host's lock is held. */
+/* The list of all objects. Changes only while the host's lock is held. */
 extern struct carry_object *carry_objects;
 
-/* Is the object in the list whose records start there? */
+/* Checks whether an object whose records begin at `start` is in the list. */
 bool carry_object_knows(const struct carry_site *start);
 
-/* The loaded parts of the object that has these records; none if the host does not know. */
+/* The loaded parts of an object. `count` is 0 if they are unknown. */
 struct carry_parts {
     size_t count;
     struct carry_text_part part[32];
 };
+
+/* Returns the loaded parts of the object that contains `records`. */
 struct carry_parts carry_parts_of(const struct carry_site *records);
 
-/* Does what the record points to lie in these parts, so that it may be read? */
+/* Checks whether everything that a record refers to lies in `parts`, and so can be read. */
 bool carry_parts_hold(const struct carry_parts *parts, const struct carry_site *record);
 
-/* Adds an object that is not in the list; NULL without memory. */
+/* Adds an object that is not in the list. Returns it, or NULL if there is no memory. */
 const struct carry_object *carry_object_add(const struct carry_site *start, size_t count,
                                             const struct carry_parts *parts);
 
-/* Removes one, and frees it once nobody can be reading it who found it before. */
+/* Removes an object, and frees it once no reader of the list can still be using it. */
 void carry_object_remove(const struct carry_site *start);
 
-/* The records of an object that name `key`, in a row. */
+/* Consecutive records of an object that name the same key. */
 struct carry_sites {
     const struct carry_site *const *first;
     size_t count;
 };
+
+/* Returns the records of an object that name `key`. */
 struct carry_sites carry_object_sites(const struct carry_object *object, uintptr_t key);
 
-/* The registered body of a function that may stand in for its calls, or NULL. */
+/* Returns the registered body of `function`, which may replace calls of it, or NULL. */
 const struct carry_site *carry_body_of(uintptr_t function);
 
-/* The value that a site is to be patched to. */
+/* Returns the value that a site must be patched to. */
 uintptr_t carry_site_value(const struct carry_site *site);
 
-/* Sorts elements of at most 64 bytes; an array that is in order costs one pass. */
+/* Sorts elements of at most 64 bytes. An array that is already in order costs one pass. */
 void carry_sort(void *array, size_t count, size_t size, bool (*before)(const void *, const void *));
 
-/* --- Commits: src/patch/commit.c; all with the lock held --- */
+/* --- Commits: src/patch/commit.c. All functions require the lock. --- */
 
-/* Patches all sites of an object. Returns as carry_patch_apply(). */
+/* Patches all sites of an object. Returns the same errors as carry_patch_apply(). */
 int carry_commit_object(const struct carry_object *object);
 
-/* Patches the sites of all objects to the values of their keys; `quiet` as CARRY_PATCH_QUIET. */
+/* Patches the sites of all objects to the values of their keys. `quiet`: CARRY_PATCH_QUIET. */
 int carry_commit_objects(bool quiet);
 
-/* Patches the sites of an import to the value of its original; its own is still the one before. */
+/* Patches the sites of `import` to the value of its original. The caller then sets its value. */
 int carry_commit_import(const struct carry_key *import);
 
 /*
- * A transaction of the library's own, with keys that are in no other one: carry_changes_start(),
- * carry_patch_set(), carry_commit_changes(), which ends it and returns as carry_patch_commit().
+ * A transaction of the library itself, with keys that no other transaction contains:
+ * carry_changes_start(), then carry_patch_set() for each key, then carry_commit_changes(), which
+ * ends the transaction and returns the same errors as carry_patch_commit().
  */
 void carry_changes_start(struct carry_patch *patch);
 int carry_commit_changes(struct carry_patch *patch);
 
-/* Keeps no memory any more: with the last object the library may be unloaded. */
+/* Frees the memory of the plan: once the last object is gone, the library may be unloaded. */
 void carry_commit_release(void);
 
-/* How many commits there were, what they wrote, and the guard of the last. */
+/* Fills in the number of commits, of sites written, and the guard of the last commit. */
 void carry_commit_account(struct carry_patch_counts *stats);
 
-/* Why no text could be written at the last attempt; CARRY_PATCH_NOT_ASKED if it could. */
+/* Why the last attempt to write text failed; CARRY_PATCH_NOT_ASKED if it succeeded. */
 extern enum carry_patch_reason carry_patch_refusal;
 
 /* --- Registration: src/patch/register.c --- */
 
-/* Whether sites of objects are patched as they are loaded. */
+/* Whether the sites of an object are patched when it is registered. */
 extern bool carry_patch_applied;
 
-/* Operations and keys of objects without a record. */
+/* The number of operations and keys in objects without records. */
 extern size_t carry_unrecorded;
 
 /*
  * --- The encoder: src/patch/<arch>/encode.c ---
  *
- * Where it writes the bytes of a site there is room for CARRY_SITE_BYTES_MAX.
+ * Every buffer for the bytes of a site has CARRY_SITE_BYTES_MAX bytes.
  */
 
-/* Is this a kind of site that the encoder knows, with a length that it may have? */
+/* Checks whether the encoder supports this kind of site, and whether its length is valid. */
 bool carry_encode_knows(const struct carry_site *site);
 
 /*
- * How many bytes are read where `aux` points to. Some of them tell how many more there are: without
- * `seen`, only those are counted.
+ * Returns how many bytes the encoder reads at the address in `aux`. Some of these bytes determine
+ * how many more follow: without `seen`, they are not read yet, and only they are counted.
  */
 size_t carry_encode_aux_bytes(const struct carry_site *record, bool seen);
 
-/* Writes the bytes of a site before anything was patched. */
+/* Writes the bytes that a site has before it is patched for the first time. */
 void carry_encode_original(const struct carry_site *site, uint8_t *bytes);
 
 /*
- * Writes the bytes of a site patched to `value`: a function (`body` is its registered instruction,
- * or NULL), or 0 and 1. Returns false if that does not fit; the site then keeps its original.
+ * Writes the bytes of a site patched to `value`: a function (`body` is its registered body, or
+ * NULL), or 0 or 1. Returns false if the site cannot hold that: it then keeps its original bytes.
  */
 bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
                   uint8_t *bytes);
 
-/* Does this state of a call run the function's body in place? */
+/* Checks whether a call in the state `bytes` runs the function's body in place. */
 bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes);
 
 /*
- * May a thread run the place meanwhile where one state is stored over the other, all bytes at once,
- * and run one of the two?
+ * Checks whether threads may run a site while one store replaces its state `from` by `to`: each
+ * thread then runs one of the two states.
  */
 bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length);
 
 /*
- * How a site is held while its other bytes change. A trap is one byte, which changes at once
- * wherever it stands; whoever runs into it is held by a handler. A jump to itself holds threads
- * without a handler, but is two bytes, which must change together. Nothing holds a site whose page
- * is exchanged, with all that changes in it. Where it is not, an architecture may lack a guard.
+ * What holds threads at a site while its other bytes change. A trap is one byte, which can be
+ * stored at any address; a signal handler holds the threads that run into it. A jump to itself
+ * needs no handler, but has two bytes, which must be stored together. A site needs no guard if its
+ * page is exchanged. LACKS: the site needs a guard, and the architecture has none.
  */
 enum carry_guard {
     CARRY_GUARD_NONE,
@@ -184,10 +189,10 @@ enum carry_guard {
     CARRY_GUARD_LACKS,
 };
 
-/* The guard for a site, given whether the host writes two bytes by one store. */
+/* Returns the guard for a site. `writes_pairs`: the host writes two bytes with one store. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);
 
-/* The bytes of a jump or trap, at most two. Returns how many. */
+/* Writes the bytes of a guard, at most two. Returns how many it has. */
 size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes);
 
 #endif

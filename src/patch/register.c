@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects that come and go, with their sites and keys, and whether those are patched. */
+/* Registration of objects and of the keys that they import; the switch that turns patching on. */
 #include "patch/patch.h"
 
 bool carry_patch_applied;
@@ -41,7 +41,7 @@ void carry_patch_unregister(const struct carry_site *start) {
 }
 
 int carry_patch_apply(unsigned flags) {
-    /* Of the library itself, which has no start-up code. */
+    /* The library registers its own sites here, as it has no start-up code. */
     int error = CARRY_OK;
     if ((uintptr_t)__start_carry_sites != (uintptr_t)__stop_carry_sites)
         error = carry_patch_register(__start_carry_sites, __stop_carry_sites);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Heap sort: no memory, no recursion, no bad case. */
+/* Heap sort: needs no memory and no recursion, and has no bad case. */
 #include "patch/patch.h"
 
 typedef bool before_fn(const void *a, const void *b);
@@ -21,7 +21,7 @@ static void swap(const struct array *array, size_t a, size_t b) {
     __builtin_memcpy(at(array, b), element, array->size);
 }
 
-/* Lets the element at `root` sink to where it is before none of its children. */
+/* Moves the element at `root` down until it is before neither of its children. */
 static void sink(const struct array *array, size_t root, size_t count) {
     for (size_t child; (child = 2 * root + 1) < count; root = child) {
         if (child + 1 < count && array->before(at(array, child), at(array, child + 1)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How sites stand, and what commits did. */
+/* Statistics: how many sites are in which state, and what commits did. */
 #include "patch/patch.h"
 
 static enum carry_patch_reason why_unpatched(const struct carry_site *site) {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a site on AArch64 (Arm ARM, C6.2; the table is in <carry/patch/aarch64.h>). All but
- * alternatives are one instruction of four bytes, in little-endian order.
+ * The states of a site on AArch64 (Arm ARM, C6.2; the table is in <carry/patch/aarch64.h>). Every
+ * site but an alternative is one instruction of four bytes, in little-endian order.
  */
 #include "patch/patch.h"
 
 enum {
     INSTRUCTION_BYTES = 4,
-    STUB_BRANCH = 16, /* where the stub of a branch on a key has the branch to the target */
+    STUB_BRANCH = 16, /* in the stub of a branch on a key: where the branch to the target is */
 };
 
 #define NOP         UINT32_C(0xd503201f)
 #define BRANCH      UINT32_C(0x14000000) /* b */
-#define LINK        UINT32_C(0x80000000) /* of a branch: bl */
+#define LINK        UINT32_C(0x80000000) /* BRANCH | LINK: bl */
 #define OFFSET_MASK UINT32_C(0x03ffffff) /* of a branch, in instructions */
 #define OFFSET_BITS 26
 
-/* Instructions are little-endian whatever the order of data is. */
+/* Converts an instruction between the byte order of data and little-endian order. */
 static uint32_t in_order(uint32_t instruction) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return __builtin_bswap32(instruction);
@@ -44,7 +44,7 @@ static bool is_call(uint32_t instruction) {
     return (instruction & ~OFFSET_MASK) == (BRANCH | LINK);
 }
 
-/* False if the target is out of reach: 128 MiB. */
+/* Writes a branch. Returns false if the target is out of reach: 128 MiB. */
 static bool put_branch(uint8_t *bytes, uint32_t opcode, uintptr_t from, uintptr_t target) {
     const intptr_t reach = (intptr_t)1 << (OFFSET_BITS + 1);
     intptr_t distance = (intptr_t)(target - from);
@@ -104,7 +104,7 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Two sizes, then from the fourth byte on the default, then the replacement. */
+/* Reads from `aux` two sizes and, from the fourth byte on, the default and the replacement. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     const uint8_t *from = aux + INSTRUCTION_BYTES + (replaced ? aux[0] : 0);
@@ -124,7 +124,7 @@ static bool alternative_fits(const struct carry_site *site) {
            aux[1] <= site->length;
 }
 
-/* --- What the rest of the module asks --- */
+/* --- The interface of patch.h --- */
 
 bool carry_encode_knows(const struct carry_site *site) {
     if (site->version != CARRY_SITE_VERSION || carry_site_address(site) % INSTRUCTION_BYTES)
@@ -183,7 +183,7 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
     return site->kind == CARRY_SITE_CALL && !is_call(get(bytes));
 }
 
-/* Of those that the manual lists, the ones that sites have. */
+/* Checks for the instructions of sites that the Arm ARM allows to replace each other (B2.2.5). */
 static bool is_listed(uint32_t instruction) {
     return is_branch(instruction) || instruction == NOP;
 }
@@ -192,7 +192,7 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
     return length == INSTRUCTION_BYTES && is_listed(get(from)) && is_listed(get(to));
 }
 
-/* What follows another instruction must not be run meanwhile, whatever stands in between. */
+/* There is none: a guard must not be replaced by an instruction outside the list either. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
     (void)site;
     (void)length;

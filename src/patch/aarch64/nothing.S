@@ -7,8 +7,8 @@
  *
  * uintptr_t carry_patch_nothing(void)
  *
- * With the record of its body, which is empty: where an operation is patched to this function, a
- * NOP stands. It is exported, so it is here and not in C, where CARRY_BODY wants a hidden function.
+ * Its registered body is empty: calls of an operation that is patched to this function become NOPs.
+ * In assembly because it is exported, and CARRY_BODY demands a hidden function.
  */
     .text
     .globl carry_patch_nothing
@@ -26,7 +26,7 @@ carry_patch_nothing:
     .pushsection carry_bytes, "ao", %progbits, .Lnothing
     .balign 4
 .Lbody:
-    .byte   0                                   /* its size */
+    .byte   0                                   /* size of the body */
     .popsection
     .pushsection carry_sites, "ao", %progbits, .Lnothing
     .balign 4
@@ -37,7 +37,7 @@ carry_patch_nothing:
 /*
  * void carry_patch_never(void)
  *
- * Of the calls behind sites that the compiler sees, and no CPU runs.
+ * The target of the calls behind sites, which the compiler sees and no CPU runs.
  */
     .globl carry_patch_never
     .type carry_patch_never, %function

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* No sites: the headers make none here, so records that appear nonetheless are left alone. */
+/* An architecture without sites: the headers create none, and other records are ignored. */
 #include "patch/patch.h"
 
 bool carry_encode_knows(const struct carry_site *site) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The states of a site on x86-64 (Intel SDM vol. 2; the table is in <carry/patch/x86_64.h>). What
- * fills a site up to its length are prefixes or one NOP, so that each state of a site that threads
- * may run is one instruction.
+ * The states of a site on x86-64 (Intel SDM vol. 2; the table is in <carry/patch/x86_64.h>).
+ * Prefixes or one NOP fill a site up to its length, so that each state that threads may run is one
+ * instruction.
  */
 #include "patch/patch.h"
 
@@ -11,23 +11,23 @@ enum {
     BRANCH_BYTES = 5,
     ENTRY_BYTES = 5,
     REL32_BYTES = 4,
-    STUB_TARGET = 9, /* where the stub of a branch keeps the offset to the target */
-    STUB_AFTER = 13, /* ... which counts from here */
+    STUB_TARGET = 9, /* in the stub of a branch on a key: where the offset to the target is */
+    STUB_AFTER = 13, /* ... and what that offset is relative to */
 };
 
-#define CS_PREFIX   0x2e /* means nothing in 64-bit mode */
+#define CS_PREFIX   0x2e /* has no effect in 64-bit mode */
 #define CALL_REL32  0xe8
 #define JUMP_REL32  0xe9
 #define JUMP_REL8   0xeb
 #define TO_ITSELF   0xfe
 #define TRAP        0xcc
 #define INDIRECT    0xff
-#define CALL_MEMORY 0x15 /* the second byte of INDIRECT, with a rip-relative operand */
+#define CALL_MEMORY 0x15 /* the byte after INDIRECT, for an operand relative to rip */
 #define JUMP_MEMORY 0x25
 
 /*
- * Stores within as many aligned bytes are seen at once on every processor (AMD64 APM vol. 2,
- * "Access Atomicity"); Intel's promise it for a whole cache line (SDM vol. 3, "Guaranteed Atomic
+ * A store within this many aligned bytes is atomic on every processor (AMD64 APM vol. 2, "Access
+ * Atomicity"). Intel guarantees it for a whole cache line (SDM vol. 3, "Guaranteed Atomic
  * Operations").
  */
 #define ATOMIC_BYTES 8
@@ -36,7 +36,7 @@ static const uint8_t *aux_bytes(const struct carry_site *site) {
     return (const uint8_t *)carry_site_target(&site->aux);
 }
 
-/* Writes target - end as 32 bits; false if it is too far. */
+/* Writes target - end as 32 bits. Returns false if it does not fit. */
 static bool put_rel32(uint8_t *bytes, uintptr_t end, uintptr_t target) {
     intptr_t distance = (intptr_t)(target - end);
     int32_t rel32 = (int32_t)distance;
@@ -45,8 +45,9 @@ static bool put_rel32(uint8_t *bytes, uintptr_t end, uintptr_t target) {
 }
 
 /*
- * One or two bytes of opcode and target - end, by one store of eight bytes: what compares or copies
- * the state next would wait for several. False if the target is too far.
+ * Writes `opcode`, of one or two bytes, and target - end, with one store of eight bytes: code that
+ * next compares or copies the state would stall on several stores. Returns false if the distance
+ * does not fit.
  */
 static bool put_relative(uint8_t *bytes, unsigned opcode, size_t size, uintptr_t end,
                          uintptr_t target) {
@@ -62,7 +63,7 @@ static uintptr_t rel32_target(const uint8_t *offset, uintptr_t end) {
     return end + (uintptr_t)(intptr_t)rel32;
 }
 
-/* One instruction of `size` bytes behind as many prefixes as it takes to make it `length`. */
+/* Writes the instruction at `from` with enough prefixes to make it `length` bytes long. */
 static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, size_t size) {
     if (size > length)
         return false;
@@ -74,7 +75,7 @@ static bool put_instruction(uint8_t *bytes, size_t length, const uint8_t *from, 
 
 #define NOP_BYTES_MAX 9
 
-/* One NOP, by the recommendation of the SDM; behind prefixes where that has none so long. */
+/* Writes one NOP as the SDM recommends, with prefixes if it has none of this length. */
 static void put_nop(uint8_t *bytes, size_t length) {
     static const uint8_t nops[NOP_BYTES_MAX][NOP_BYTES_MAX] = {
         {0x90},
@@ -91,7 +92,7 @@ static void put_nop(uint8_t *bytes, size_t length) {
     put_instruction(bytes, length, nops[size - 1], size);
 }
 
-/* NOPs, the longest first. */
+/* Writes NOPs, the longest first. */
 static void put_nops(uint8_t *bytes, size_t length) {
     for (size_t size; length; bytes += size, length -= size) {
         size = length < NOP_BYTES_MAX ? length : NOP_BYTES_MAX;
@@ -156,7 +157,7 @@ static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Entries --- */
 
-/* The NOPs of the compiler: five from GCC, one from Clang, which is as good as ours. */
+/* Writes the NOPs of the compiler: five by GCC, one by Clang, which costs no more than ours. */
 static void put_compilers_nops(const struct carry_site *site, uint8_t *bytes) {
     static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
     if (site->flags & CARRY_SITE_SINGLE)
@@ -178,21 +179,21 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Two sizes, then the bytes of the default, then those of the replacement. */
+/* Reads from `aux` two sizes, the bytes of the default and those of the replacement. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     size_t size = aux[replaced];
     const uint8_t *from = aux + 2 + (replaced ? aux[0] : 0);
     size_t start = 0;
     if (site->flags & CARRY_SITE_SINGLE && !size) {
-        put_nop(bytes, site->length); /* not prefixes alone: they would be of what comes behind */
+        put_nop(bytes, site->length); /* prefixes alone would belong to the next instruction */
     } else if (site->flags & CARRY_SITE_SINGLE) {
         if (!put_instruction(bytes, site->length, from, size))
             return false;
         start = site->length - size;
     } else {
         __builtin_memcpy(bytes, from, size);
-        /* The assembler filled the default up with one-byte NOPs. */
+        /* The assembler filled up the default with one-byte NOPs. */
         if (replaced)
             put_nops(bytes + size, site->length - size);
         else
@@ -210,7 +211,7 @@ static bool alternative_fits(const struct carry_site *site) {
            aux[1] <= site->length;
 }
 
-/* --- What the rest of the module asks --- */
+/* --- The interface of patch.h --- */
 
 bool carry_encode_knows(const struct carry_site *site) {
     if (site->version != CARRY_SITE_VERSION)

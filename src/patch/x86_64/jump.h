@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function in assembly that is a jump to an operation, which the patcher makes a direct one. */
+/* A function in assembly that jumps to an operation. Patching makes the jump direct. */
 /* clang-format off */
 #ifndef CARRY_PATCH_X86_64_JUMP_H
 #define CARRY_PATCH_X86_64_JUMP_H

@@ -7,8 +7,8 @@
  *
  * uintptr_t carry_patch_nothing(void)
  *
- * With the record of its body, which is empty: where an operation is patched to this function, a
- * NOP stands. It is exported, so it is here and not in C, where CARRY_BODY wants a hidden function.
+ * Its registered body is empty: calls of an operation that is patched to this function become NOPs.
+ * In assembly because it is exported, and CARRY_BODY demands a hidden function.
  */
     .text
     .globl carry_patch_nothing
@@ -24,7 +24,7 @@ CARRY_END carry_patch_nothing
 
     .pushsection carry_bytes, "ao", @progbits, .Lnothing
 .Lbody:
-    .byte   0                                   /* its size */
+    .byte   0                                   /* size of the body */
     .popsection
     .pushsection carry_sites, "ao", @progbits, .Lnothing
     .balign 4
@@ -35,7 +35,8 @@ CARRY_END carry_patch_nothing
 /*
  * void carry_patch_never(void)
  *
- * In assembly, as compilers that optimise across files must not see that it changes nothing.
+ * The target of the calls behind sites, which the compiler sees and no CPU runs. In assembly: a
+ * compiler that optimises across files must not see that it changes nothing.
  */
     .globl carry_patch_never
     .type carry_patch_never, @function

@@ -7,8 +7,8 @@
  *
  * uint8_t carry_patch_probe(void)
  *
- * The byte is the immediate operand of an instruction: who rewrites it sees whether text that was
- * run before is run as it is now.
+ * carry_patch_probe_byte is the immediate operand of the MOV. A caller that rewrites this byte
+ * finds out whether the CPU runs the new text.
  */
 CARRY_FUNCTION carry_patch_probe
     .byte 0xb8                                  /* mov $1, %eax */
