@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text that threads run is written in copies of its pages. mremap() then puts each copy in the
- * place of its pages while page tables are locked: a thread that comes by waits in the system for
- * some microseconds, with whatever signals it blocks, and no core runs a part of what changed.
+ * Exchange of pages. Text that threads run is written in copies of its pages. mremap() then puts
+ * each copy in place while the page tables are locked: a thread that reaches the page waits in the
+ * system for some microseconds, whatever signals it blocks, and no core runs a part of the change.
  *
- * Copies are mapped from the same file as the text, where that can be opened, so that profilers and
- * /proc/self/maps still know whose code it is. All of their bytes are written: what the file holds
- * does not matter.
+ * Copies are mapped from the file of the text if it can be opened, so that profilers and
+ * /proc/self/maps still show whose code it is. All bytes of a copy are written: the contents of the
+ * file do not matter.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,8 +23,8 @@
 #include <unistd.h>
 
 /*
- * May the program write these pages? They may hold its data, which a copy would not follow. Asked
- * by a change that is none, made by the system: it refuses where the program may not.
+ * Checks whether the program can write a page: it may then hold data, and a copy would miss later
+ * changes. The system adds 0 to a word of the page, and fails with EFAULT if it is not writable.
  */
 static bool is_writable(uintptr_t page) {
     const int add_nothing = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
@@ -45,19 +45,19 @@ static bool are_writable(const struct carry_text_run *runs, size_t count) {
 
 static struct copy {
     struct carry_text_run run;
-    uint8_t *seen;   /* its bytes when they were last looked at */
-    uint8_t *wanted; /* ... and those that are to take their place */
+    uint8_t *seen;   /* the bytes of the text when it was last read */
+    uint8_t *wanted; /* the bytes that will replace them */
 } * copies;
-static struct carry_text_run *places; /* of the copies */
+static struct carry_text_run *places; /* where the copies are mapped */
 static size_t copy_count;
-static size_t copy_last; /* that was asked for: addresses come in order */
+static size_t copy_last; /* the copy written last: addresses come in order */
 static const struct carry_text_writer *writer;
 
 static size_t run_bytes(const struct carry_text_run *run) {
     return run->high - run->low;
 }
 
-/* Files may no longer be executed: their system may have been mounted anew. */
+/* Maps pages of a file, or anonymous pages: the file system may have been remounted noexec. */
 static void *map_pages(size_t size, int protection, int fd, off_t offset) {
     void *pages = MAP_FAILED;
     if (fd >= 0)
@@ -77,7 +77,7 @@ static bool map_copy(const struct carry_text_run *run, const struct carry_text_o
     return true;
 }
 
-/* False if not all could be; copy_count tells how many are. */
+/* Maps a copy of each run. Returns false if one cannot be mapped; copy_count counts the others. */
 static bool map_copies(const struct carry_text_run *runs, size_t count) {
     const struct carry_text_origin *last = NULL;
     int fd = -1;
@@ -160,8 +160,9 @@ bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size) {
 static bool may_repeat; /* another process changed a site, or the writer failed */
 
 /*
- * Takes over what another process has changed meanwhile, as debuggers set breakpoints. Returns
- * false where the commit changes the same bytes: the debugger would put back what it found there.
+ * Copies to a copy what another process, such as a debugger that sets breakpoints, has changed in
+ * the text meanwhile. Returns false if the commit changes the same bytes: the debugger would later
+ * restore the old ones.
  */
 static bool take_over_changes(size_t i) {
     const uint8_t *text = (const uint8_t *)copies[i].run.low;
@@ -183,7 +184,7 @@ static bool is_as_seen(size_t i) {
     return !memcmp((const void *)copies[i].run.low, copies[i].seen, run_bytes(&places[i]));
 }
 
-/* Who writes by changing the protection knows that of the text alone. */
+/* Sets the protection of a copy: a writer that changes it knows only the origin of the text. */
 static bool protect_as_text(size_t i) {
     return !mprotect((void *)places[i].low, run_bytes(&places[i]),
                      carry_origin_protection(&copies[i].run));
@@ -199,7 +200,7 @@ static bool write_copy(size_t i) {
     return !writer->protects || protect_as_text(i);
 }
 
-/* Before the first is put in place, so that a failure changes nothing. */
+/* Writes all copies before the first is put in place, so that a failure changes nothing. */
 static bool write_copies(void) {
     bool ok = true;
     for (size_t i = 0; i < copy_count && ok; i++)
@@ -207,10 +208,10 @@ static bool write_copies(void) {
     return ok;
 }
 
-/* How often pages may have changed when they are looked at once more. */
+/* How often catch_up() reads a page that keeps changing. */
 #define LOOKS_MAX 100
 
-/* Until the page is what the copy was made from: from then on the exchange is one system call. */
+/* Updates a copy until the page is what the copy was made from: one system call is left then. */
 static bool catch_up(size_t i) {
     for (unsigned look = 0; look < LOOKS_MAX; look++) {
         if (is_as_seen(i))
@@ -230,7 +231,7 @@ static bool put_in_place(size_t i) {
     return true;
 }
 
-/* The first ones; returns how many. */
+/* Puts copies in place up to the first failure, and drops the others. Returns how many. */
 static size_t put_in_places(void) {
     size_t done = 0;
     may_repeat = false;
@@ -241,14 +242,14 @@ static size_t put_in_places(void) {
     return done;
 }
 
-/* What the commit changed becomes again what was there before. */
+/* Writes the old bytes to a new copy, wherever the commit had changed them. */
 static void want_back(const struct copy *old, size_t size) {
     for (size_t at = 0; at < size; at++)
         if (old->wanted[at] != old->seen[at])
             carry_exchange_write(old->run.low + at, &old->seen[at], 1);
 }
 
-/* The first of them are exchanged once more, for what was there before. */
+/* Reverts the first `count` exchanges by exchanging these pages again, with the old bytes. */
 static bool put_back(size_t count) {
     struct copy *const old = copies;
     struct carry_text_run *const runs = places;
@@ -282,7 +283,7 @@ enum carry_exchange carry_exchange_close(void) {
 
 enum known { UNKNOWN, WORKS, FAILS };
 
-/* What the system refuses now it may allow later, and then it is not known what comes of it. */
+/* Returns what is known after one exchange. A refused one proves nothing: a later one may work. */
 static enum known exchange_probe(uint8_t value) {
     const struct carry_text_run run = carry_text_probe_run();
     enum carry_exchange result = CARRY_EXCHANGED_AGAIN;
@@ -297,7 +298,7 @@ static enum known exchange_probe(uint8_t value) {
     return carry_text_probe_returns(value) ? WORKS : FAILS;
 }
 
-/* Is a page run that was put in place of another? Emulators may run what they read before. */
+/* Checks that cores run exchanged pages: an emulator may run what it read before the exchange. */
 static bool works(void) {
     static enum known there, back;
     if (there == UNKNOWN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose text it is: what the dynamic linker knew when the object came. */
+/* Where text comes from: what the dynamic linker reported when the object was registered. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -31,7 +31,7 @@ static void note_pages(struct carry_text_origin *origin, uintptr_t low, const El
     origin->end = (off_t)(part->p_offset + part->p_filesz);
 }
 
-/* The head of an object tells it from others: it holds the build ID. */
+/* Copies the first bytes of an object, which identify it: they contain the build ID. */
 static void note_head(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
     origin->head_bytes = part->p_filesz < CARRY_ORIGIN_HEAD_BYTES ? (unsigned)part->p_filesz
                                                                   : CARRY_ORIGIN_HEAD_BYTES;
@@ -117,7 +117,7 @@ const struct carry_text_origin *carry_origin_of(const struct carry_text_run *run
     return origin;
 }
 
-/* Another file may have come by this name since, or the same one may be shorter now. */
+/* Checks that the file is still the one that was loaded: it may have been replaced or truncated. */
 static bool is_as_loaded(int fd, const struct carry_text_origin *origin) {
     unsigned char head[CARRY_ORIGIN_HEAD_BYTES];
     struct stat now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose text it is: the file that it was loaded from, and the protection that it has. */
+/* Where text comes from: the file that it was loaded from, and the protection of its pages. */
 #ifndef CARRY_HOSTED_ORIGIN_H
 #define CARRY_HOSTED_ORIGIN_H
 
@@ -12,34 +12,36 @@
 /* The pages of a segment of an object, and its file. */
 struct carry_text_origin {
     struct carry_text_origin *next;
-    uintptr_t address; /* that it was asked for */
+    uintptr_t address; /* that was looked up */
     struct carry_text_run pages;
     off_t offset;        /* of the first page in the file */
     off_t end;           /* of the segment in the file */
-    int protection;      /* as mprotect() takes it */
-    char *name;          /* NULL if there is no file */
-    unsigned head_bytes; /* the first bytes of the file, as loaded; 0 if they are not */
-    unsigned char head[CARRY_ORIGIN_HEAD_BYTES];
+    int protection;      /* an argument of mprotect() */
+    char *name;          /* of the file */
+    unsigned head_bytes; /* the size of `head`; 0 if the start of the file is not loaded */
+    unsigned char head[CARRY_ORIGIN_HEAD_BYTES]; /* the first bytes of the file */
 };
 
 /*
- * Where text at this address comes from; NULL if that is not known. Asks the dynamic linker, so not
- * with a lock: who holds the linker's may wait for ours. What is noted, with the lock, is kept
- * until the text is forgotten.
+ * carry_origin_look_up() returns the origin of the text at an address, or NULL if it is unknown. It
+ * asks the dynamic linker, so never call it with the lock held: a thread with the linker's lock may
+ * wait for ours. carry_origin_note() keeps an origin until carry_origin_forget() frees all origins
+ * in a range; both require the lock.
  */
 struct carry_text_origin *carry_origin_look_up(uintptr_t address);
 void carry_origin_note(struct carry_text_origin *origin);
 void carry_origin_forget(uintptr_t low, uintptr_t high);
 
-/* That of these pages, if they have one; else NULL. */
+/* Returns the noted origin that contains all these pages, or NULL. */
 const struct carry_text_origin *carry_origin_of(const struct carry_text_run *run);
 
-/* Opens the file; negative if there is none, or none that may be opened, or another by its name. */
+/* Opens the file that was loaded. Returns its descriptor; negative if it is not accessible, or if
+ * another file has its name now. */
 int carry_origin_open(const struct carry_text_origin *origin);
 
 /*
- * What all these pages were loaded with, and have again once they were written, copied or moved. So
- * pages of objects that lack landing pads demand none.
+ * Returns the protection that all these pages were loaded with, and that they get again once they
+ * were written, copied or moved. So pages of objects without landing pads do not demand them.
  */
 int carry_origin_protection(const struct carry_text_run *run);
 

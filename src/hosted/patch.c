@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host of `patch` in a Linux process. */
+/* The host of `patch` in a Linux process: locks, fork() and sessions. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -18,8 +18,8 @@
 
 #include "base/hook_host.h"
 
-/* Where the C library does not tell that there is one thread, there may be more. glibc does since
- * 2.32: its header may be there for a program that is to run with an older one. */
+/* glibc reports since 2.32 whether the process has one thread. Where the C library does not, the
+ * process is assumed to have several. */
 #if defined(__GLIBC__) && 100 * __GLIBC__ + __GLIBC_MINOR__ >= 232
 #include <sys/single_threaded.h>
 #else
@@ -28,12 +28,12 @@ static const char __libc_single_threaded;
 
 struct lock {
     pthread_mutex_t mutex;
-    unsigned depth;          /* how often its owner has taken it */
-    int cancellation_before; /* of the first time */
+    unsigned depth;          /* how often its owner has locked it */
+    int cancellation_before; /* the state before the owner first locked it */
 };
 
 static struct lock transactions;
-static struct lock objects; /* and commits; taken after the other */
+static struct lock objects; /* and commits; locked after `transactions` */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const struct carry_text_writer *writer; /* of the open session */
@@ -55,8 +55,8 @@ static void release(void *memory, size_t size) {
 }
 
 /*
- * Recursive, as whoever has a transaction open may call exit(), which unloads all objects, and what
- * is told of hooks may ask for counts.
+ * Recursive, because a thread with an open transaction may call exit(), which unloads all objects,
+ * and because callbacks that list hooks may ask for statistics.
  */
 static void make_mutex(struct lock *lock) {
     pthread_mutexattr_t recursive;
@@ -66,7 +66,8 @@ static void make_mutex(struct lock *lock) {
     pthread_mutexattr_destroy(&recursive);
 }
 
-/* Its owner is not cancelled: whoever waits for it, or at a guard, would do so for ever. */
+/* Locks, and disables cancellation: threads that wait for the lock, or at a guard, would wait for
+ * ever if its owner were cancelled. */
 static void take(struct lock *lock) {
     int cancellation;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
@@ -83,7 +84,7 @@ static void give_back(struct lock *lock) {
         pthread_setcancelstate(cancellation, &cancellation);
 }
 
-/* In a child, where the owner has another name. */
+/* Locks a mutex anew in the child of fork(), where its owner has another thread ID. */
 static void own_again(struct lock *lock) {
     make_mutex(lock);
     for (unsigned i = 0; i < lock->depth; i++)
@@ -127,8 +128,8 @@ static void end(void) {
 }
 
 /*
- * Calls of the C library may be hooked, and a callback may run a site: this thread would wait at a
- * guard of its own. So hooks call nobody back.
+ * While the lock is held, hooks call no callbacks on this thread. Calls of the C library may be
+ * hooked, and a callback may run a site: the thread would wait at its own guard.
  */
 static unsigned locks;
 static bool inside_before;
@@ -160,7 +161,7 @@ static bool membarrier(int command) {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* Asked each time, which costs little: a filter of system calls may have come in between. */
+/* Asks the system each time, which is cheap: a system call filter may have been installed since. */
 static bool can_synchronise(void) {
     return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
@@ -170,7 +171,7 @@ static void synchronise(void) {
         carry_ucontext_serialise();
 }
 
-/* All but those that this thread brings upon itself, which nothing can put off. */
+/* Blocks all signals except those that this thread's own instructions cause. */
 static void block_signals(void) {
     static const int own[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t set;
@@ -200,7 +201,7 @@ static bool is_traced(void) {
 
 /* --- Sessions --- */
 
-/* How threads are held, best first. */
+/* What holds threads during a session, best first. */
 enum guard { REMAP, JUMP, TRAP, GUARDS };
 
 static const char *const guard_names[GUARDS] = {
@@ -209,11 +210,11 @@ static const char *const guard_names[GUARDS] = {
     [TRAP] = "trap",
 };
 
-static enum guard chosen = GUARDS;    /* GUARDS: none of them */
-static enum carry_exchange exchanged; /* by the last session: if not all, another way is next */
+static enum guard chosen = GUARDS;    /* by the program; GUARDS: any */
+static enum carry_exchange exchanged; /* result of the last session: if not ALL, try another way */
 static bool write_failed;             /* in the open session */
-static bool in_place;                 /* the open session writes below a debugger */
-static bool lacks_jumps; /* ... which the last session could not: a site needs a trap */
+static bool in_place;                 /* the open session writes in place, with jumps as guards */
+static bool lacks_jumps;              /* the last session could not do that: a site needs a trap */
 
 static bool may_exchange(void) {
     return exchanged == CARRY_EXCHANGED_ALL || exchanged == CARRY_EXCHANGED_AGAIN;
@@ -228,8 +229,9 @@ static bool open_exchange(const struct carry_text_run *runs, size_t count) {
 }
 
 /*
- * Where a debugger writes text, too. What it writes to a page while a copy of the page takes its
- * place would be lost, and a debugger gets the signals of traps. So threads are held by jumps.
+ * Opens a session for a process that is traced by a debugger, which may write text at any time. If
+ * pages were exchanged, writes of the debugger to the old page could be lost, and a debugger
+ * receives the signals of traps. So jumps hold threads.
  */
 static bool open_in_place(const struct carry_text_run *runs, size_t count) {
     bool wanted = (chosen == GUARDS || chosen == JUMP) && !lacks_jumps && may_exchange() &&
@@ -240,7 +242,10 @@ static bool open_in_place(const struct carry_text_run *runs, size_t count) {
     return writer;
 }
 
-/* Who runs into a trap and blocks its signal ends the process: worse is only half written text. */
+/*
+ * Checks whether guards may be traps. A thread that runs into a trap while SIGTRAP is blocked kills
+ * the process. Only text that is partly written is worse.
+ */
 static bool may_trap(void) {
     if (!carry_ucontext_has_traps())
         return false;
@@ -248,7 +253,7 @@ static bool may_trap(void) {
            (chosen == GUARDS && !session.sites_only && carry_trap_is_safe());
 }
 
-/* Jumps, and traps where a site or the writer leaves no choice. */
+/* Opens a session with jumps as guards, and with traps for sites or writers that need them. */
 static bool open_guards(const struct carry_text_run *runs, size_t count) {
     bool wanted = chosen != REMAP || exchanged == CARRY_EXCHANGED_SOME;
     bool traps = wanted && may_trap();
@@ -280,15 +285,15 @@ static bool open_quiet(const struct carry_text_run *runs, size_t count) {
     return writer;
 }
 
-/* When a commit is over, the next one may use every way. */
+/* Called at the end of a commit: the next one may use every way again. */
 static void forget_refusals(void) {
     carry_text_forget_failures();
     lacks_jumps = false;
 }
 
 /*
- * A program of one thread may have others when the sites change again: so their cores must be able
- * to be synchronised even then, unless the program says that it will be quiet.
+ * Opens a session. A program with one thread may have more when the sites change again. So cores
+ * must be synchronisable even with one thread, unless the caller demands `quiet`.
  */
 static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
                         struct carry_text_session *opened) {
@@ -321,7 +326,7 @@ static void close_text(bool keep) {
         carry_exchange_drop();
 }
 
-/* Returns whether what was refused in this session may go another way in the next one. */
+/* Returns whether another session may succeed, in another way, where this one was refused. */
 static bool note_refusals(bool keep) {
     if (write_failed)
         carry_text_note_failure(writer);
@@ -359,7 +364,7 @@ static void note_origin(uintptr_t address) {
     unlock();
 }
 
-/* Before anything is written, the library rewrites a function of its own. */
+/* Notes where text comes from; first of all the library's own, which proves that writers work. */
 static void meet(uintptr_t address) {
     static bool has_met;
     if (!__atomic_exchange_n(&has_met, true, __ATOMIC_RELAXED))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a Linux process writes its own text, and holds the threads that come by. */
+/* How a Linux process writes its own text, and holds the threads that reach it meanwhile. */
 #ifndef CARRY_HOSTED_PATCH_H
 #define CARRY_HOSTED_PATCH_H
 
@@ -7,21 +7,21 @@
 
 #include "hosted/context.h"
 
-/* The size of the system's pages. */
+/* Returns the size of the system's pages. */
 size_t carry_page_bytes(void);
 
-/* A way to write text. Rows of a table, best first. */
+/* A way to write text: a row of the table in text.c, which starts with the best. */
 struct carry_text_writer {
     const char *name;
     bool writes_pairs;
-    bool stays;    /* text keeps its pages, so that they may be exchanged */
-    bool protects; /* close() sets the protection of pages, by the origin that text has */
+    bool stays;    /* text keeps its pages, so they can still be exchanged */
+    bool protects; /* close() sets the protection of pages, from the origin of their text */
     bool (*open)(const struct carry_text_run *runs, size_t count);
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
     void (*close)(const struct carry_text_run *runs, size_t count);
 };
 
-/* What a writer has to do, beside writing. */
+/* What a writer must be capable of. PAIRS: `writes_pairs`; PLACE: `stays`. */
 enum carry_text_need {
     CARRY_TEXT_ANY,
     CARRY_TEXT_IN_PAIRS,
@@ -30,47 +30,49 @@ enum carry_text_need {
 };
 
 /*
- * Opens the first writer that works, was seen to work, does what is needed, and may be chosen; or
- * returns NULL.
+ * Opens the first writer that was proved to work, does what `need` demands, may be chosen, and can
+ * be opened. Returns it, or NULL.
  */
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need);
 
 /*
- * Notes that the system refused a write: the writer is not opened again until failures are
- * forgotten, when the commit is over, and then only if it is proved to work once more.
+ * Notes that the system refused a write. The writer is not opened again before
+ * carry_text_forget_failures(), which the end of the commit calls, and then must be proved to work
+ * again.
  */
 void carry_text_note_failure(const struct carry_text_writer *writer);
 void carry_text_forget_failures(void);
 
-/* Where caches of instructions do not follow those of data, as on AArch64, makes them, for text
- * that was written. Every core has to be synchronised thereafter. */
+/* Makes instruction caches coherent with written text on machines that need it, such as AArch64.
+ * Every core must be synchronised afterwards. */
 void carry_text_clean(uintptr_t address, size_t size);
 
-/* Only the writer of this name may be chosen, all if NULL. False if there is none of this name. */
+/* Allows only the writer `name`, or all if NULL. Returns false if there is no such writer. */
 bool carry_text_choose(const char *name);
 
-/* Were any of these pages moved, to be written in another place? */
+/* Checks whether any of these pages was moved to a file that is mapped twice. */
 bool carry_text_is_moved(const struct carry_text_run *runs, size_t count);
 
-/* A page with a function that returns a byte of it: does it run what was written there? */
+/* The page of carry_patch_probe(); and whether that function returns `value` now. */
 struct carry_text_run carry_text_probe_run(void);
 bool carry_text_probe_returns(uint8_t value);
 
 /*
  * --- Pages that are exchanged: src/hosted/exchange.c ---
  *
- * Text is written in copies of its pages, which the system then puts in their place, each run at
- * once. Returns who writes the copies, or NULL if that does not work here.
+ * Text is written in copies of its pages, which the system then puts in place, each run at once.
+ * carry_exchange_open() returns the writer of the copies, or NULL if this does not work here.
  */
 const struct carry_text_writer *carry_exchange_open(const struct carry_text_run *runs,
                                                     size_t count);
 bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size);
 
 /*
- * Puts the copies in place, or drops them. Where one cannot be put in place, those before are taken
- * back: only where that fails too, text has changed in part. AGAIN: none was exchanged, and the
- * same may be tried once more, as another process changed a site, or a writer failed.
+ * carry_exchange_close() puts the copies in place; carry_exchange_drop() discards them. If a copy
+ * cannot be put in place, those before it are reverted. SOME: reverting failed too, so text has
+ * changed in part. AGAIN: nothing was exchanged, but another attempt may succeed, because another
+ * process changed a site or a writer failed.
  */
 enum carry_exchange {
     CARRY_EXCHANGED_ALL,
@@ -81,32 +83,35 @@ enum carry_exchange {
 enum carry_exchange carry_exchange_close(void);
 void carry_exchange_drop(void);
 
-/* As carry_text_host.parts. Asks the dynamic linker, so not with a lock. */
+/* Does what carry_text_host.parts does. Asks the dynamic linker, so never call it with a lock. */
 size_t carry_object_parts(uintptr_t address, struct carry_text_part *parts, size_t limit);
 
-/* The protection of text in an object with these GNU properties; NULL: none. */
+/* Returns the protection of text in an object with these GNU properties (NULL: none). */
 int carry_pages_protection(const void *properties, size_t size);
 
-/* A file in memory that may be mapped executable, closed on exec; negative if there is none. */
+/* Returns a file in memory that can be mapped executable, closed on exec; negative on failure. */
 int carry_text_file(void);
 
-/* Text there is about to be unmapped. */
+/* Forgets what is known of text in this range, which is about to be unmapped. */
 void carry_text_forget(uintptr_t low, uintptr_t high);
 
-/* After fork(), in both processes, with the lock held. */
+/* Called after fork(), in both processes, with the lock held. */
 void carry_text_after_fork(bool in_child);
 
 /*
- * Does no thread block SIGTRAP now, and will none in a handler of signals? What a thread blocks of
- * itself afterwards is not seen. False if that cannot be told.
+ * Checks that no thread blocks SIGTRAP, and that no signal handler of the program will. It does not
+ * detect a thread that blocks the signal later. Returns false if it cannot find out.
  */
 bool carry_trap_is_safe(void);
 
-/* Waits out the commit that is under way, on behalf of threads that run into a guard. */
+/*
+ * The start and end of a commit with traps: threads that run into one meanwhile wait for the end.
+ * carry_trap_begin() returns false if the signal handler cannot be installed.
+ */
 bool carry_trap_begin(void);
 void carry_trap_end(void);
 
-/* In a child, where this thread is alone. */
+/* Called after fork() in the child, which has one thread. */
 void carry_trap_forked(void);
 
 #endif

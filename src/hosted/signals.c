@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each installation of a signal has a level, and a handler function of its own that knows what to
- * pass on to. So if another handler was put over the library's, passes on to it, and then finds the
- * library's over itself, signals go through all of them once, and never in a circle.
+ * Signal handlers. Each time the library installs its handler for a signal, the handler gets a new
+ * level, with a function of its own that knows which handler to pass signals on to. So if another
+ * handler was installed over the library's, passes signals on to it, and the library is then
+ * installed over that handler again, signals pass through all of them once, and never in a circle.
  *
- * Other copies of the library pass on whatever is not theirs. So a copy need not stand before
- * another, which would then put itself before it again: it is enough that signals reach it.
+ * Other copies of the library pass on signals that are not theirs. So a copy need not be installed
+ * before another one, which would then install itself before it again: signals only have to reach
+ * it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,12 +27,12 @@
 #define SEGV_MTEAERR 8
 #endif
 
-/* Of other copies' levels: no chain is as long, but one that was damaged may be a circle. */
+/* The most levels of other copies to follow: a damaged chain may be a circle. */
 #define STEPS 1024
 
 struct carry_signal_link carry_signal_links[CARRY_SIGNAL_LEVELS];
 
-/* In the order of the links. */
+/* One chain for each signal, in the order of carry_signal_link.previous. */
 static struct chain {
     int number;
     carry_signal_fn *handle;
@@ -49,12 +51,12 @@ static struct sigaction *previous_of(const struct chain *chain, unsigned level) 
 }
 
 bool carry_signal_is_fault(const siginfo_t *info) {
-    /* The latter is no code of SIGTRAP. */
+    /* SIGTRAP has no code SEGV_MTEAERR. */
     const int asynchronous = info->si_signo == SIGBUS ? BUS_MCEERR_AO : SEGV_MTEAERR;
     return info->si_code > 0 && info->si_code != asynchronous;
 }
 
-/* What the system does with a signal that nobody handles; a fault faults again. */
+/* Does what the system does with an unhandled signal. A faulting instruction faults again. */
 static void act_by_default(int number, const siginfo_t *info) {
     struct sigaction action = {.sa_handler = SIG_DFL};
     sigaction(number, &action, NULL);
@@ -62,12 +64,12 @@ static void act_by_default(int number, const siginfo_t *info) {
         raise(number);
 }
 
-/* What would be blocked if the library's handler, which blocks all, were not there. */
+/* Blocks what the system would block for the next handler. The library's handler blocks all. */
 static void restore_mask(const struct sigaction *to, int number, void *context) {
     sigset_t mask = to->sa_mask;
     sigset_t interrupted;
     sigemptyset(&interrupted);
-    /* The kernel's set is shorter than the C library's. */
+    /* The kernel's signal set is shorter than that of the C library. */
     memcpy(&interrupted, &((ucontext_t *)context)->uc_sigmask, _NSIG / 8);
     sigorset(&mask, &mask, &interrupted);
     if (!(to->sa_flags & SA_NODEFER))
@@ -75,7 +77,8 @@ static void restore_mask(const struct sigaction *to, int number, void *context) 
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Handlers of both kinds share a place, so SIG_DFL and SIG_IGN mean the same with SA_SIGINFO. */
+/* Returns the handler, and resets it if SA_RESETHAND demands it. sa_handler and sa_sigaction share
+ * memory, so SIG_DFL and SIG_IGN mean the same with SA_SIGINFO. */
 static sighandler_t take_handler(struct sigaction *to) {
     if (to->sa_flags & (int)SA_RESETHAND && to->sa_handler != SIG_IGN)
         return __atomic_exchange_n(&to->sa_handler, SIG_DFL, __ATOMIC_RELAXED);
@@ -90,7 +93,7 @@ static void call(const struct sigaction *to, sighandler_t handler, int number, s
         handler(number);
 }
 
-/* The handler may be hooked as it would be alone, and jump out. */
+/* Passes a signal on. The next handler may be hooked as if it were alone, and may jump out. */
 static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context, bool inside) {
     sighandler_t handler = take_handler(to);
     if (handler == SIG_IGN && !carry_signal_is_fault(info))
@@ -105,7 +108,8 @@ static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *con
     carry_host_go_inside(true);
 }
 
-/* Hooks call nobody back: a callback that ran a site, or faulted, would not survive it in here. */
+/* Handles a signal, or passes it on. No hook calls a callback meanwhile: a callback that ran a site
+ * or faulted would not survive that here. */
 CARRY_SIGNAL_ENTRY void carry_signal_handle(int number, siginfo_t *info, void *context,
                                             unsigned level) {
     bool inside = carry_host_go_inside(true);
@@ -124,7 +128,7 @@ static carry_signal_level_fn *const levels[CARRY_SIGNAL_LEVELS] = {
     carry_signal_level_3,
 };
 
-/* Which of this copy's levels an action is, or -1. */
+/* Returns which of this copy's levels an action is, or -1. */
 static int level_of(const struct sigaction *action) {
     for (int i = 0; i < CARRY_SIGNAL_LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
@@ -132,7 +136,7 @@ static int level_of(const struct sigaction *action) {
     return -1;
 }
 
-/* What an action of any copy passes on to, or NULL if it is none. */
+/* Returns the action that an action of any copy passes on to, or NULL if it belongs to no copy. */
 static const struct sigaction *next_of(const struct chain *chain, const struct sigaction *action) {
     const struct carry_signal_mark *mark = carry_signal_mark_of((uintptr_t)action->sa_sigaction);
     if (!mark || !(action->sa_flags & SA_SIGINFO))
@@ -142,8 +146,8 @@ static const struct sigaction *next_of(const struct chain *chain, const struct s
 }
 
 /*
- * This copy's level that signals reach from an action through other copies alone, or -1. Levels
- * above it are gone: whoever stood between has put back what was there before.
+ * Returns the level of this copy that signals reach from `action` through other copies alone, or
+ * -1. Levels above it are gone: a handler between them has restored the one before it.
  */
 static int reached_level(const struct chain *chain, const struct sigaction *action) {
     int level = level_of(action);
@@ -164,14 +168,14 @@ static bool push(struct chain *chain, const struct sigaction *present) {
         .sa_sigaction = levels[chain->levels],
         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
     };
-    /* While a thread waits, handlers that would trap again, and wait, would pile up. Traps come in:
-     * a thread that blocks them keeps commits from using them. */
+    /* Handlers that trap and wait while a thread waits would pile up, so all signals are blocked.
+     * SIGTRAP is not: while a thread blocks it, commits cannot use traps. */
     sigfillset(&action.sa_mask);
     sigdelset(&action.sa_mask, SIGTRAP);
     if (chain->number == SIGTRAP)
         action.sa_flags |= SA_NODEFER;
     *previous = *present;
-    /* Another copy does not wait for this one: if it came in between, the system tells of it. */
+    /* Another copy may have installed itself meanwhile: `previous` is what sigaction() found. */
     if (sigaction(chain->number, &action, previous))
         return false;
     chain->levels++;
@@ -208,6 +212,6 @@ void carry_signal_remove(const struct carry_signal *signal) {
         return;
     if (level_of(&present) == level)
         chain->levels = (unsigned)level;
-    else /* another copy came in between, and passes on to this one */
+    else /* another copy was installed meanwhile, and passes signals on to this one */
         sigaction(signal->number, &present, NULL);
 }

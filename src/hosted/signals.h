@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Handlers of signals that the library shares with the program it is in. */
+/* Signal handlers that the library shares with the program that contains it. */
 #ifndef CARRY_HOSTED_SIGNALS_H
 #define CARRY_HOSTED_SIGNALS_H
 
 #include <signal.h>
 #include <stdbool.h>
 
-/* Does what the signal asks for and returns true, or returns false if it is not the library's. */
+/* Handles a signal and returns true, or returns false if the signal is not the library's. */
 typedef bool carry_signal_fn(siginfo_t *info, void *context);
 
 /*
- * Does it tell of the instruction that was interrupted, and would it come again? Not if somebody
- * sent it, nor if memory failed that nobody was using (BUS_MCEERR_AO), nor if the CPU tells of a
- * tag after the access (SEGV_MTEAERR: asynchronous tag checks of AArch64).
+ * Checks whether the interrupted instruction caused the signal, and would cause it again. False for
+ * a signal that was sent, for failed memory that no instruction was using (BUS_MCEERR_AO), and for
+ * a tag mismatch that the CPU reports after the access (SEGV_MTEAERR: asynchronous tag checks of
+ * AArch64).
  */
 bool carry_signal_is_fault(const siginfo_t *info);
 
@@ -22,18 +23,19 @@ struct carry_signal {
 };
 
 /*
- * Puts the library's handler before the one that is installed, unless signals reach it already: it
- * stands there, or behind handlers of other copies of the library alone. Signals that are not the
- * library's are passed on to that one, as if it were alone. Whoever installs another over it is
- * found at the next call. Returns false if the system refuses, or if that has happened too often.
- * Each copy makes calls for one signal one at a time.
+ * Installs the library's handler over the present one, unless signals reach it already: it is
+ * installed, or only handlers of other copies of the library are before it. Signals that are not
+ * the library's are passed on to the present handler as if it were alone. If another handler is
+ * installed later, the next call notices and installs the library's again. Returns false if the
+ * system refuses, or if that has happened too often. Within one copy, calls for a signal must not
+ * overlap.
  */
 bool carry_signal_install(const struct carry_signal *signal);
 
-/* Is the handler that the system calls one of the library, of this copy or another? */
+/* Checks whether the installed handler belongs to the library: to this copy or another. */
 bool carry_signal_is_ours(int number);
 
-/* Takes it away again, unless somebody else's stands before it: then it stays, and passes on. */
+/* Removes the handler, unless a foreign one was installed over it: then it stays, and passes on. */
 void carry_signal_remove(const struct carry_signal *signal);
 
 #endif

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ways in which a Linux process may write its own text, best first:
+ * The ways in which a Linux process can write its own text, best first:
  *
- *   procmem   /proc/self/mem writes through whatever protection pages have, leaves huge pages
+ *   procmem   writes to /proc/self/mem, which ignores the protection of pages, keeps huge pages
  *             whole, and is allowed under PR_SET_MDWE, filters that forbid W^X changes, and mseal
- *   alias     pages are moved to a memfd, mapped in their place and, writable, in another
- *   mprotect  pages are writable and executable for as long as it takes; threads run meanwhile, so
- *             they can never be writable alone
+ *   alias     moves pages to a memfd, mapped in their place and, writable, at a second address
+ *   mprotect  makes pages writable while it writes; they stay executable, as threads run meanwhile
  *
- * Before threads, all of these but "alias" write copies of pages: exchange.c.
+ * Under live threads, all writers except "alias" write to copies of pages: see exchange.c.
  *
- * A writer counts as working when the library has rewritten a function of its own, twice, and run
- * what it wrote: emulators, and kernels that were told to, accept writes that never arrive.
+ * A writer is trusted once the library has rewritten a function of its own, twice, and run the
+ * result: emulators, and kernels configured to do so, accept writes that have no effect.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -35,9 +34,9 @@ typedef uint32_t aligned_word __attribute__((may_alias));
 typedef uint32_t unaligned_word __attribute__((aligned(1), may_alias));
 
 /*
- * Two bytes, or an aligned word, at once where they are alone: a guard, or what replaces it, or an
- * instruction. By a plain store: others that are two bytes may straddle a cache line, where a
- * locked instruction stops the machine, and on some kernels the program.
+ * Writes text. A size of two bytes, or of an aligned word, is a guard, its replacement or an
+ * instruction, and is written with one store. A plain one: other writes of two bytes may straddle a
+ * cache line, where a locked instruction stops the machine, and on some kernels the program.
  */
 static void store(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
@@ -56,7 +55,7 @@ void carry_text_clean(uintptr_t address, size_t size) {
     __builtin___clear_cache((char *)address, (char *)address + size);
 }
 
-/* For writers that leave everything in place for the next time. */
+/* Closes nothing: for writers that stay ready for the next session. */
 static void stay_open(const struct carry_text_run *runs, size_t count) {
     (void)runs;
     (void)count;
@@ -72,12 +71,12 @@ struct alias {
     struct alias *next;
     struct carry_text_run run;
     uint8_t *writable;
-    bool shared; /* with a process that this one forked, or was forked by */
+    bool shared; /* with a child or the parent of this process */
 };
 
 static struct alias *aliases;
 
-/* The one asked for last comes first: addresses come in order. */
+/* Finds an alias and moves it to the front: callers ask for addresses in order. */
 static struct alias *alias_of(uintptr_t address) {
     for (struct alias **place = &aliases; *place; place = &(*place)->next) {
         struct alias *alias = *place;
@@ -95,7 +94,7 @@ static bool overlap(const struct carry_text_run *a, const struct carry_text_run 
     return a->low < b->high && b->low < a->high;
 }
 
-/* Are any of the pages in an alias, or, with `shared`, in one that is shared? */
+/* Checks whether any of the pages is in an alias, or, if `shared`, in a shared one. */
 static bool are_aliased(const struct carry_text_run *runs, size_t count, bool shared) {
     for (size_t i = 0; i < count; i++)
         for (const struct alias *alias = aliases; alias; alias = alias->next)
@@ -104,13 +103,13 @@ static bool are_aliased(const struct carry_text_run *runs, size_t count, bool sh
     return false;
 }
 
-/* Systems may be set to refuse files that do not say they will be executed, or those that do. */
+/* Systems may be configured to refuse files with MFD_EXEC, or files without it. */
 int carry_text_file(void) {
     int fd = memfd_create("carry-text", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-text", MFD_CLOEXEC) : fd;
 }
 
-/* Maps `text` of the run's size in the run's place and, writable, somewhere else. */
+/* Maps a copy of `text` at the run's address and, writable, at another. Returns the latter. */
 static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
     size_t size = run_bytes(run);
     uint8_t *writable = MAP_FAILED;
@@ -147,7 +146,7 @@ static bool make_alias(const struct carry_text_run *run) {
     return true;
 }
 
-/* Neither process may see what the other writes: the first to write gets pages of its own. */
+/* Gives this process pages of its own, before it writes to those that another process shares. */
 static bool part_alias(struct alias *alias) {
     if (!alias->shared)
         return true;
@@ -160,7 +159,7 @@ static bool part_alias(struct alias *alias) {
     return true;
 }
 
-/* Where the next alias behind `low` begins, or `high`. */
+/* Returns the start of the first alias between `low` and `high`, or `high`. */
 static uintptr_t next_alias(uintptr_t low, uintptr_t high) {
     for (const struct alias *alias = aliases; alias; alias = alias->next)
         if (low < alias->run.low && alias->run.low < high)
@@ -168,7 +167,7 @@ static uintptr_t next_alias(uintptr_t low, uintptr_t high) {
     return high;
 }
 
-/* Runs may overlap those of earlier commits in any way. */
+/* Makes aliases for a run, which may overlap the runs of earlier commits in any way. */
 static bool alias_run(const struct carry_text_run *run) {
     struct carry_text_run part = *run;
     for (; part.low < run->high; part.low = part.high) {
@@ -187,7 +186,7 @@ static bool alias_open(const struct carry_text_run *runs, size_t count) {
     return true;
 }
 
-/* A site may begin at the end of one mapping and end in the next. */
+/* Writes through aliases: a site may begin in one and end in the next. */
 static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
     const uint8_t *from = bytes;
     while (size) {
@@ -206,26 +205,28 @@ static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
 
 static struct {
     int fd;
-    pid_t pid; /* the file stays that of the process which opened it, also in a child */
+    pid_t pid; /* that opened the file: in a child, the file still refers to the parent */
     dev_t device;
     ino_t inode;
 } memory = {.fd = -1};
 
-/* The program may have closed all its files and opened others by the same number. */
+/* Checks that the descriptor is still ours: the program may have closed all descriptors, and
+ * opened another file with this number. */
 static bool memory_is_open(void) {
     struct stat now;
     return memory.fd >= 0 && !fstat(memory.fd, &now) && now.st_dev == memory.device &&
            now.st_ino == memory.inode;
 }
 
-/* A child may have been forked in order to have no power over its parent. */
+/* Closes the file, so that a forked child has no access to the memory of its parent. */
 static void memory_close(void) {
     if (memory_is_open())
         close(memory.fd);
     memory.fd = -1;
 }
 
-/* Emulators may show their own memory, which holds something else by our addresses. */
+/* Checks that the file shows this memory: emulators may show their own, with other contents at the
+ * same addresses. */
 static bool memory_is_this(void) {
     unsigned char seen[sizeof memory];
     return pread(memory.fd, seen, sizeof seen, (off_t)(uintptr_t)&memory) == sizeof seen &&
@@ -236,7 +237,7 @@ bool carry_text_is_moved(const struct carry_text_run *runs, size_t count) {
     return are_aliased(runs, count, false);
 }
 
-/* Shared pages do not let it write through their protection. */
+/* Opens /proc/self/mem. It cannot write to shared read-only mappings, such as those of aliases. */
 static bool memory_open(const struct carry_text_run *runs, size_t count) {
     if (are_aliased(runs, count, false))
         return false;
@@ -258,8 +259,9 @@ static bool memory_open(const struct carry_text_run *runs, size_t count) {
 }
 
 /*
- * Linux copies up to a page at a time, counted from where the write starts. A long write is cut at
- * the first page boundary, so that each later copy touches one page, not two.
+ * Returns how many bytes to write with one call. Linux copies a page at a time, starting at the
+ * first byte. A long write is split at the first page boundary, so that each later copy touches one
+ * page instead of two.
  */
 static size_t at_once(uintptr_t address, size_t size) {
     const size_t bytes = carry_page_bytes();
@@ -282,7 +284,7 @@ static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
 
 /* --- mprotect --- */
 
-/* With what is added to the protection that text has. */
+/* Sets the protection of the runs to that of their text, plus `added`. */
 static bool protect(const struct carry_text_run *runs, size_t count, int added) {
     for (size_t i = 0; i < count; i++)
         if (mprotect((void *)runs[i].low, run_bytes(&runs[i]),
@@ -310,7 +312,7 @@ static bool mprotect_open(const struct carry_text_run *runs, size_t count) {
     return false;
 }
 
-/* --- Text that goes, or is copied --- */
+/* --- Unmapped text, and fork() --- */
 
 void carry_text_forget(uintptr_t low, uintptr_t high) {
     const struct carry_text_run gone = {low, high};
@@ -333,7 +335,7 @@ void carry_text_after_fork(bool in_child) {
         memory_close();
 }
 
-/* --- The choice --- */
+/* --- The choice of a writer --- */
 
 static const struct carry_text_writer writers[] = {
     {"procmem", false, true, false, memory_open, memory_write, stay_open},
@@ -343,12 +345,12 @@ static const struct carry_text_writer writers[] = {
 #define WRITERS (sizeof writers / sizeof *writers)
 
 /*
- * What is known of each writer. One that works may be refused later, or again be allowed; one whose
- * writes are not seen is never asked again: a second proof could look as if it worked by chance.
+ * What is known of each writer. A working one may be refused later, and allowed again. One whose
+ * writes have no effect is never tried again: a second proof might succeed by chance.
  */
 static enum known { UNKNOWN, WORKS, FAILS } known[WRITERS];
 
-static const char *only; /* NULL: all may be chosen */
+static const char *only; /* NULL: any writer may be chosen */
 
 bool carry_text_choose(const char *name) {
     for (size_t i = 0; i < WRITERS && name; i++)
@@ -361,8 +363,8 @@ bool carry_text_choose(const char *name) {
     return !name;
 }
 
-/* Called by its address: what a translator knows of the text at a call, it may keep with the call,
- * and each call would seem to see what was written before it. */
+/* Called through its address. Valgrind translates a direct call together with the function, so each
+ * direct call would run text that was translated after the write. */
 static uint8_t (*const volatile probe)(void) = carry_patch_probe;
 
 bool carry_text_probe_returns(uint8_t value) {
@@ -375,7 +377,7 @@ struct carry_text_run carry_text_probe_run(void) {
     return (struct carry_text_run){page, page + carry_page_bytes()};
 }
 
-/* What is known after one write: a refused one says nothing of those that are accepted. */
+/* Returns what is known after one write. A refused write proves nothing about accepted ones. */
 static enum known probe_write(const struct carry_text_writer *writer, uint8_t value) {
     if (!writer->write((uintptr_t)carry_patch_probe_byte, &value, 1))
         return UNKNOWN;
@@ -393,7 +395,7 @@ static void prove(size_t index) {
     writer->close(&run, 1);
 }
 
-static bool failed[WRITERS]; /* a write, in the present commit */
+static bool failed[WRITERS]; /* whether a write failed in the present commit */
 
 void carry_text_note_failure(const struct carry_text_writer *writer) {
     failed[writer - writers] = true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that run into a trap which a commit put over a site wait in a handler of SIGTRAP until
- * the commit is over, and then run the site anew.
+ * Threads that run into the trap that guards a site wait in a handler of SIGTRAP until the commit
+ * ends, and then run the site again.
  *
- * The handler stays once it is installed: a thread may have trapped, and not have been told yet,
- * when the commit ends.
+ * Once installed, the handler stays: when the commit ends, a thread may have trapped whose signal
+ * is not delivered yet.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,13 +23,13 @@
 #include "hosted/signals.h"
 
 /*
- * Counts up when guards are about to stand and when they are gone, so it is odd while they may. A
- * futex, so that waiting threads take no time from the committing one.
+ * Incremented before guards are written and after they are gone, so it is odd while sites may have
+ * guards. A futex, so that waiting threads take no CPU time from the committing one.
  */
 static uint32_t turns;
 static uint32_t sleepers;
 
-/* Guards stand for some microseconds: less than it takes to sleep and be woken. */
+/* Guards exist for some microseconds, which is less than sleeping and waking costs. */
 #define SPINS 1000
 
 static bool is_trap(uintptr_t address) {
@@ -51,7 +51,7 @@ static void wait_for_end_of(uint32_t guarded) {
     __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
 }
 
-/* True if the thread ran into a guard: the guard is gone, so the site may be run. */
+/* Waits until a guard at `address` is gone. Returns false if there was no guard. */
 static bool waited_for_guard(uintptr_t address) {
     if (!carry_patch_is_site(address))
         return false;
@@ -61,17 +61,17 @@ static bool waited_for_guard(uintptr_t address) {
             return true;
         if (before % 2)
             wait_for_end_of(before);
-        else if (turn() == before) /* no commit began in between: somebody else put it there */
+        else if (turn() == before) /* no commit began meanwhile: not a trap of the library */
             return false;
     }
 }
 
-/* Threads that block all signals because they wait here, and how often one did. */
+/* How many threads block all signals to wait for a guard now, and how many ever did. */
 static uint32_t waiting;
 static uint32_t waits;
 
-/* No handler may come in between: one that jumped out would leave this thread counted as a reader
- * of the list of objects, or as a sleeper. */
+/* Blocks all signals while it waits. A handler that jumped out would leave this thread counted as a
+ * reader of the list of objects, or as a sleeper. */
 static bool waited_undisturbed(uintptr_t address) {
     sigset_t all, before;
     sigfillset(&all);
@@ -111,9 +111,9 @@ void carry_trap_forked(void) {
     __atomic_store_n(&waiting, 0, __ATOMIC_SEQ_CST);
 }
 
-/* --- Who blocks the signal --- */
+/* --- Threads and handlers that block SIGTRAP --- */
 
-/* As the system has it: libraries that stand between may tell what the program asked for. */
+/* The action of the system call: a library that wraps sigaction() may report another one. */
 struct kernel_action {
     void *handler; /* NULL is SIG_DFL, 1 is SIG_IGN */
     unsigned long flags;
@@ -124,7 +124,7 @@ struct kernel_action {
 #define KERNEL_SIGNALS 64
 #define TRAP_BIT       (UINT64_C(1) << (SIGTRAP - 1))
 
-/* The library's own handlers run no sites. */
+/* Checks that no handler blocks SIGTRAP, except those of the library, which run no sites. */
 static bool handlers_let_traps_in(void) {
     for (int number = 1; number <= KERNEL_SIGNALS; number++) {
         struct kernel_action action = {0};
@@ -137,7 +137,8 @@ static bool handlers_let_traps_in(void) {
     return true;
 }
 
-/* A thread that has ended in the meantime blocks nothing; one that cannot be asked may. */
+/* Checks that a thread does not block SIGTRAP. A thread that has ended does not; one whose status
+ * cannot be read may. */
 static bool thread_lets_traps_in(const char *thread) {
     char path[64], line[256];
     unsigned long long blocked = 0;
@@ -163,8 +164,8 @@ static bool threads_let_traps_in(void) {
     return ok;
 }
 
-/* Who still waits for an earlier commit blocks the signal only until it has seen that it is over.
- */
+/* A thread that still waits for an earlier commit blocks the signal until it sees the end: it is
+ * worth looking again. */
 #define LOOKS 1000
 
 static bool someone_waited(uint32_t before) {
