@@ -1,39 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* What handlers of signals see and change of the thread they interrupted: by architecture. */
+/* How signal handlers read and change the interrupted thread, for each architecture. */
 #ifndef CARRY_HOSTED_CONTEXT_H
 #define CARRY_HOSTED_CONTEXT_H
 
 #include <carry/base.h>
 
-/* Where the context of a signal handler keeps the address of the next instruction, or NULL. */
+/* Returns where the context of a signal handler keeps the program counter, or NULL. */
 uintptr_t *carry_ucontext_pc(void *context);
 
-/* Can sites be held by traps? */
+/* Returns whether traps can guard sites. */
 bool carry_ucontext_has_traps(void);
 
-/* How far the program counter of a trap is behind the trap. */
+/* The bytes of a trap: the program counter in its context lies behind it. */
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
-/* Can the one below do what it says? */
+/* Returns whether carry_ucontext_recover() works here. */
 bool carry_ucontext_can_recover(void);
 
-/* Does the context of a fault hold all registers as they were then? Valgrind's does not. */
+/* Returns whether a context contains all registers as they were at the fault. In Valgrind it does
+ * not. */
 bool carry_ucontext_is_exact(void);
 
-/* Lets the thread go on at `recovery`, with `value` in rax or x16: see base/fault_host.h. */
+/* Lets the thread continue at `recovery`, with `value` in rax or x16: see base/fault_host.h. */
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /*
- * Before a frame goes on with *value: puts away what functions never return with, and the frame
- * does not know of. Empties the x87 stack; adds 1 to *value in streaming mode (base/fault_host.h).
+ * Called before a frame continues with *value. Resets state that functions never return with, and
+ * that the frame does not restore: empties the x87 stack, and adds 1 to *value in streaming mode
+ * (base/fault_host.h).
  */
 void carry_ucontext_leave_frame(void *context, uintptr_t *value);
 
-/* Can the word at an address be read? By a system call that no hook of calls sees. */
+/* Checks whether the word at an address can be read, with a system call that cannot be hooked. */
 bool carry_ucontext_is_readable(uintptr_t address);
 
-/* In a loop that waits for another core. */
+/* Pauses in a loop that waits for another core. */
 void carry_ucontext_pause(void);
 
 /* Makes this core fetch its next instructions anew. */

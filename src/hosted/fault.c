@@ -32,12 +32,13 @@ struct carry_fault_frame **carry_host_fault_frames(void) {
     return &innermost;
 }
 
-/* The system does not say an address if the CPU does not: when it is none. */
+/* Checks whether the address is unknown: the CPU does not report one that is not canonical. */
 static bool is_no_address(const siginfo_t *info) {
     return info->si_code == SI_KERNEL;
 }
 
-/* Else other bytes of the page may do: their tags are right (MTE), or the address is aligned. */
+/* Checks whether the whole page faults. Otherwise other bytes of it may not: their tags match
+ * (MTE), or their addresses are aligned. */
 static bool is_of_page(const siginfo_t *info) {
     return info->si_code != (info->si_signo == SIGBUS ? BUS_ADRALN : SEGV_MTESERR);
 }
@@ -98,7 +99,7 @@ int carry_fault_acquire(void) {
     if (!carry_ucontext_can_recover())
         return system_copies() ? CARRY_ERROR_UNSUPPORTED : CARRY_ERROR_PERMISSION;
     pthread_mutex_lock(&mutex);
-    int error = install(); /* again, in case that others came before it */
+    int error = install(); /* at each call: other handlers may have been installed over ours */
     if (!error)
         set_users(users + 1);
     pthread_mutex_unlock(&mutex);
@@ -124,15 +125,15 @@ static size_t to_page_end(uintptr_t address) {
     return PAGE_BYTES - address % PAGE_BYTES;
 }
 
-/* How much lies in one page on both sides: all of it can be reached, or none. */
+/* Returns how many bytes lie in one page on both sides: all of them are accessible, or none. */
 static size_t piece_bytes(uintptr_t dst, uintptr_t src, size_t size) {
     size_t piece = to_page_end(dst) < to_page_end(src) ? to_page_end(dst) : to_page_end(src);
     return piece < size ? piece : size;
 }
 
 /*
- * Some pieces in one call, at most `most`; returns how many bytes. The system promises whole
- * pieces, so that the count is exact, whatever becomes of the pages meanwhile.
+ * Copies at most `most` pieces with one system call. Returns how many bytes it copied. The system
+ * copies whole pieces or none, so the count is exact even if pages change meanwhile.
  */
 static size_t copy_pieces(uintptr_t dst, uintptr_t src, size_t size, size_t most) {
     struct iovec to[PIECES], from[PIECES];
@@ -168,7 +169,8 @@ static bool copy_through(int (*make)(int ends[2]), void *dst, const void *src, s
     return done;
 }
 
-/* Filters and emulators may refuse process_vm_readv(), but hardly all of these. */
+/* Copies a piece through a pipe or sockets: a filter or emulator may refuse process_vm_readv(), but
+ * hardly all three. */
 static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     static int (*const ways[])(int ends[2]) = {make_pipe, make_sockets};
     const size_t piece = piece_bytes(dst, src, size);
@@ -178,7 +180,7 @@ static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     return done ? piece : 0;
 }
 
-/* Nobody takes a copy for a point of cancellation, which would leave the ends open, too. */
+/* The same without cancellation: a copy is no cancellation point, and the ends would stay open. */
 static size_t copy_uncancelled(uintptr_t dst, uintptr_t src, size_t size) {
     int cancellation;
     int reason = errno;
@@ -195,7 +197,7 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
     size_t left = size, done = 1;
     while (left && done) {
         done = copy_pieces(to, from, left, PIECES);
-        /* One alone: where a later one lies beyond all addresses, the system looks at none. */
+        /* One piece alone: if a later one is outside the address space, the system copies none. */
         if (!done && errno == EFAULT)
             done = copy_pieces(to, from, left, 1);
         if (!done)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sanitizers, by the functions that they have for this (sanitizer/common_interface_defs.h and
- * sanitizer/tsan_interface.h of LLVM). References are weak: without a sanitizer they are NULL.
+ * Reports switches between contexts to sanitizers, through their interfaces for fibers
+ * (sanitizer/common_interface_defs.h and sanitizer/tsan_interface.h of LLVM). The references are
+ * weak: NULL without a sanitizer.
  *
- * Built without sanitizers itself: what they would call at the start of a function on one stack
- * they would miss at its end on another.
+ * This file is compiled without sanitizers: an instrumented function would begin on one stack and
+ * end on another.
  */
 #include "base/fiber_host.h"
 
@@ -41,7 +42,7 @@ static void switch_in_tsan(struct carry_context *from, struct carry_context *to,
         __tsan_destroy_fiber(current);
 }
 
-/* Its two calls may follow each other: between them nothing runs that it could see. */
+/* Makes both calls before the switch: no instrumented code runs between them and the switch. */
 static void switch_in_asan(struct carry_context *from, struct carry_context *to, bool finished) {
     const void *bottom;
     size_t size;

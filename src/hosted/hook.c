@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host of `hook` in a Linux process: what the dynamic linker tells, and memory. */
+/* The host of `hook` in a Linux process: the dynamic linker's objects, and memory. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,8 +19,8 @@
 #define NEAR_STEP (UINT64_C(16) << 20)
 
 /*
- * A static program has no objects, and should not get a dynamic linker for the sake of this: these
- * are NULL there, and dlvsym() where the C library has no versions.
+ * Weak, so that a static program does not get a dynamic linker because of this file: these are NULL
+ * there. dlvsym() is NULL if the C library has no versions.
  */
 #pragma weak dlopen
 #pragma weak dlclose
@@ -43,8 +43,9 @@ int *carry_host_errno(void) {
 /* --- Objects --- */
 
 /*
- * glibc calls the program "", and lists the objects of a namespace of dlmopen() without it. musl
- * lists it first, by the path that started it or by another, and dlopen() finds it by neither.
+ * glibc lists the program with the name "", and omits it from the objects of a dlmopen() namespace.
+ * musl lists it first, under the path that started it or another, and dlopen() finds it under
+ * neither.
  */
 #ifdef __GLIBC__
 #define LISTS_PROGRAM_BY_PATH false
@@ -54,22 +55,22 @@ int *carry_host_errno(void) {
 
 static const char program_name[] = "";
 
-/* `index` counts the objects of a list. */
+/* Returns the name of an object. `index` is its position in the linker's list. */
 static const char *name_of(const struct dl_phdr_info *info, size_t index) {
     bool is_program = !info->dlpi_name || !*info->dlpi_name || (LISTS_PROGRAM_BY_PATH && !index);
     return is_program ? program_name : info->dlpi_name;
 }
 
 struct census {
-    struct carry_host_objects *objects; /* or NULL, to count */
+    struct carry_host_objects *objects; /* NULL: count only */
     char *names;
     size_t capacity, name_capacity;
     size_t count, name_bytes;
 };
 
 /*
- * The dynamic linker holds a lock meanwhile that must not be held while others of its locks are
- * taken. So the names are copied: once it is released, objects may go.
+ * Notes an object. The dynamic linker holds a lock meanwhile, under which its other locks must not
+ * be taken. So names are copied: once the lock is released, objects may be unloaded.
  */
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct census *census = context;
@@ -90,7 +91,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     return 0;
 }
 
-/* All objects at one time, and memory for their names behind them. */
+/* Lists all objects loaded at one time. Their names follow in the same memory. */
 static struct carry_host_objects *list_objects(void) {
     struct census census = {0};
     dl_iterate_phdr(note_object, &census);
@@ -109,11 +110,12 @@ static struct carry_host_objects *list_objects(void) {
         dl_iterate_phdr(note_object, &census);
         if (census.objects->count == census.count)
             return census.objects;
-        free(census.objects); /* more have been loaded in between */
+        free(census.objects); /* more were loaded meanwhile */
     }
 }
 
-/* False if the object has gone since, or is out of reach: of another namespace, or the kernel's. */
+/* Keeps an object loaded. Returns false if it was unloaded, or cannot be opened: it belongs to
+ * another namespace, or to the kernel. */
 static bool keep(struct carry_host_object *object) {
     const struct link_map *map;
     object->handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
@@ -157,7 +159,7 @@ static void let_go(struct carry_host_objects *objects) {
 
 /* --- Functions --- */
 
-/* The segment of an object that an address lies in, or NULL. */
+/* Returns the segment of an object that contains `address`, or NULL. */
 static const ElfW(Phdr) * segment_at(const struct dl_phdr_info *info, uintptr_t address) {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -182,8 +184,8 @@ static uintptr_t look_up(void *handle, const char *symbol, const char *version) 
                                           : dlsym(handle, symbol));
 }
 
-/* The scope of an object: what is global, then the object itself and what it needs; with
- * DT_SYMBOLIC, the object itself before all else. */
+/* Looks up a function in the scope of an object: the global scope, then the object and its
+ * dependencies. With `own_first` (DT_SYMBOLIC), the object itself comes first. */
 static uintptr_t find(const struct carry_host_object *object, const char *symbol,
                       const char *version, bool own_first) {
     uintptr_t own = own_first ? look_up(object->handle, symbol, version) : 0;
@@ -236,7 +238,7 @@ static uint8_t *reserve_at(uintptr_t address, size_t size) {
     return NULL;
 }
 
-/* Steps away from `near`, which may be a step above the middle, up and down in turn. */
+/* Reserves memory at increasing distances above and below `near`, rounded down to a step. */
 static uint8_t *reserve(uintptr_t near, uintptr_t reach, size_t size) {
     uint8_t *memory = near ? NULL : reserve_at(0, size);
     for (uintptr_t away = NEAR_STEP; near && !memory && away + NEAR_STEP < reach;
@@ -249,7 +251,7 @@ static uint8_t *reserve(uintptr_t near, uintptr_t reach, size_t size) {
     return memory;
 }
 
-/* Text is never writable where it is executable: it is of a file that was written before, ... */
+/* Maps text from a file that was written before, so that it is never writable and executable. */
 static bool map_file(uint8_t *place, const void *text, size_t size) {
     int fd = carry_text_file();
     if (fd < 0)
@@ -261,8 +263,8 @@ static bool map_file(uint8_t *place, const void *text, size_t size) {
     return ok;
 }
 
-/* ... or, where there are no such files, of memory that is written before it becomes text. Systems
- * that keep data from becoming text have the files. */
+/* Writes text to memory before it becomes executable, where no such file can be created. Systems
+ * that forbid this have such files. */
 static bool fill_memory(uint8_t *place, const void *text, size_t size) {
     if (mprotect(place, size, PROT_READ | PROT_WRITE))
         return false;
@@ -277,7 +279,7 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, carry_hook_forked);
 }
 
-/* What is mapped has points, whose counts are of threads. */
+/* Maps text and data. The data contains points, which count threads: so forks are watched. */
 static void *map(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
                  size_t data_size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The host interface, answered for a process with a C library. */
+/* The host of the core in a process with a C library: base/host.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,6 +8,6 @@
 #include <stdlib.h>
 
 const char *carry_host_cpu_mask(void) {
-    /* Not in privileged programs: whoever calls them must not choose their code paths. */
+    /* Ignored in privileged programs: their callers must not choose their code paths. */
     return secure_getenv("CARRY_CPU_MASK");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the dynamic linker knows of an object: which parts of it are loaded. */
+/* Asks the dynamic linker which parts of an object are loaded. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections in a process: there are none, as its vector registers are its own. */
+/* The host of sections in a process, which needs none: its vector registers are its own. */
 #include "base/section_host.h"
 
 void carry_host_preempt_off(void) {

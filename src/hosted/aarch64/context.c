@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
-/* A trap may only be replaced by instructions that could replace the site itself. */
+/* Traps gain nothing: only instructions that may replace the site itself may replace a trap. */
 bool carry_ucontext_has_traps(void) {
     return false;
 }
@@ -21,7 +21,7 @@ void carry_ucontext_serialise(void) {
     __asm__ __volatile__("isb" : : : "memory");
 }
 
-/* The system reads a set of signals before it finds that it is to do nothing known with it. */
+/* The system reads the set of signals at `address` before it rejects the invalid operation. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     register uint64_t how __asm__("x0") = UINT64_MAX;
     register uint64_t set __asm__("x1") = address;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The features that the kernel reports to a process. */
+/* The CPU features that Linux reports to a process. */
 #include "base/host.h"
 
 #include <sys/auxv.h>

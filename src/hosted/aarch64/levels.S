@@ -9,7 +9,7 @@
 /*
  * struct carry_signal_mark, then carry_signal_handle(number, info, context, level)
  *
- * In: w0, x1, x2, as handlers get them
+ * In: w0, x1, x2: the arguments of a signal handler
  */
 .macro LEVEL level
     .text

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages of text may demand landing pads of branches through registers (BTI). The dynamic linker,
- * and Linux for programs without one, has them do so if the object says that it has the pads (ABI
- * for the Arm 64-bit Architecture, "ELF", program property) and the CPU looks at them.
+ * The protection of text. Pages may demand that indirect branches arrive at landing pads (BTI). The
+ * dynamic linker, and Linux for programs without one, enables this if the object declares that it
+ * has landing pads (ABI for the Arm 64-bit Architecture, "ELF", program property) and the CPU
+ * supports BTI.
  */
 #include "hosted/patch.h"
 
@@ -18,7 +19,7 @@
 #define HWCAP2_BTI (1 << 17)
 #endif
 
-/* A note, its name "GNU" and properties in a row, each padded up to 8 bytes. */
+/* A note with the name "GNU", followed by properties, each padded to a multiple of 8 bytes. */
 #define HEAD_BYTES     (sizeof(Elf64_Nhdr) + sizeof "GNU")
 #define PROPERTY_BYTES (2 * sizeof(uint32_t))
 #define FEATURE_1_AND  UINT32_C(0xc0000000)

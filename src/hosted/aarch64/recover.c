@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a thread goes on after a fault. On return from the handler Linux restores all registers from
- * the context. Those of vectors are in records behind it: what is not touched there is restored as
- * it was at the fault, Z, P and FFR of SVE and the modes of SME included.
+ * How a thread continues after a fault. When the handler returns, Linux restores all registers from
+ * the context. Vector registers are in records behind it: unchanged records restore the state at
+ * the fault, including Z, P and FFR of SVE and the modes of SME.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -11,15 +11,15 @@
 
 #include <ucontext.h>
 
-/* The assembly is for pointers of 64 bits. */
+/* The assembly requires 64-bit pointers. */
 bool carry_ucontext_can_recover(void) {
     return sizeof(void *) == sizeof(uint64_t);
 }
 
 /*
- * Valgrind answers requests: rotations of x12 by 128 bits in all, which nobody else executes, and
- * an OR of x10 with itself, with x4 pointing to the number of the request and x3 to be what CPUs
- * leave in it ("Client Requests" in its manual).
+ * Valgrind answers requests: rotations of x12 by 128 bits in total, which no compiler emits, then
+ * an OR of x10 with itself. x4 points to the number of the request; x3 gets the answer, and keeps
+ * its value on a CPU ("Client Requests" in the manual of Valgrind).
  */
 static bool is_under_valgrind(void) {
     static const uint64_t running_on_valgrind[6] = {0x1001};
@@ -40,8 +40,8 @@ bool carry_ucontext_is_exact(void) {
     return !is_under_valgrind();
 }
 
-/* A record behind the context, and what it says where it is of SVE's registers, or of more room
- * (Linux, arch/arm64/include/uapi/asm/sigcontext.h). */
+/* A record behind the context, with the members of a record of SVE registers, or of the address of
+ * further records (Linux, arch/arm64/include/uapi/asm/sigcontext.h). */
 struct record {
     uint32_t magic, size;
     union {
@@ -74,10 +74,10 @@ void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
 }
 
 /*
- * PSTATE.BTYPE, which the first instruction behind an indirect branch has: until it has run,
- * guarded pages let the branch in at landing pads alone (BTI). If such an instruction faults, in a
- * page that is not guarded, the context holds it, and it would be that of the recovery, which is no
- * landing pad, or one for calls. The return from the handler is no branch.
+ * PSTATE.BTYPE, which an indirect branch sets and the next instruction clears: while it is set,
+ * guarded pages accept only landing pads (BTI). If the first instruction behind such a branch
+ * faults, in a page that is not guarded, the context contains BTYPE. It would then apply to the
+ * recovery, which is no landing pad, or one for calls. The return from the handler is no branch.
  */
 #define BTYPE (UINT64_C(3) << 10)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no sites, nothing traps. */
+/* An architecture without sites, where nothing traps. */
 #include "hosted/context.h"
 
 bool carry_ucontext_has_traps(void) {
@@ -14,7 +14,7 @@ uintptr_t *carry_ucontext_pc(void *context) {
 void carry_ucontext_serialise(void) {
 }
 
-/* Asked by hooks alone, of which there are none here. */
+/* Only hooks call this, and there are none here. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     (void)address;
     return true;

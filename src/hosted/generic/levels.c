@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In C there is no place for a mark, and without sites and recovery nobody installs again. */
+/* Handlers in C, which cannot have marks. Without sites and recovery none is installed again. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

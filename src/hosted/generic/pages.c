@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where pages of text demand nothing of what branches to them. */
+/* An architecture whose text pages accept every branch. */
 #include "hosted/patch.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where contexts cannot be preempted. */
+/* An architecture on which contexts cannot be preempted. */
 #include <carry/context.h>
 
 int carry_context_preempt(struct carry_context *from, struct carry_context *to, void *ucontext) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there is no exception table, nothing is recovered. */
+/* An architecture without an exception table, where no fault is survived. */
 #include "hosted/context.h"
 
 bool carry_ucontext_can_recover(void) {

@@ -9,7 +9,8 @@
 /*
  * struct carry_signal_mark, then carry_signal_handle(number, info, context, level)
  *
- * In: edi, rsi, rdx, as handlers get them. A jump: what aligns the stack is in C.
+ * In: edi, rsi, rdx: the arguments of a signal handler. Jumps, because carry_signal_handle() aligns
+ * the stack.
  */
 .macro LEVEL level
     .text

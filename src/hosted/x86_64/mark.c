@@ -8,9 +8,9 @@
 _Static_assert(sizeof(struct carry_signal_mark) < CARRY_SIGNAL_ALIGNMENT, "a mark is in one page");
 
 /*
- * At the right distance from an aligned address, the bytes before a handler are in its own page.
- * The system is asked all the same whether they can be read: the handler's object may be gone, or
- * in memory that can only be executed (by a protection key). A copy there counts as a stranger.
+ * If the mark would be aligned, the bytes before the handler are in its page. The system must still
+ * confirm that they can be read: the handler's object may be unloaded, or in memory that can only
+ * be executed (by a protection key). A copy of the library there counts as foreign.
  */
 const struct carry_signal_mark *carry_signal_mark_of(uintptr_t handler) {
     const uintptr_t address = handler - sizeof(struct carry_signal_mark);
