@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which rows of the tables belong to this build. A row names its architecture; CARRY_ROWS_<arch>
- * keeps it or drops it. This is the one place that asks the compiler what it compiles for.
+ * Selects the rows of tables that belong to this build. A row names its architecture;
+ * CARRY_ROWS_<arch> keeps it or drops it. No other file asks the compiler for its target.
  */
 #ifndef CARRY_BASE_ARCH_H
 #define CARRY_BASE_ARCH_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What every x86-64 assembly file needs: function entry and end, CET landing pad, CFI, notes. */
+/* Macros of every x86-64 assembly file: function entry and end, CET landing pad, CFI, notes. */
 /* clang-format off */
 #ifndef CARRY_BASE_ASM_H
 #define CARRY_BASE_ASM_H
 
-/* Opens a function that C calls. Kernels push nothing, so the CFI is its start and its end. */
+/* Opens a function that C calls. Kernels push nothing, so no CFI is needed inside. */
 .macro CARRY_FUNCTION name
     .text
     .globl \name
@@ -21,7 +21,7 @@
     .size \name, . - \name
 .endm
 
-/* Says that this object needs no executable stack and keeps to CET (IBT and shadow stack). */
+/* Declares that this object needs no executable stack and supports CET (IBT and shadow stack). */
 .macro CARRY_NOTES
     .section .note.GNU-stack, "", @progbits
     .section .note.gnu.property, "a"

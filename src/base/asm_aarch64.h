@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every AArch64 assembly file needs: function entry and end, BTI landing pad, CFI, notes. */
+/* Macros of every AArch64 assembly file: function entry and end, BTI landing pad, CFI, notes. */
 /* clang-format off */
 #ifndef CARRY_BASE_ASM_AARCH64_H
 #define CARRY_BASE_ASM_AARCH64_H
@@ -15,7 +15,7 @@
     hint    #34                                 /* bti c */
 .endm
 
-/* The same, for this library alone. */
+/* Opens a function that only this library calls. */
 .macro CARRY_FUNCTION name
     .hidden \name
     CARRY_EXPORTED_FUNCTION \name
@@ -26,8 +26,8 @@
     .size \name, . - \name
 .endm
 
-/* Says that this object needs no executable stack, and has a landing pad (BTI) wherever it is
- * called. Linkers let a program have BTI only if each of its objects says so. */
+/* Declares that this object needs no executable stack, and has a landing pad (BTI) wherever it is
+ * called. Linkers enable BTI in a program only if all its objects declare this. */
 .macro CARRY_NOTES
     .section .note.GNU-stack, "", %progbits
     .section .note.gnu.property, "a", %note

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version, and the names of errors. */
+/* The version of the library, and the names and texts of errors. */
 #include <carry/base.h>
 
 unsigned carry_version(void) {

@@ -18,19 +18,19 @@ static inline struct carry_cpuid carry_cpuid(uint32_t leaf, uint32_t subleaf) {
     return r;
 }
 
-/* The subleaf is not checked against the greatest one: leaves tell that in different ways. */
+/* Returns whether a leaf exists. Does not check its subleaves: leaves report these differently. */
 static inline bool carry_cpuid_has_leaf(uint32_t leaf) {
     return carry_cpuid(0, 0).reg[0] >= leaf;
 }
 
-/* XCR0 is register 0, XINUSE 1. Needs CR4.OSXSAVE. */
+/* Reads an extended control register: XCR0 (0) or XINUSE (1). Requires CR4.OSXSAVE. */
 static inline uint64_t carry_xgetbv(uint32_t index) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(index));
     return low | (uint64_t)high << 32;
 }
 
-/* XCR0, or 0 while the operating system has not set CR4.OSXSAVE. */
+/* Returns XCR0, or 0 if the operating system has not set CR4.OSXSAVE. */
 static inline uint64_t carry_xcr0(void) {
     return carry_cpuid(1, 0).reg[2] >> 27 & 1 ? carry_xgetbv(0) : 0;
 }

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores that may fault, for assembly that survives it. A file that defines RECOVERS as 1
- * gets a row in section carry_faults for each; with 0 the same text has none, and faults as usual.
+ * Loads and stores of assembly that survives faults. A file that defines RECOVERS as 1 gets a row
+ * for each in section carry_faults. With 0 it gets none, and faults as usual.
  *
  *     CARRY_LOAD 0, vmovdqu (%rsi), %ymm0
  *     CARRY_STORE 0, vmovdqu %ymm0, (%rdi)
  *     CARRY_BYTES 0, movb %r8b, (%rdi)
  *
- * When one of them faults, whoever handles faults looks for the instruction in the rows
- * (carry_fault_find()) and goes on at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted
- * of the file, with all else as it was, but rax = page + done:
+ * When one of them faults, the fault handler finds its row (carry_fault_find()), and execution
+ * continues at the label .Lload_faulted, .Lstore_faulted or .Lbytes_faulted of the file. All
+ * registers are unchanged except rax = page + done:
  *
- * page  the start of the page of 4,096 bytes that could not be reached; CARRY_NO_ADDRESS, the
- *       lowest address that is none, where the CPU does not say; or -4096 if nobody knows
+ * page  the start of the page of 4,096 bytes that could not be accessed; CARRY_NO_ADDRESS, the
+ *       lowest address that is not canonical, if the CPU does not report the address; or -4096 if
+ *       the page is unknown
  * done  the first operand: how many bytes from rdi on are copied already. Pointers advance once for
- *       many vectors, and pages may be taken away at any instruction, so neither the pointers nor
- *       the page tell that. CARRY_DONE() says so many bytes; CARRY_DONE_END() as many, or all but
- *       the last few units (the second operand of CARRY_RECOVER), whichever is more; either with
- *       CARRY_DONE_R8: or all before the address in r8, whichever is more
+ *       many vectors, and pages may be unmapped at any instruction, so neither the pointers nor the
+ *       page determine it. CARRY_DONE() states a number of bytes; CARRY_DONE_END() the larger of
+ *       this number and all but the last few units (the second operand of CARRY_RECOVER). With
+ *       CARRY_DONE_R8, either is at least all bytes before the address in r8
  *
- * What is assumed of the CPU: if a load or a store faults, no register and no byte of memory has
- * changed. Where an access lies on two pages, Intel promises that of up to 8 bytes, not of vectors
- * (SDM vol. 3, 9.1.1). Tests let every store fault at each of its bytes. Nothing is assumed of
- * `rep movsb`, and no copy that survives may use it: if pages vanish meanwhile, it may have stored
- * up to 63 bytes more than rcx says at a fault (Emerald Rapids).
+ * Assumed of the CPU: if a load or a store faults, no register and no byte of memory has changed.
+ * For an access to two pages, Intel guarantees this up to 8 bytes, not for vectors (SDM vol. 3,
+ * 9.1.1). Tests let every store fault at each of its bytes. Nothing is assumed of `rep movsb`, and
+ * no copy that survives faults may use it: if pages are unmapped meanwhile, it may have stored up
+ * to 63 bytes more than rcx shows at a fault (Emerald Rapids).
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_H
@@ -51,23 +52,24 @@
 #endif
 .endm
 
-/* register = the larger one, signed, of it and `other` */
+/* register = max(register, other), signed */
 .macro CARRY_AT_LEAST register, other
     cmpq    \other, \register
     cmovlq  \other, \register
 .endm
 
 /*
- * The end of a copy that survives: those labels, for kernels in which, whenever something may
- * fault, [rsi, rsi + rdx) is to go to [rdi, rdi + rdx), what stood before it is copied, and nothing
- * behind the bytes that are `done` is written. So what can still be copied are the bytes from there
- * up to the page that faults. They are copied one by one: if they fault, it is on the other side,
- * or the page has come or gone meanwhile, or nobody knows the page, and the copy ends there. No
- * access faults more than a page behind what is done. So if a page's bytes do not fault, it has
- * come back, and words follow, of which one that faults is tried by bytes again.
+ * The end of a copy that survives faults: defines the labels above. Requires, at each access that
+ * may fault: [rsi, rsi + rdx) must still be copied to [rdi, rdi + rdx), all bytes before are
+ * copied, and no byte behind the `done` ones is written. So the bytes from there up to the faulting
+ * page can still be copied. They are copied one by one. If one faults, the copy ends there: the
+ * other side faults, a page was mapped or unmapped meanwhile, or the page is unknown. No access
+ * faults more than a page behind the bytes that are done. So if all bytes of a page are copied, it
+ * is mapped again, and words are copied; if a word faults, its bytes are tried again.
  * Returns rax = the bytes left, rdx = -1.
  *
- * `unit` is what CARRY_DONE_END() counts by; `clean` leaves the upper halves of vectors clean.
+ * `unit` is the unit of CARRY_DONE_END(); `clean` is an instruction that cleans the upper halves of
+ * vector registers.
  * Clobbers: rcx, rsi, rdi, r8 to r10, flags
  */
 .macro CARRY_RECOVER unit, clean:vararg

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What base/fault.h is for x86-64, with rows of the same table: loads and stores of AArch64 that
- * may fault.
+ * Loads and stores of AArch64 assembly that survives faults. base/fault.h does the same for x86-64,
+ * with rows of the same table.
  *
  *     CARRY_LOAD 0, ldp q0, q1, [x1]
  *     CARRY_STORE 32, stp q2, q3, [x0, #32]
  *     CARRY_BYTES 0, ldrb w11, [x1]
  *
- * When one of them faults, execution goes on at the label .Lload_faulted, .Lstore_faulted or
- * .Lbytes_faulted of the file, with all else as it was, but x16 = page + done. What `page` is,
- * base/fault.h says; `done` is the first operand: how many bytes from x0 on are copied already.
+ * When one of them faults, execution continues at the label .Lload_faulted, .Lstore_faulted or
+ * .Lbytes_faulted of the file. All registers are unchanged except x16 = page + done. base/fault.h
+ * describes `page`; `done` is the first operand: how many bytes from x0 on are copied already.
  *
  * A store must not cross the end of a page: CPUs split it there, and may write one part although
  * the other one faults (Arm Cortex-A76 TRM, A.2). A load that faults changes at most the registers
  * that it loads.
  *
- * The CPU ignores the top byte of addresses (TBI) wherever the system says so, and Linux tells the
- * address that faulted without it. So pages and pointers are compared without it.
+ * The CPU may ignore the top byte of addresses (TBI), and Linux reports a faulting address without
+ * it. So pages and pointers are compared without it.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_AARCH64_H
@@ -36,11 +36,11 @@
 .endm
 
 /*
- * The end of a copy that survives: those labels, for kernels in which, whenever something may
- * fault, [x1, x1 + x2) is to go to [x0, x0 + x2), what stood before it is copied, and nothing
- * behind the bytes that are `done` is written. So what can still be copied are the bytes from there
- * up to the page that faults. They are copied one by one: if they fault, it is on the other side,
- * or the page has come or gone meanwhile. Returns x0 = the bytes left, x1 = -1.
+ * The end of a copy that survives faults: defines the labels above. Requires, at each access that
+ * may fault: [x1, x1 + x2) must still be copied to [x0, x0 + x2), all bytes before are copied, and
+ * no byte behind the `done` ones is written. So the bytes from there up to the faulting page can
+ * still be copied. They are copied one by one: if one faults, the other side faults, or a page was
+ * mapped or unmapped meanwhile. Returns x0 = the bytes left, x1 = -1.
  *
  * Clobbers: x2, x9 to x11, x16, flags
  */

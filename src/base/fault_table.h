@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry of the table: a fault at the label `instruction` is survived at `recovery`, with `done`
- * bytes copied, as fault.h says. Linkers that drop what is not used (lld with --gc-sections) keep
- * entries with the text of the first one in the file. A kernel whose handler of page faults has a
- * table of its own brings a file of this name, in a folder that its compiler looks into first
- * (ports/linux).
+ * An entry of the table: after a fault at the label `instruction`, execution continues at
+ * `recovery`, with `done` bytes copied (see fault.h). A linker that drops unused sections (lld with
+ * --gc-sections) keeps the entries of a file if it keeps the text of the first one. An
+ * operating-system kernel whose page-fault handler has its own table provides its own file of this
+ * name, in a folder that its compiler searches first (ports/linux).
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_TABLE_H

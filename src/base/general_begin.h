@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From here to general_end.h, functions use general registers alone, whatever CPU they are compiled
- * for. Otherwise compilers put copies into vector registers, and VZEROUPPER behind XRSTOR, and so
+ * From here to general_end.h, functions use only general registers, whatever CPU they are compiled
+ * for. Otherwise compilers copy through vector registers, and put VZEROUPPER behind XRSTOR, and so
  * change the registers that these functions have just loaded, or are about to save.
  *
- * To be included first, so that inline functions of headers are compiled alike; no include guard,
- * as each use has its own end.
+ * Include this file first, so that inline functions of headers are compiled in the same way. It has
+ * no include guard, because each use has its own end.
  */
 #ifdef __x86_64__
 #ifdef __clang__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The features in effect: what was detected, less what the mask takes away. */
+/* The features in effect: those that were detected, without those that the mask removes. */
 #include "cpu/cpu.h"
 
 #include "base/host.h"
@@ -23,7 +23,7 @@
 #define ROW(arch, name_, found, builds_on_, description_)                                          \
     CARRY_ROWS_##arch(                                                                             \
         {.name = #name_, .description = description_, .builds_on = builds_on_, found}, )
-/* The empty last row keeps the table legal where an architecture has no feature. */
+/* The empty last row keeps the table legal on an architecture without features. */
 static const struct carry_cpu_row rows[CARRY_CPU_COUNT + 1] = {CARRY_CPU_FEATURES(ROW)};
 
 #define READY (UINT32_C(1) << 31)
@@ -63,7 +63,7 @@ static uint32_t detected(void) {
     return bits;
 }
 
-/* NULL too where the CPU lacks what the preference is about. */
+/* Returns the evidence for a preference. NULL if there is none, or the CPU lacks the feature. */
 static const char *evidence_of(size_t index) {
     const struct carry_cpu_fact *fact = fact_of(index);
     return fact && (rows[index].builds_on & ~detected()) == 0 ? fact->evidence : NULL;

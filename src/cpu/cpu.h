@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Features as bits, for the modules that stand on this one. */
+/* CPU features as bits, for other modules. */
 #ifndef CARRY_CPU_CPU_H
 #define CARRY_CPU_CPU_H
 
@@ -27,31 +27,32 @@ struct carry_cpu_row {
     const char *description;
     uint32_t builds_on;
     uint32_t state; /* XCR0 bits */
-    uint8_t kind;   /* enum carry_cpu_kind; the rest only for CPUID and HWCAP */
+    uint8_t kind;   /* enum carry_cpu_kind; only CPUID and HWCAP use the members below */
     uint8_t leaf;   /* of CPUID, or enum carry_host_hwcap */
     uint8_t subleaf;
     uint8_t reg; /* 0 to 3: EAX, EBX, ECX, EDX */
     uint8_t bit;
 };
 
-/* Features present and not masked. Detects at the first call. */
+/* Returns the features that are present and not masked. Detects them at the first call. */
 uint32_t carry_cpu_bits(void);
 
-/* The name of the first feature in `bits`, or NULL if there is none. */
+/* Returns the name of the first feature in `bits`, or NULL if there is none. */
 const char *carry_cpu_first_name(uint32_t bits);
 
-/* Whether a preference holds on this CPU, and the evidence for it: one sentence. */
+/* Whether a preference holds on this CPU, and the evidence in one sentence. */
 struct carry_cpu_fact {
     bool holds;
     const char *evidence;
 };
 
-/* Each architecture provides: does this CPU, with its operating system, have the capability? */
+/* Provided by each architecture: returns whether CPU and operating system support a feature. */
 bool carry_cpu_detect(const struct carry_cpu_row *row);
 
-/* The fact that decides a preference, given by its index; NULL if the table has none. */
+/* Returns the fact that decides a preference, by its index, or NULL if the table has none. */
 const struct carry_cpu_fact *carry_cpu_fact(size_t preference);
 
+/* Writes the name of the CPU, "" if it is unknown, into `size` bytes. */
 void carry_cpu_detect_model(char *name, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The choice of a kernel, by the features of this CPU or by name. */
 #include "kernel/choice.h"
 
 static bool available(const struct carry_kernel_row *row) {
@@ -17,7 +18,7 @@ static size_t best_row(const struct carry_kernels *kernels) {
     return best;
 }
 
-/* The form behind `form` in the ring that starts and ends with `first`, or NULL. */
+/* Returns the form after `form` in the ring of forms, or NULL if that is `first` again. */
 static const struct carry_kernels *next_form(const struct carry_kernels *form,
                                              const struct carry_kernels *first) {
     return form->other == first ? NULL : form->other;
@@ -26,7 +27,7 @@ static const struct carry_kernels *next_form(const struct carry_kernels *form,
 uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
     const size_t best = best_row(kernels);
     for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels)) {
-        /* Unless it was decided in the meantime: patched calls may have gone to that kernel. */
+        /* Keeps a choice that was made meanwhile: calls may be patched to that kernel already. */
         uintptr_t undecided = form->undecided;
         __atomic_compare_exchange_n(&form->chosen->value, &undecided, form->rows[best].run, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -76,11 +77,11 @@ bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
 const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index, size_t need) {
     uint32_t bits = index < kernels->count ? kernels->rows[index].needs : 0;
     for (; need && bits; need--)
-        bits &= bits - 1; /* without its lowest bit */
+        bits &= bits - 1; /* clears the lowest bit */
     return carry_cpu_first_name(bits);
 }
 
-/* All rows of the first form, then all of the next. */
+/* `index` counts all rows of the first form, then all of the next. */
 bool carry_kernels_code(const struct carry_kernels *kernels, size_t index,
                         struct carry_kernel_code *code) {
     const struct carry_kernels *form = kernels;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* NEON is part of the architecture's base (Arm ARM, A1.4). Of the rest the host tells: what the CPU
- * has counts only if the system enabled it, and ID registers cannot be read everywhere. */
+/*
+ * Detection on AArch64. NEON is part of the base architecture (Arm ARM, A1.4). The host reports all
+ * other features: a feature of the CPU counts only if the system has enabled it, and ID registers
+ * cannot be read everywhere.
+ */
 #include "cpu/cpu.h"
 
 #include "base/host.h"

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUID and XCR0 (Intel SDM vol. 2A, CPUID; vol. 1, 13.1; AMD APM vol. 3, appendix E). */
+/* Detection on x86-64 (Intel SDM vol. 2A, CPUID; vol. 1, 13.1; AMD APM vol. 3, appendix E). */
 #include "base/cpuid.h"
 #include "cpu/x86_64/model.h"
 
 static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
-    /* Leaf 0DH has a subleaf a component, and says so in other ways. */
+    /* Leaf 0DH has one subleaf for each component, and reports them differently. */
     return carry_cpuid_has_leaf(leaf) &&
            (subleaf == 0 || leaf == 0xd || carry_cpuid(leaf, 0).reg[0] >= subleaf);
 }
 
-/* The middle of the name that CPUID tells: "GenuineIntel", "AuthenticAMD". */
+/* Returns the maker, by the middle of the name that CPUID reports: GenuineIntel, AuthenticAMD. */
 static enum carry_cpu_maker maker(void) {
     switch (carry_cpuid(0, 0).reg[3]) {
     case 0x49656e69: /* ineI */

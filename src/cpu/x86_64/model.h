@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Models of CPUs, and the facts of facts.def about them. */
+/* CPU models, and the facts of facts.def about them. */
 #ifndef CARRY_CPU_X86_64_MODEL_H
 #define CARRY_CPU_X86_64_MODEL_H
 
@@ -7,14 +7,14 @@
 
 enum carry_cpu_maker { CARRY_CPU_ANY_MAKER, CARRY_CPU_INTEL, CARRY_CPU_AMD };
 
-/* As CPUID tells it in leaf 1, extended family and model added (Intel SDM vol. 2A, CPUID). */
+/* From leaf 1 of CPUID, including extended family and model (Intel SDM vol. 2A, CPUID). */
 struct carry_cpu_model {
     enum carry_cpu_maker maker;
     unsigned family;
     unsigned model;
 };
 
-/* What carry_cpu_fact() says on a CPU of that model. */
+/* Returns what carry_cpu_fact() returns on a CPU of this model. */
 const struct carry_cpu_fact *carry_cpu_fact_of(size_t preference,
                                                const struct carry_cpu_model *model);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * A copy that survives a fault at any byte: the text of every such kernel of AArch64. The file that
+ * A copy that survives a fault at any byte: the code of every such kernel on AArch64. The file that
  * includes it defines
  *
  *     FUNCTION    the kernel's name
@@ -21,10 +21,10 @@
  * Out:      x0 the bytes left; x1 the sum, or -1 after a fault
  * Clobbers: x1 to x13, x16, flags, v0 to v3, v16 to v19
  *
- * Pages of the target are copied one after the other, since no store may cross the end of one (see
- * base/fault_aarch64.h): so no store needs to be aligned. A page starts where the address does, not
- * where the sum's words do. If the bytes of a page are odd in number, the sum is turned by 8 bits,
- * which swaps the bytes of all words: those that follow are then summed where they stand.
+ * The pages of the target are copied one after the other, because no store may cross the end of a
+ * page (see base/fault_aarch64.h); stores need no alignment. A page need not start at a word of the
+ * sum. After an odd number of bytes of a page, the sum is rotated by 8 bits, which swaps the bytes
+ * of all its words: the bytes that follow can then be summed as if they began at a word.
  */
 #include "base/asm_aarch64.h"
 #include "base/fault_aarch64.h"
@@ -32,8 +32,8 @@
 #define BLOCK_BYTES 64
 
 #define SUM         x3
-#define IN_PAGE     x4                  /* the bytes to copy up to the end of the target's page */
-#define SIZE        x5                  /* of all */
+#define IN_PAGE     x4                  /* bytes to copy up to the end of the target's page */
+#define SIZE        x5                  /* bytes to copy in total */
 
 .macro ADVANCE bytes
     add     x0, x0, #\bytes
@@ -54,7 +54,7 @@
 #endif
 .endm
 
-/* words + the vector's 16-bit words, two to a lane: a lane of 32 bits holds those of a page. */
+/* words += the vector's 16-bit words, two a lane; a lane of 32 bits can hold the sum of a page. */
 .macro ADD_VECTOR words, vector
 #if SUMS
     uadalp  \words\().4s, \vector\().8h
@@ -104,7 +104,7 @@
 #endif
 .endm
 
-/* So many bytes, if this bit of IN_PAGE says so. The last byte is the first one of its word. */
+/* Copies 1 << bit bytes if this bit of IN_PAGE is set. A single byte is the first of its word. */
 .macro TAKE_WORD bit, load, store, word
     tbz     IN_PAGE, #\bit, .Lnot_\@
     CARRY_LOAD 0, \load \word, [x1]
