@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks of calls. What asks the dynamic linker (which objects there are, where a function is) comes
- * first and takes no lock: whoever loads an object holds the linker's lock, and its constructors
+ * Hooks of calls. Calls of the dynamic linker (to list objects and look up functions) come first,
+ * without the lock: a thread that loads an object holds the linker's lock, and constructors then
  * take ours.
  */
 #include "hook/hook.h"
 
 #include "hook/elf.h"
 
-/* --- What cannot be hooked --- */
+/* --- Functions that cannot be hooked --- */
 
 /*
- * They return twice, the second time to where the thunk no longer is, or ask which object calls
- * them, and would take the thunk for it.
+ * Checks for functions that must return to their caller directly: they return twice, the second
+ * time when the thunk's frame is gone, or use the return address to find the object that calls
+ * them.
  */
 static bool needs_its_caller(const char *symbol) {
     static const char *const names[] = {
@@ -64,13 +65,13 @@ int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *u
     return CARRY_OK;
 }
 
-/* --- What is to be hooked --- */
+/* --- Calls that match a hook --- */
 
-/* A call that matches. */
+/* A call that matches a hook. */
 struct match {
     struct carry_host_object *object;
     struct carry_hook_place place;
-    uintptr_t seen; /* in the slot */
+    uintptr_t seen; /* the value of the slot */
     bool constant;
     bool variant;
 };
@@ -138,7 +139,7 @@ static int find_matches(struct matches *matches, const struct carry_hook *hook,
 
 /* --- Slots --- */
 
-/* The page that is open for writing, while points come in the order of their slots. */
+/* The page that is writable now. Points are in the order of their slots. */
 struct open_page {
     uintptr_t address; /* 0: none */
     size_t bytes;
@@ -178,14 +179,14 @@ static bool replace(const struct carry_hook_point *point, uintptr_t from, uintpt
                                        __ATOMIC_SEQ_CST);
 }
 
-/* The slot holds what it held when it was read, or the linker has bound it in between. What anybody
- * else has put there stays. */
+/* Stores the stub in a slot that has not changed since it was read, or that the linker has bound
+ * meanwhile. Keeps any other value. */
 static void put_stub(const struct carry_hook_point *point) {
     if (!replace(point, point->seen, point->stub))
         replace(point, target_of(point), point->stub);
 }
 
-/* False if the slot holds neither the stub nor the function. */
+/* Restores the function in a slot. Returns false if it holds neither the stub nor the function. */
 static bool take_stub(const struct carry_hook_point *point) {
     return replace(point, point->stub, target_of(point)) ||
            __atomic_load_n(slot_of(point), __ATOMIC_RELAXED) == target_of(point);
@@ -222,7 +223,8 @@ static int put_stubs(const struct carry_hook_point *points) {
 
 /* --- Attaching --- */
 
-/* Slot and function are the same: another object may have come to the place of one that went. */
+/* Compares the objects of two places with the same slot and function: another object may have been
+ * loaded where an unloaded one was. */
 static bool is_of_same_object(const struct carry_hook_place *a, const struct carry_hook_place *b) {
     return a->object == b->object && a->symbol == b->symbol && a->version == b->version;
 }
@@ -238,7 +240,7 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
     point = carry_point_make(match->place.address, match->place.function);
     if (!point)
         return CARRY_ERROR_PERMISSION;
-    if (point->planned) { /* by a second relocation of the slot, or somebody detaches */
+    if (point->planned) { /* for a second relocation of the slot, or to be detached */
         plan->skipped += point->hook != hook;
         return CARRY_OK;
     }
@@ -256,7 +258,7 @@ static int attach(struct carry_hook *hook, const struct matches *matches) {
     struct carry_hook_plan plan;
     carry_plan_start(&plan);
     plan.skipped = matches->skipped;
-    int error = put_stubs(hook->points); /* over what the linker may have bound since */
+    int error = put_stubs(hook->points); /* again: the linker may have bound slots since */
     for (size_t i = 0; i < matches->count && !error; i++)
         error = plan_match(&plan, hook, &matches->items[i]);
     if (!error) {
@@ -280,7 +282,7 @@ static int find_and_attach(struct carry_hook *hook, struct carry_host_objects *o
     return error;
 }
 
-/* Those of hooked calls stay, for as long as they are. */
+/* Attaches a hook. Objects with hooked calls stay loaded until the hook is detached. */
 static int attach_calls(struct carry_hook *hook) {
     struct carry_host_objects *objects = carry_host_hook()->objects();
     if (!objects)
@@ -300,7 +302,7 @@ int carry_hook_attach_calls(struct carry_hook *hook) {
     int error = carry_hook_check(hook);
     if (error)
         return error;
-    bool inside = carry_host_hook_thread.inside; /* of a callback */
+    bool inside = carry_host_hook_thread.inside; /* true in a callback */
     carry_host_hook_thread.inside = true;
     error = attach_calls(hook);
     carry_host_hook_thread.inside = inside;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads the imports of a loaded object. */
 #include "hook/elf.h"
 
 #include "base/hook_host.h"
 #include "hook/stub.h"
 
-/* --- Structures, all of 64-bit ELF --- */
+/* --- Structures of 64-bit ELF --- */
 
 struct segment {
     uint32_t type;
@@ -55,14 +56,14 @@ struct symbol {
     uint32_t name;
     uint8_t info;
     uint8_t other;
-    uint16_t section; /* 0: of another object */
+    uint16_t section; /* 0: defined by another object */
     uint64_t value;
     uint64_t size;
 };
 
 enum { SYMBOL_FUNCTION = 2, SYMBOL_IFUNC = 10 };
 
-/* A file whose versions are needed, and one of them; `next` counts bytes from its own start. */
+/* A file whose versions are needed, and one of them. `next` is relative to the structure. */
 struct needed_file {
     uint16_t version;
     uint16_t count;
@@ -90,7 +91,7 @@ static struct segment segment_at(const struct carry_elf *elf, size_t index) {
     return segment;
 }
 
-/* Do these bytes lie in one segment that allows for all of `flags`? */
+/* Checks whether bytes lie in one segment that has all of `flags`. */
 static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size, uint32_t flags) {
     for (size_t i = 0; i < elf->segment_count; i++) {
         struct segment segment = segment_at(elf, i);
@@ -103,7 +104,7 @@ static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size,
     return false;
 }
 
-/* Copies a structure; false if it is not in the object. */
+/* Copies a structure. Returns false if it is not in the object. */
 static bool get(const struct carry_elf *elf, uintptr_t address, void *to, size_t size) {
     if (!lies_in(elf, address, size, READABLE))
         return false;
@@ -111,12 +112,12 @@ static bool get(const struct carry_elf *elf, uintptr_t address, void *to, size_t
     return true;
 }
 
-/* The string at an offset, or "". */
+/* Returns the string at an offset, or "". */
 static const char *string_at(const struct carry_elf *elf, uint64_t offset) {
     return offset < elf->strings.size ? (const char *)elf->strings.address + offset : "";
 }
 
-/* Some dynamic linkers relocate the addresses in the dynamic section, others leave them. */
+/* Relocates an address in the dynamic section, unless the dynamic linker has done it already. */
 static uintptr_t relocated(const struct carry_elf *elf, uint64_t address) {
     return lies_in(elf, address, 1, READABLE) ? address : elf->base + address;
 }
@@ -150,14 +151,14 @@ static struct carry_elf_table table(const struct carry_elf *elf, const struct dy
     return table;
 }
 
-/* The last string ends with the table, so all of them end within it. */
+/* Checks that the last string ends with the table, so that all strings end within it. */
 static bool ends_strings(const struct carry_elf_table *strings) {
     return strings->size && !((const char *)strings->address)[strings->size - 1];
 }
 
 static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     const uint64_t *named = dynamic->named;
-    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* those with addends */
+    if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* they have addends */
         elf->relocations[0] = table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
     elf->relocations[1] = table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
     elf->strings = table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
@@ -169,7 +170,7 @@ static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     elf->own_first = named[TAG_SYMBOLIC] || named[TAG_FLAGS] & FLAG_SYMBOLIC;
 }
 
-/* The linker makes read-only what of it fills pages. */
+/* Returns the whole pages of an area: RELRO protects only these. */
 static struct carry_elf_table whole_pages(uintptr_t address, size_t size) {
     const uintptr_t inside = carry_host_hook()->page_bytes() - 1;
     uintptr_t low = address & ~inside;
@@ -186,7 +187,7 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
         uintptr_t address = base + segment.address;
         if (segment.type == SEGMENT_DYNAMIC)
             read_dynamic(elf, address, &dynamic);
-        else if (segment.type == SEGMENT_RELRO) /* may end behind the segment that it lies in */
+        else if (segment.type == SEGMENT_RELRO) /* may end behind the segment that contains it */
             elf->constant = whole_pages(address, segment.size);
     }
     use_dynamic(elf, &dynamic);
@@ -194,10 +195,10 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
 
 /* --- Imports --- */
 
-/* Their numbers have 16 bits: who finds more goes in circles. */
+/* Version numbers have 16 bits: a longer list is a circle. */
 #define VERSIONS_MAX 65536
 
-/* The name of the version that has this number. */
+/* Returns the name of the version with this number. */
 static const char *version_name(const struct carry_elf *elf, uint16_t index) {
     struct needed_file file = {.next = 0};
     size_t seen = 0;
@@ -228,7 +229,8 @@ static bool is_constant(const struct carry_elf *elf, uintptr_t address) {
     return address - elf->constant.address < elf->constant.size;
 }
 
-/* Slots of the PLT are of the first table, whose indexes binders know; the second may hold it. */
+/* Checks for a slot of the right kind. Slots of the PLT count only in the first table, whose
+ * indices binders use; the second table may contain the first. */
 static bool is_slot(const struct carry_elf *elf, const struct carry_elf_cursor *at,
                     const struct relocation *relocation, uintptr_t slot) {
     enum carry_slot_kind kind = carry_slot_kind(relocation->type);
@@ -241,7 +243,7 @@ static bool is_function(const struct symbol *symbol) {
     return type == SYMBOL_FUNCTION || type == SYMBOL_IFUNC;
 }
 
-/* Text that may not be read can be anything. */
+/* Checks whether `value` may be a binder. Text that cannot be read may be one. */
 static bool may_be_binder(const struct carry_elf *elf, uintptr_t value, size_t index) {
     return lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE) &&
            (!lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE | READABLE) ||
@@ -257,7 +259,7 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
         !is_slot(elf, at, &relocation, elf->base + relocation.slot) ||
         !get(elf, elf->symbols + relocation.symbol * sizeof symbol, &symbol, sizeof symbol))
         return false;
-    /* A slot that is not of the PLT may be that of a variable. */
+    /* A slot outside the PLT may belong to a variable. */
     if (at->table && !is_function(&symbol))
         return false;
     import->slot = (uintptr_t *)(elf->base + relocation.slot);
@@ -268,7 +270,7 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
     import->by_plt = !at->table;
     import->variant = carry_symbol_is_variant(symbol.other);
     import->constant = is_constant(elf, (uintptr_t)import->slot);
-    return *import->symbol && import->value; /* 0 if it is weak and nowhere */
+    return *import->symbol && import->value; /* 0: weak and undefined */
 }
 
 bool carry_elf_next(const struct carry_elf *elf, struct carry_elf_cursor *cursor,

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks of patchable entries. Each is a site of `patch` with a record and a key of its own, in
- * memory near the function: so entries are verified, guarded and written as all sites are.
+ * Hooks of patchable entries. Each entry is a site of `patch`, with its own record and key in
+ * memory near the function, so it is verified, guarded and written like every site.
  */
 #include "hook/hook.h"
 
 #include "patch/patch.h"
 
-/* An object's entries, in the order of their addresses. */
+/* The entries of an object, in the order of their addresses. */
 struct entries {
     struct entries *next;
-    const uintptr_t *start; /* of its section: its name here */
+    const uintptr_t *start; /* of the section with their addresses: identifies the object */
     struct carry_hook_block *blocks;
 };
 
 static struct entries *all_entries;
-static struct carry_hook_block *free_blocks; /* of objects that are gone */
+static struct carry_hook_block *free_blocks; /* of unloaded objects */
 
 /* --- Registration --- */
 
@@ -23,7 +23,8 @@ static bool comes_before(const void *a, const void *b) {
     return *(const uintptr_t *)a < *(const uintptr_t *)b;
 }
 
-/* Not what linkers leave of functions that they dropped. `text` is where the last one lay. */
+/* Checks for an entry: linkers leave addresses of functions that they dropped. `text` caches the
+ * text of the last entry. */
 static bool is_entry(uintptr_t address, struct carry_host_text_range *text) {
     if (address - text->low >= text->high - text->low && !carry_host_hook()->text_at(address, text))
         return false;
@@ -68,12 +69,12 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
         .address = address,
     };
     point->thunk.target = (const void *)(address + carry_entry_bytes());
-    point->whole = true; /* who knows what the function is passed? */
+    point->whole = true; /* the arguments of the function are unknown */
     point->site = record;
     point->key.value = 0;
 }
 
-/* A whole block must be in reach of an address, and may be a mebibyte long with its stubs. */
+/* Checks whether the whole block is in reach: with its stubs it may have a mebibyte. */
 static bool is_near(const struct carry_hook_block *block, uintptr_t address) {
     return reaches((uintptr_t)block, address) && reaches((uintptr_t)(block + 1), address);
 }
@@ -117,12 +118,12 @@ static int fill_blocks(struct entries *entries, const uintptr_t *list, size_t co
     return CARRY_OK;
 }
 
-/* Objects that are loaded after carry_patch_apply() have their entries patched to one NOP by it. */
+/* Registers the sites. After carry_patch_apply(), this also patches the entries to one NOP. */
 static int add_sites(struct entries *entries) {
     int error = CARRY_OK;
     for (struct carry_hook_block *block = entries->blocks; block && !error; block = block->next) {
         error = carry_patch_register(block->records, block->records + block->used);
-        if (error != CARRY_ERROR_MEMORY) /* they are known, and as the compiler made them */
+        if (error != CARRY_ERROR_MEMORY) /* registered, and as the compiler made them */
             error = CARRY_OK;
     }
     return error;
@@ -180,7 +181,7 @@ static bool is_hooked(const struct carry_hook_block *block) {
     return i < block->used;
 }
 
-/* Blocks of hooks that were left attached are not used again: the hooks still name their points. */
+/* Drops blocks with attached hooks: their hooks still refer to points, so none may be reused. */
 static void keep_hooked(struct entries *entries) {
     for (struct carry_hook_block **place = &entries->blocks; *place;)
         if (is_hooked(*place))
@@ -211,7 +212,7 @@ static bool holds_jump(const struct carry_hook_point *point) {
     return carry_encode(point->site, 1, NULL, bytes) && carry_site_holds(point->site, bytes);
 }
 
-/* Is it one instruction, or can no thread stand among several? */
+/* Checks whether an entry can become a jump: it is one instruction, or there is only one thread. */
 static bool can_jump(const struct carry_hook_point *point) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     return carry_encode(point->site, 1, NULL, bytes) &&
@@ -227,7 +228,8 @@ static int commit(const struct carry_hook_point *points, uintptr_t value) {
     return carry_commit_changes(&patch);
 }
 
-/* A commit that may write nothing at all leaves sites to their keys: an entry follows none. */
+/* Makes entries jumps. A commit succeeds without writing if sites can read their keys instead,
+ * which entries do not: so each entry is checked. */
 static int make_jumps(const struct carry_hook_point *points) {
     int error = commit(points, 1);
     const struct carry_hook_point *point = points;
@@ -254,7 +256,7 @@ static void plan_entry(struct carry_hook_plan *plan, struct carry_hook_point *po
         carry_plan_add(plan, point, hook);
 }
 
-/* All that match, or those of one function. */
+/* Plans all entries that match, or those of one function. */
 static void plan_entries(struct carry_hook_plan *plan, const struct carry_hook *hook,
                          uintptr_t function) {
     for (struct entries *entries = all_entries; entries; entries = entries->next)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes for calls and for entries: detaching, lists. */
+/* Hooks of calls and entries alike: detaching, and lists of places. */
 #include "hook/hook.h"
 
 /* --- Detaching --- */
 
-/* Nobody else takes the points before they are freed. */
+/* Disables the callbacks of points and restores their places. `planned` reserves the points. */
 static int stop(struct carry_hook_point *points) {
     carry_host_text()->lock();
     for (struct carry_hook_point *point = points; point; point = point->next) {

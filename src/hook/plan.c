@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What attaching to calls and to entries has in common: what matches, and plans. */
+/* Attaching to calls and entries alike: which places match, and plans. */
 #include "hook/hook.h"
 
 /* --- What matches --- */

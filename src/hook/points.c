@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs, what they lead to, and the way from there to the callbacks of a hook. */
+/* Points and their stubs, and the callbacks of a hook that a thunk calls for them. */
 #include "hook/hook.h"
 
-#define PAGE_BYTES UINT64_C(4096) /* no system has smaller ones */
+#define PAGE_BYTES UINT64_C(4096) /* no system has smaller pages */
 #define TEXT_BYTES (CARRY_BLOCK_POINTS * (size_t)CARRY_STUB_BYTES)
 
 #define BUCKETS 1024
@@ -20,7 +20,7 @@ static inline uintptr_t page_from(uintptr_t address) {
 
 /* --- Callbacks --- */
 
-/* Of one hook. */
+/* The callbacks of one hook. */
 struct callback {
     uint32_t generation;
     carry_hook_callback *enter;
@@ -30,8 +30,9 @@ struct callback {
 };
 
 /*
- * The generation tells whether another hook came in between. False if there is none. (Inlined, as
- * what follows: of a whole hooked call that saves a sixth.)
+ * Reads the callbacks of a point. Returns false if none are enabled, or if they changed meanwhile,
+ * which the generation shows. Inlined, like the functions below: that saves a sixth of the cost of
+ * a hooked call.
  */
 CARRY_INLINE bool take_callback(const struct carry_hook_point *point, struct callback *callback) {
     callback->generation = __atomic_load_n(&point->generation, __ATOMIC_ACQUIRE);
@@ -50,7 +51,7 @@ static int *error_number(void) {
     return carry_host_hook_thread.error_number;
 }
 
-/* Whatever the callback calls does not come by hooks, and the caller finds its own errno. */
+/* Calls a callback. Hooks ignore calls that it makes, and errno is preserved. */
 static void call_back(const struct carry_hook_point *point, carry_hook_callback *function,
                       struct carry_thunk_call *call, void *user) {
     carry_host_hook_thread.inside = true;
@@ -63,10 +64,12 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
     carry_host_hook_thread.inside = false;
 }
 
-/* For a hook that waits: who stops a point sees the count, or is seen here. */
+/* Calls a callback of a hook that waits for it. Either carry_point_wait() sees the count, or this
+ * function sees that the point was stopped. */
 static void call_back_counted(struct carry_hook_point *point, carry_hook_callback *function,
                               struct carry_thunk_call *call, const struct callback *callback) {
-    const void *interrupted = carry_host_hook_thread.counted; /* by a signal, before it began */
+    /* Not NULL if a signal interrupted another counted callback before it began. */
+    const void *interrupted = carry_host_hook_thread.counted;
     carry_host_hook_thread.counted = point;
     __atomic_fetch_add(&point->running, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&point->generation, __ATOMIC_SEQ_CST) == callback->generation)
@@ -84,8 +87,8 @@ CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *funct
 }
 
 /*
- * A function may take fewer words than its thunk copies, and the stack may end before those. The
- * thread remembers the last page that could be read.
+ * Returns how many of `count` words can be read. A function may have fewer arguments than its thunk
+ * copies, and the stack may end before them. The thread remembers the last readable page.
  */
 static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, uint64_t count) {
     const uintptr_t low = (uintptr_t)words, high = (uintptr_t)(words + count);
@@ -99,7 +102,7 @@ static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, 
     return count;
 }
 
-/* The upper part of `library`: the most words that the thunk may copy. */
+/* Returns the upper part of `library`: the limit of words that the thunk may copy. */
 CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
                                 const struct carry_thunk_call *call) {
     uint64_t count = UINT64_C(2) + __atomic_load_n(&point->stack_words, __ATOMIC_RELAXED);
@@ -109,15 +112,15 @@ CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
 }
 
 /*
- * What `enter` leaves in the call is the generation, for `leave` to be called by the hook that saw
- * the call begin. That one may have no `leave`: a thread may have come by the stub while
- * another hook with its other thunk was there.
+ * Stores the generation in the call, so that `leave` is called only for the hook that saw the call
+ * begin. This hook may have no `leave`: the thread may have read the thunk from the stub while
+ * another hook was attached.
  */
 static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct carry_hook_point *point = (struct carry_hook_point *)thunk;
     struct callback callback;
-    /* The stub loaded which thunk to take, and a branch orders no loads of AArch64: the one around
-     * a call must not see a point as it was before. */
+    /* The stub has loaded the address of the thunk, and on AArch64 a branch does not order loads:
+     * the loads of a thunk around a call must not see the point in an earlier state. */
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     const bool around = __atomic_load_n(&point->around, __ATOMIC_RELAXED);
     const uint64_t end = around ? words_end(point, call) : 0;
@@ -170,7 +173,8 @@ static size_t whole_pages(size_t size) {
     return (size + inside) & ~inside;
 }
 
-/* Text comes first, in pages of its own, so all stubs of all blocks lead as far. */
+/* Writes the stubs of a block. Text has pages of its own before the points, so the distance from a
+ * stub to its point is the same in all blocks. */
 static void write_stubs(uint8_t *text) {
     size_t points = whole_pages(TEXT_BYTES) + offsetof(struct carry_hook_block, points);
     for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++)
@@ -199,7 +203,7 @@ struct carry_hook_block *carry_block_make(uintptr_t near) {
     return block;
 }
 
-/* Whoever was detaching has not freed its points either. */
+/* Resets what other threads left: running callbacks, and points that they were detaching. */
 void carry_hook_forked(void) {
     for (struct carry_hook_block *block = last_made; block; block = block->made_before)
         for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++) {

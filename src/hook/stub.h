@@ -1,57 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* What of hooks depends on the architecture. */
+/* The parts of hooks that depend on the architecture. */
 #ifndef CARRY_HOOK_STUB_H
 #define CARRY_HOOK_STUB_H
 
 #include <carry/base.h>
 
-/* Can calls be hooked here? */
+/* Returns whether calls can be hooked here. */
 bool carry_stub_supported(void);
 
 /*
- * A stub leads to a thunk, which learns by the address of its descriptor what was called. The
- * return address stays where the call has put it.
+ * The size of a stub. A stub jumps to a thunk and passes the address of a descriptor, by which the
+ * thunk knows what was called. The return address stays where the call has put it.
  */
 #define CARRY_STUB_BYTES 16
 
 /*
- * Writes a stub for a descriptor that is `distance` bytes behind the stub, and holds the address of
- * its thunk `thunk_offset` bytes from its start.
+ * Writes a stub for a descriptor that begins `distance` bytes behind the start of the stub. The
+ * address of the thunk is `thunk_offset` bytes from the start of the descriptor.
  */
 void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
 
 /*
- * From this bit of a call's `library` on, `enter` leaves a limit to the thunk: 1 and how many words
- * of arguments on the stack it may copy at most; 0 if there is no limit.
+ * The bits of a call's `library` from this one on are a limit that `enter` sets for the thunk: 1
+ * plus the number of words of stack arguments that it may copy; 0: no limit.
  */
 #define CARRY_STUB_WORDS_SHIFT 32
 
 /*
- * The thunk that calls back after the function too, or before it alone. `whole`: for functions
- * whose calls may pass or keep other registers than those of most, and for what follows an entry's
- * NOPs.
+ * Returns the thunk that calls back before and after the function, or, without `around`, only
+ * before. `whole`: for functions whose calls may pass or preserve other registers than most, and
+ * for the code behind the NOPs of an entry.
  */
 const void *carry_stub_thunk(bool around, bool whole);
 
-/* May calls of a symbol pass or keep other registers? By the `st_other` of its table. */
+/* Checks, by `st_other` of a symbol, whether its calls may pass or preserve other registers. */
 bool carry_symbol_is_variant(uint8_t other);
 
-/* The relocations that make a slot the address of a function. */
+/* Classifies relocations that store the address of a function in a slot. */
 enum carry_slot_kind { CARRY_SLOT_NONE, CARRY_SLOT_PLT, CARRY_SLOT_OTHER };
 enum carry_slot_kind carry_slot_kind(uint32_t relocation);
 
-/* Are these the instructions of a PLT that have the dynamic linker bind relocation `index`? */
+/* Checks for the instructions of a PLT that ask the dynamic linker to bind relocation `index`. */
 #define CARRY_BINDER_BYTES 12
 bool carry_is_binder(const uint8_t *text, size_t index);
 
-/* How many bytes at a patchable entry become a jump, and how far that reaches. */
+/* Return how many bytes of a patchable entry become a jump, and how far this jump reaches. */
 size_t carry_entry_bytes(void);
 uintptr_t carry_entry_reach(void);
 
-/* If these bytes are the NOPs of a compiler, how many instructions they are; else 0. */
+/* Returns how many instructions the NOPs of a compiler at `text` are; 0 if they are none. */
 unsigned carry_entry_nops(const uint8_t *text);
 
-/* How many bytes a landing pad for indirect branches takes at the start of a function, if any. */
+/* The size of a landing pad for indirect branches; and whether `text` begins with one. */
 #define CARRY_LANDING_BYTES 4
 bool carry_is_landing_pad(const uint8_t *text);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs of AArch64 (Arm ARM, C6.2), and how its linkers bind functions (ELF for the Arm 64-bit
- * Architecture; System V ABI for it). */
+/* Stubs on AArch64 (Arm ARM, C6.2), and how its linkers bind functions (ELF for the Arm 64-bit
+ * Architecture, and its System V ABI). */
 #include <carry/thunk.h>
 
 #if CARRY_HAS_THUNKS
@@ -35,14 +35,14 @@ bool carry_stub_supported(void) {
     return true;
 }
 
-/* ADR of a distance up to 1 MiB: the two low bits come first. */
+/* Returns an ADR for a distance of less than 1 MiB, whose two low bits are a field of their own. */
 static uint32_t adr_x16(uint32_t distance) {
     return ADR_X16 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5;
 }
 
 /*
- * PLTs and veneers use x16 and x17, so both are free at any call. A landing pad as C functions have
- * it takes what comes by BLR, and by BR from x16 or x17.
+ * x16 and x17 are free at any call, as PLTs and veneers use them. The landing pad of C functions
+ * accepts BLR, and BR with x16 or x17.
  *
  *     bti     c
  *     adr     x16, distance               from the start of the stub
@@ -76,7 +76,7 @@ bool carry_is_landing_pad(const uint8_t *text) {
     return instruction_at(text, 0) == BTI_C;
 }
 
-/* All slots lead to the start of the PLT: [bti c], stp x16, x30, [sp, #-16]!, adrp x16. */
+/* Unbound slots point to the start of the PLT: [bti c], stp x16, x30, [sp, #-16]!, adrp x16. */
 bool carry_is_binder(const uint8_t *text, size_t index) {
     (void)index;
     if (carry_is_landing_pad(text))
@@ -85,12 +85,12 @@ bool carry_is_binder(const uint8_t *text, size_t index) {
            (instruction_at(text, 1) & ADRP_MASK) == ADRP_X16;
 }
 
-/* The first of them becomes a branch. */
+/* The first instruction becomes a branch. */
 size_t carry_entry_bytes(void) {
     return INSTRUCTION_BYTES;
 }
 
-/* Of 128 MiB; a whole block of stubs is less than one. */
+/* A branch reaches 128 MiB; a whole block of stubs has less than one. */
 uintptr_t carry_entry_reach(void) {
     return (uintptr_t)127 << 20;
 }

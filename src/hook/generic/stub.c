@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* No stubs: nothing can be hooked, and all is refused before any of the rest is called. */
+/* An architecture without stubs: no hook can be attached, so the other functions are not called. */
 #include "hook/stub.h"
 
 bool carry_stub_supported(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs of x86-64 (Intel SDM vol. 2), and how its linkers bind functions (System V ABI, AMD64). */
+/* Stubs on x86-64 (Intel SDM vol. 2), and how its linkers bind functions (System V ABI, AMD64). */
 #include "hook/stub.h"
 
 #include <carry/thunk.h>
@@ -19,7 +19,8 @@ bool carry_stub_supported(void) {
 }
 
 /*
- * Callers come by an indirect branch. r11 is no argument, and free at any call: PLTs use it.
+ * Callers arrive by an indirect branch. r11 is no argument, and is free at any call, as PLTs use
+ * it.
  *
  *     endbr64
  *     lea     distance(%rip), %r11        from the start of the stub
@@ -36,7 +37,8 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     stub[LEA_END + 3] = thunk_offset;
 }
 
-/* Thunks keep all registers that any function takes, and jump to where there is no landing pad. */
+/* Every thunk is whole: it preserves all registers that any function takes, and jumps to code that
+ * has no landing pad. */
 const void *carry_stub_thunk(bool around, bool whole) {
     (void)whole;
     return around ? carry_thunk_around : carry_thunk_enter;
@@ -70,7 +72,7 @@ size_t carry_entry_bytes(void) {
     return ENTRY_BYTES;
 }
 
-/* A jump reaches 2 GiB, as do the records of sites: an object may be as large again. */
+/* A jump reaches 2 GiB, and so do the records of sites: half of it is left to the object. */
 uintptr_t carry_entry_reach(void) {
     return (uintptr_t)1 << 30;
 }
