@@ -40,8 +40,8 @@ struct carry_fault_frame **carry_host_fault_frames(void);
  * thread, and stores `address` (NULL: not known) and `signal` in it. Returns the address at which
  * execution goes on, with *value as the new value of rax, or on AArch64 of x16; or 0 if there is no
  * frame. The handler of an operating-system kernel restores other state that frames rely on, such
- * as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: what faulted may have been the first instruction
- * behind an indirect branch. If SVCR.SM is set (SME), it adds 1 to *value.
+ * as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: the faulting instruction may have been the first
+ * one behind an indirect branch. If SVCR.SM is set (SME), the handler adds 1 to *value.
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 
@@ -55,14 +55,14 @@ enum carry_host_survival {
 };
 extern unsigned carry_host_survives __attribute__((visibility("hidden")));
 
-/* Returns whether faults of copies, or in frames, are handled. */
+/* Returns whether faults of copies, or faults in frames, are handled. */
 static inline bool carry_host_recovers(enum carry_host_survival what) {
     return __atomic_load_n(&carry_host_survives, __ATOMIC_ACQUIRE) & what;
 }
 
 /*
- * Called where no handler does: copies with a system call that survives faults by itself, and
- * returns how many bytes are left; `size` where there is no such call.
+ * Called if no handler handles faults of copies. Copies with a system call that survives faults.
+ * Returns how many bytes are left: `size` if there is no such call.
  */
 size_t carry_host_copy(void *dst, const void *src, size_t size);
 

@@ -38,10 +38,10 @@ struct carry_text_session {
 };
 
 struct carry_text_host {
-    /* The size of the pages that protection is by. */
+    /* Returns the size of a page: the unit of protection. */
     size_t (*page_bytes)(void);
 
-    /* Memory for lists, zeroed or not; NULL: no memory. */
+    /* Allocates memory for lists, not necessarily zeroed, or returns NULL; frees it. */
     void *(*allocate)(size_t size);
     void (*release)(void *memory, size_t size);
 
@@ -87,7 +87,7 @@ struct carry_text_host {
     /* Gives the CPU to another thread. */
     void (*yield)(void);
 
-    /* Afterwards every core that runs this program fetches the text written before the call. */
+    /* Makes every core that runs this program fetch the text written before the call. */
     void (*synchronise)(void);
 
     /*
@@ -101,10 +101,10 @@ struct carry_text_host {
     bool (*stop)(void);
     void (*start)(void);
 
-    /* The name of the way in which text is written, to display: "procmem", "alias". */
+    /* Returns the name of the way in which text is written, to display: "procmem", "alias". */
     const char *(*backend)(void);
 
-    /* As carry_patch_select(); NULL: the host has one way only. */
+    /* NULL if the host has one way only, or does what carry_patch_select() does. */
     int (*select)(const char *backend, const char *guard);
 
     /* NULL, or called before sites of the object with this text are registered, outside lock(). */
@@ -122,7 +122,7 @@ struct carry_text_host {
     void (*forget)(uintptr_t low, uintptr_t high);
 };
 
-/* The host of this program. */
+/* Returns the host of this program. */
 const struct carry_text_host *carry_host_text(void);
 
 /* Returns whether a site starts at this address. Callable at any time, also in signal handlers. */
