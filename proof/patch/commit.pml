@@ -194,7 +194,7 @@ inline write_step(step, letter) {
 #endif
 }
 
-/* One way of write_seen() where guards are needed. */
+/* One way of write_guarded() where guards are needed. */
 inline write_guarded() {
 #ifdef WITHOUT_GUARD
     write_step(WHOLE, 'W');
@@ -227,8 +227,8 @@ inline write_guarded() {
 #endif
 }
 
-/* write_all(): and back, where a write fails. */
-inline write_all() {
+/* write_pieces(): and back, where a write fails. */
+inline write_pieces() {
     forward = true;
     ok = true;
     write_guarded();
@@ -300,12 +300,12 @@ inline write_session() {
 #endif
 #ifdef FAILS
     if
-    :: !ok -> printf("op (\n"); d_step { whole[0] = false; whole[SITES - 1] = false }; write_all()
+    :: !ok -> printf("op (\n"); d_step { whole[0] = false; whole[SITES - 1] = false }; write_pieces()
     :: else
     fi;
 #endif
 #else
-    write_all();
+    write_pieces();
 #endif
 #if MODE != REMAP
     printf("op )\n");

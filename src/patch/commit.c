@@ -34,6 +34,14 @@ struct piece {
     uint8_t to[PIECE_BYTES];
 };
 
+/* Which other threads may run the sites of a plan, from most to fewest. */
+enum mode {
+    LIVE,    /* threads may run all sites */
+    LOADING, /* the same, but none can have run the entries of an object that is being loaded */
+    ALONE,   /* there is no other thread now, but there may be one at the next commit */
+    QUIET,   /* the caller or the host keeps all other threads out of the sites */
+};
+
 /* The only plan, guarded by the host's lock. Its memory is kept from commit to commit. */
 static struct plan {
     struct piece *pieces;
@@ -41,16 +49,15 @@ static struct plan {
     size_t capacity;
     size_t count;
     size_t sites;
-    bool in_order;      /* the pieces are in the order of addresses, and do not overlap */
-    bool moves_patched; /* some site in the plan is not in its original state */
-    bool stops;         /* some call is, or becomes, several instructions */
-    bool quiet;         /* no other thread runs the sites: several instructions may change */
-    bool stays_quiet;   /* ... although the program may have other threads */
-    bool loading;       /* the sites are of an object that is being loaded */
-    bool swaps;         /* the plan contains nothing that needs a guard */
-    bool stays;         /* ... so some alternative keeps its original */
-    bool lacks;         /* some site needs a guard that this architecture lacks */
-    bool sites_only;    /* another process may write the text between sites */
+    enum mode mode;
+    bool guardless; /* the second attempt: the plan must not need guards */
+
+    /* Properties of the sites of the plan. */
+    bool in_order;       /* the pieces are in the order of addresses, and do not overlap */
+    bool moves_patched;  /* some site is not in its original state */
+    bool stops;          /* some call is, or becomes, several instructions */
+    bool keeps_original; /* some alternative keeps its original, because the plan is guardless */
+    bool missing_guard;  /* some site needs a guard that this architecture lacks */
 } plan;
 
 enum carry_patch_reason carry_patch_refusal;
@@ -172,7 +179,7 @@ static bool find_present(const struct carry_site *site, const struct target *fro
 /* Entries are registered before any thread can run them. Alternatives are not: the object's
  * resolvers may have run them. */
 static bool may_change(const struct carry_site *site) {
-    return plan.quiet || (plan.loading && site->kind == CARRY_SITE_ENTRY) ||
+    return plan.mode >= ALONE || (plan.mode == LOADING && site->kind == CARRY_SITE_ENTRY) ||
            !carry_site_is_several(site);
 }
 
@@ -186,12 +193,12 @@ static bool is_patched(const struct carry_site *site, uintptr_t value,
 }
 
 /* Checks whether an alternative keeps its original because the replacement needs a guard. */
-static bool may_stay(const struct carry_site *site, const uint8_t *wanted) {
+static bool must_keep_original(const struct carry_site *site, const uint8_t *wanted) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
-    bool stays = site->kind == CARRY_SITE_ALTERNATIVE && is_original(site, bytes) &&
+    bool keeps = site->kind == CARRY_SITE_ALTERNATIVE && is_original(site, bytes) &&
                  !carry_encode_swaps(bytes, wanted, site->length);
-    plan.stays = plan.stays || stays;
-    return stays;
+    plan.keeps_original = plan.keeps_original || keeps;
+    return keeps;
 }
 
 /* Plans to patch a site from one state to another, unless it is in that state already. */
@@ -203,7 +210,8 @@ static int plan_site(const struct carry_site *site, const struct target *from,
         return CARRY_OK;
     if (is_patched(site, to->value, to->body, wanted))
         return CARRY_OK;
-    if (plan.swaps && (may_stay(site, wanted) || is_patched(site, to->value, NULL, wanted)))
+    if (plan.guardless &&
+        (must_keep_original(site, wanted) || is_patched(site, to->value, NULL, wanted)))
         return CARRY_OK;
     if (!find_present(site, from, present))
         return CARRY_ERROR_BYTES;
@@ -251,16 +259,14 @@ static void empty_plan(void) {
     plan.in_order = true;
     plan.moves_patched = false;
     plan.stops = false;
-    plan.stays = false;
-    plan.lacks = false;
+    plan.keeps_original = false;
+    plan.missing_guard = false;
 }
 
-static void start_plan(bool quiet) {
+static void start_plan(enum mode mode) {
     empty_plan();
-    plan.quiet = quiet || carry_host_text()->alone();
-    plan.stays_quiet = quiet;
-    plan.loading = false;
-    plan.swaps = false;
+    plan.mode = mode < ALONE && carry_host_text()->alone() ? ALONE : mode;
+    plan.guardless = false;
 }
 
 static bool lies_before(const void *a, const void *b) {
@@ -383,55 +389,64 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t blo
 }
 
 /*
- * Writes one step of all pieces. With `in_pairs`, each piece has a write of its own, because only a
- * write of two bytes is one store. Without `forward`, restores the old bytes, and continues after a
- * failed write: a site that cannot be restored has not changed, and the others must be restored.
- * Each write then covers one block, as a longer one might end at the block that cannot be written.
+ * Writes one step of all pieces. With `singly`, each piece has a write of its own. Without
+ * `forward`, restores the old bytes, and continues after a failed write: a site that cannot be
+ * restored has not changed, and the others must be restored. Each write then covers one block, as a
+ * longer one might end at the block that cannot be written.
  */
-static bool write_step(enum step step, bool forward, bool in_pairs) {
+static bool write_step(enum step step, bool forward, bool singly) {
     const size_t blocks = forward ? SPAN_BLOCKS : 1;
     bool ok = true;
     for (size_t i = 0, count; i < plan.count && (ok || !forward); i += count) {
         const struct piece *pieces = &plan.pieces[i];
-        count = in_pairs || plan.sites_only ? 1 : count_in_span(pieces, plan.count - i, blocks);
+        count = singly ? 1 : count_in_span(pieces, plan.count - i, blocks);
         ok = write_span(pieces, count, step, forward) && ok;
     }
     return ok;
 }
 
-/* Writes all pieces in one step. After a failure nothing is restored: no thread has seen it. */
-static bool write_unseen(void) {
-    return write_step(WHOLE, true, false);
-}
-
-static bool write_seen(bool forward, bool in_pairs) {
+/* Writes all pieces, or restores them, while threads run. */
+static bool write_guarded(bool forward, bool singly) {
     enum step step = last_guard == CARRY_GUARD_NONE ? WHOLE : GUARDS;
     const enum step last = last_guard == CARRY_GUARD_NONE ? WHOLE : HEADS;
     bool ok = true;
     /* No guard orders loads: a thread could run the new instruction with data that is older than
      * the commit. */
-    if (step == WHOLE && forward && !plan.quiet)
+    if (step == WHOLE && forward && plan.mode < ALONE)
         carry_host_text()->synchronise();
     for (; step <= last && (ok || !forward); step++) {
-        ok = write_step(step, forward, in_pairs) && ok;
+        ok = write_step(step, forward, singly) && ok;
         if (step != HEADS) /* nothing waits for this step: see the head of this file */
             carry_host_text()->synchronise();
     }
     return ok;
 }
 
-static bool write_all(const struct carry_text_session *session) {
+/* Returns whether text between sites must not be written. Asks the host only if it would be. */
+static bool must_write_sites_only(const struct carry_text_session *session) {
+    const struct carry_text_host *host = carry_host_text();
+    return session->sites_only || (plan.count > 1 && host->is_watched && host->is_watched());
+}
+
+/*
+ * Writes the plan, or restores all sites after a failure. If writes become visible at once, there
+ * is nothing to restore. Otherwise pairs are written singly: only a write of two bytes is one
+ * store.
+ */
+static bool write_pieces(const struct carry_text_session *session) {
+    const bool sites_only = must_write_sites_only(session);
     if (session->at_once)
-        return write_unseen();
-    bool ok = write_seen(true, session->writes_pairs);
+        return write_step(WHOLE, true, sites_only);
+    const bool singly = sites_only || session->writes_pairs;
+    bool ok = write_guarded(true, singly);
     if (!ok)
-        write_seen(false, session->writes_pairs);
+        write_guarded(false, singly);
     return ok;
 }
 
 static enum carry_guard guard_of(const struct piece *piece,
                                  const struct carry_text_session *session) {
-    if (plan.quiet || session->at_once ||
+    if (plan.mode >= ALONE || session->at_once ||
         (session->writes_pairs && carry_encode_swaps(piece->from, piece->to, piece->length)))
         return CARRY_GUARD_NONE;
     return carry_encode_guard(piece->address, piece->length, session->writes_pairs);
@@ -449,14 +464,8 @@ static bool choose_guards(const struct carry_text_session *session) {
         if (guard > last_guard)
             last_guard = guard;
     }
-    plan.lacks = last_guard == CARRY_GUARD_LACKS;
-    return !plan.lacks && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
-}
-
-/* Returns whether text between sites must not be written. Asks the host only if it would be. */
-static bool must_write_sites_only(const struct carry_text_session *session) {
-    const struct carry_text_host *host = carry_host_text();
-    return session->sites_only || (plan.count > 1 && host->is_watched && host->is_watched());
+    plan.missing_guard = last_guard == CARRY_GUARD_LACKS;
+    return !plan.missing_guard && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
 }
 
 static bool piece_holds(const struct piece *piece, const uint8_t *bytes) {
@@ -479,45 +488,45 @@ static bool lost_a_site(void) {
     return lost && !changed;
 }
 
-/* Writes the plan in one session. Sets *seen to false if it must be written once more. */
-static int write_once(bool *seen) {
-    struct carry_text_session session;
-    int error = carry_host_text()->open(plan.runs, find_runs(), plan.stays_quiet, &session);
-    if (error)
-        return error;
-    plan.sites_only = must_write_sites_only(&session);
-    bool ok = choose_guards(&session) && write_all(&session);
-    *seen = carry_host_text()->close(ok);
-    if (session.at_once)
-        carry_host_text()->synchronise();
-    if (!*seen)
-        return session.at_once && lost_a_site() ? CARRY_ERROR_BYTES : CARRY_OK;
-    return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
-}
-
+/* Writes the plan in one session, or in several: until the host reports that all of it is seen. */
 static int write_session(void) {
-    bool seen = false;
-    int error = CARRY_OK;
-    while (!error && !seen)
-        error = write_once(&seen);
-    return error;
+    const struct carry_text_host *host = carry_host_text();
+    for (;;) {
+        struct carry_text_session session;
+        int error = host->open(plan.runs, find_runs(), plan.mode == QUIET, &session);
+        if (error)
+            return error;
+        bool ok = choose_guards(&session) && write_pieces(&session);
+        bool seen = host->close(ok);
+        if (session.at_once)
+            host->synchronise();
+        if (seen)
+            return ok ? CARRY_OK : CARRY_ERROR_PERMISSION;
+        if (session.at_once && lost_a_site())
+            return CARRY_ERROR_BYTES;
+    }
 }
 
+/* Writes the plan. Stops all other CPUs meanwhile if calls are or become several instructions. */
 static int write_plan(void) {
-    if (plan.quiet || !plan.stops)
+    if (plan.mode >= ALONE || !plan.stops)
         return write_session();
     if (!carry_host_text()->stop())
         return CARRY_ERROR_BUSY;
-    plan.quiet = true;
-    plan.stays_quiet = true;
+    plan.mode = QUIET;
     int error = write_session();
     carry_host_text()->start();
     return error;
 }
 
-/* Sorts and writes the plan, and records why text could not be written. */
-static int write_ordered(void) {
-    int error = order_plan();
+/* Fills in the plan from an object, a list of objects, an import or a transaction. */
+typedef int make_plan(const void *of);
+
+/* Makes a plan, sorts and writes it, and records why text could not be written. */
+static int carry_out_once(make_plan *make, const void *of) {
+    int error = make(of);
+    if (!error)
+        error = order_plan();
     if (error || !plan.count)
         return error;
     error = write_plan();
@@ -529,34 +538,22 @@ static int write_ordered(void) {
     return error;
 }
 
-/* Fills in the plan from an object, a list of objects, an import or a transaction. */
-typedef int make_plan(const void *of);
-
-/* Makes and writes a plan; again without changes that need a guard if there is no such guard. */
-static int carry_out_plan(make_plan *make, const void *of) {
-    int error = make(of);
-    if (!error)
-        error = write_ordered();
-    if (!plan.lacks)
-        return error;
-    empty_plan();
-    plan.swaps = true;
-    error = make(of);
-    if (!error)
-        error = write_ordered();
-    if (!error && plan.stays)
-        carry_patch_refusal = CARRY_PATCH_PERMISSION;
-    return error;
-}
-
 /*
- * The same for keys that change. Sites in their original state read their keys from memory: if all
- * are, keys may change although text could not be written.
+ * Makes a plan and writes it. If a guard is missing, tries once more without changes that need one.
+ * Sites in their original state read their keys from memory: if all sites are in it, `keys_change`
+ * allows keys to change although text could not be written.
  */
-static int carry_out_changes(make_plan *make, const void *of) {
-    int error = carry_out_plan(make, of);
+static int carry_out_plan(make_plan *make, const void *of, bool keys_change) {
+    int error = carry_out_once(make, of);
+    if (plan.missing_guard) {
+        empty_plan();
+        plan.guardless = true;
+        error = carry_out_once(make, of);
+        if (!error && plan.keeps_original)
+            carry_patch_refusal = CARRY_PATCH_PERMISSION;
+    }
     bool planned = error != CARRY_ERROR_BYTES && error != CARRY_ERROR_MEMORY;
-    return planned && !plan.moves_patched ? CARRY_OK : error;
+    return keys_change && planned && !plan.moves_patched ? CARRY_OK : error;
 }
 
 /* --- Sites without a change of their keys --- */
@@ -584,10 +581,9 @@ static void resolve_keys(const struct carry_object *object) {
 }
 
 int carry_commit_object(const struct carry_object *object) {
-    start_plan(false);
-    plan.loading = true;
+    start_plan(LOADING);
     resolve_keys(object);
-    return carry_out_plan(plan_object, object);
+    return carry_out_plan(plan_object, object, false);
 }
 
 static int plan_import(const void *of) {
@@ -596,9 +592,9 @@ static int plan_import(const void *of) {
 }
 
 int carry_commit_import(const struct carry_key *import) {
-    start_plan(false);
+    start_plan(LIVE);
     resolve_key(import->original);
-    return carry_out_changes(plan_import, import);
+    return carry_out_plan(plan_import, import, true);
 }
 
 static int plan_objects(const void *first) {
@@ -611,10 +607,10 @@ static int plan_objects(const void *first) {
 }
 
 int carry_commit_objects(bool quiet) {
-    start_plan(quiet);
+    start_plan(quiet ? QUIET : LIVE);
     for (const struct carry_object *object = carry_objects; object; object = object->next)
         resolve_keys(object);
-    int error = carry_out_plan(plan_objects, carry_objects);
+    int error = carry_out_plan(plan_objects, carry_objects, false);
     if (!error)
         commits++;
     return error;
@@ -665,8 +661,8 @@ static void forget_changes(struct carry_patch *patch) {
 }
 
 int carry_commit_changes(struct carry_patch *patch) {
-    start_plan(false);
-    int error = carry_out_changes(plan_changes, patch);
+    start_plan(LIVE);
+    int error = carry_out_plan(plan_changes, patch, true);
     if (!error) {
         set_values(patch);
         commits++;
