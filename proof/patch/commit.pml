@@ -71,7 +71,7 @@ bool whole[SITES];      /* no core sees a mixture of the site: its page was exch
 bool away[SITES];       /* the page of the site is being exchanged: who comes there waits */
 byte holds;             /* what the last commit left */
 byte allowed = 1;       /* what may be run: a mask of OLD and NEW */
-bool locked;            /* lock() of the host */
+bool locked;            /* lock_objects() of the host */
 bool in_session;        /* no signal handler runs on the writer's thread */
 bool waits[CORES];      /* a core stands at a guard */
 
@@ -94,7 +94,7 @@ inline synchronise_core(c) {
     }
 }
 
-/* synchronise() of the host: one core after the other, while all run. */
+/* synchronise_cores() of the host: one core after the other, while all run. */
 inline synchronise() {
     for (core : 0 .. CORES - 1) {
         synchronise_core(core)
@@ -128,7 +128,7 @@ inline choose_byte() {
     od
 }
 
-/* write_text() of the host: the bytes of `todo`, in any order. */
+/* write_session_text() of the host: the bytes of `todo`, in any order. */
 inline write(step) {
     do
     :: todo == 0 -> break
@@ -152,7 +152,7 @@ inline write(step) {
                     todo = todo & ~(1 << b);
                     if
 #ifdef STORES_PAIRS
-                    :: step != TAILS -> /* store() */
+                    :: step != TAILS -> /* store_text() */
                         put(OTHER(b), VALUE(step));
                         todo = todo & ~(1 << OTHER(b))
 #endif

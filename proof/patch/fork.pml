@@ -110,7 +110,7 @@ active proctype Forker() {
     objects[PARENT] = false; /* after_fork_in_parent() */
     transactions[PARENT] = false;
 #endif
-    /* after_fork_in_child(): own_again(), give_back() */
+    /* after_fork_in_child(): retake_lock(), release_lock() */
 #ifndef WITHOUT_OWN_LOCKS
     objects[CHILD] = false;
     transactions[CHILD] = false;

@@ -61,7 +61,7 @@ inline attach(hook) {
     planned = false
 }
 
-/* stop(), free_points() of carry_hook_detach() */
+/* stop_points(), free_points() of carry_hook_detach() */
 inline detach(hook) {
     planned = true;
 #ifdef WITHOUT_FENCE_AT_STOP

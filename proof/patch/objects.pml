@@ -35,13 +35,13 @@ active proctype Remover() {
 #endif
     linked = false;
 #ifndef WITHOUT_WAIT_FOR_READERS
-    readers == 0; /* yield() */
+    readers == 0; /* yield_processor() */
 #endif
-    freed = true; /* release() */
+    freed = true; /* release_memory() */
     removed = true
 }
 
-/* is_in_any(), with all signals blocked: waited_undisturbed(). */
+/* find_in_any(), with all signals blocked: wait_signals_blocked(). */
 active [HANDLERS] proctype Handler() {
     byte traps;
     bool found;

@@ -113,7 +113,7 @@ active proctype Writer() {
         look_who_blocks();
         if
         :: safe ->
-            in_session = true; /* block_signals(), lock(), take() */
+            in_session = true; /* block_signals(), lock_objects(), take_lock() */
             trap_begin();
             guarded = true;
             may_run_site();
@@ -143,7 +143,7 @@ ended:
 #define IS_TRAP guarded
 #endif
 
-/* waited_for_guard(), with wait_for_end_of() in it. */
+/* wait_for_guard(), with wait_for_turn_end() in it. */
 inline wait_for_guard() {
     do
     :: before = turns;

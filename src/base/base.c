@@ -20,7 +20,7 @@ static const struct row {
 };
 #undef CARRY_ERROR
 
-static const struct row *find(int error) {
+static const struct row *find_error_row(int error) {
     static const struct row none = {.name = "unknown", .text = "unknown"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].error == error)
@@ -29,9 +29,9 @@ static const struct row *find(int error) {
 }
 
 const char *carry_error_name(int error) {
-    return find(error)->name;
+    return find_error_row(error)->name;
 }
 
 const char *carry_error_text(int error) {
-    return find(error)->text;
+    return find_error_row(error)->text;
 }

@@ -42,35 +42,35 @@ struct mask {
     uint32_t forced;
 };
 
-static const struct carry_cpu_fact *fact_of(size_t index) {
+static const struct carry_cpu_fact *preference_fact(size_t index) {
     return rows[index].kind == CARRY_CPU_KIND_PREFERENCE ? carry_cpu_fact(index) : NULL;
 }
 
-static bool found(size_t index) {
-    const struct carry_cpu_fact *fact = fact_of(index);
+static bool detect_feature(size_t index) {
+    const struct carry_cpu_fact *fact = preference_fact(index);
     return fact ? fact->holds : carry_cpu_detect(&rows[index]);
 }
 
-static uint32_t detected(void) {
+static uint32_t detected_features(void) {
     uint32_t bits = __atomic_load_n(&detected_word, __ATOMIC_RELAXED);
     if (bits & READY)
         return bits & ~READY;
     bits = 0;
     for (size_t i = 0; i < CARRY_CPU_COUNT; i++)
-        if ((rows[i].builds_on & ~bits) == 0 && found(i))
+        if ((rows[i].builds_on & ~bits) == 0 && detect_feature(i))
             bits |= UINT32_C(1) << i;
     __atomic_store_n(&detected_word, bits | READY, __ATOMIC_RELAXED);
     return bits;
 }
 
 /* Returns the evidence for a preference. NULL if there is none, or the CPU lacks the feature. */
-static const char *evidence_of(size_t index) {
-    const struct carry_cpu_fact *fact = fact_of(index);
-    return fact && (rows[index].builds_on & ~detected()) == 0 ? fact->evidence : NULL;
+static const char *preference_evidence(size_t index) {
+    const struct carry_cpu_fact *fact = preference_fact(index);
+    return fact && (rows[index].builds_on & ~detected_features()) == 0 ? fact->evidence : NULL;
 }
 
-static void apply(struct mask mask) {
-    uint32_t wanted = (detected() & ~mask.removed) | mask.forced;
+static void apply_mask(struct mask mask) {
+    uint32_t wanted = (detected_features() & ~mask.removed) | mask.forced;
     uint32_t bits = 0;
     for (size_t i = 0; i < CARRY_CPU_COUNT; i++)
         if ((rows[i].builds_on & ~bits) == 0)
@@ -78,30 +78,30 @@ static void apply(struct mask mask) {
     __atomic_store_n(&effective_word, bits | READY, __ATOMIC_RELAXED);
 }
 
-static bool equal(const char *text, size_t size, const char *name) {
+static bool name_equals(const char *text, size_t size, const char *name) {
     while (size && *name && *text == *name)
         text++, name++, size--;
     return size == 0 && *name == '\0';
 }
 
-static size_t find(const char *text, size_t size) {
+static size_t find_feature(const char *text, size_t size) {
     size_t i = 0;
-    while (i < CARRY_CPU_COUNT && !equal(text, size, rows[i].name))
+    while (i < CARRY_CPU_COUNT && !name_equals(text, size, rows[i].name))
         i++;
     return i;
 }
 
-static int parse_item(const char *text, size_t size, struct mask *mask) {
+static int parse_mask_item(const char *text, size_t size, struct mask *mask) {
     bool force = size && *text == '+';
     text += force;
     size -= force;
     if (size == 0 && !force)
         return 0;
-    if (!force && equal(text, size, "all")) {
+    if (!force && name_equals(text, size, "all")) {
         mask->removed = ~READY;
         return 0;
     }
-    size_t index = find(text, size);
+    size_t index = find_feature(text, size);
     if (index == CARRY_CPU_COUNT)
         return CARRY_ERROR_UNKNOWN;
     if (force && rows[index].kind != CARRY_CPU_KIND_PREFERENCE)
@@ -118,14 +118,14 @@ int carry_cpu_set_mask(const char *text) {
         size_t size = 0;
         while (text[size] && text[size] != ',')
             size++;
-        int error = parse_item(text, size, &mask);
+        int error = parse_mask_item(text, size, &mask);
         if (error)
             return error;
         if (!text[size])
             break;
         text += size + 1;
     }
-    apply(mask);
+    apply_mask(mask);
     return 0;
 }
 
@@ -153,7 +153,7 @@ bool carry_cpu_has(const char *name) {
     size_t size = 0;
     while (name && name[size])
         size++;
-    size_t index = find(name, size);
+    size_t index = find_feature(name, size);
     return index < CARRY_CPU_COUNT && carry_cpu_bits() >> index & 1;
 }
 
@@ -164,10 +164,10 @@ bool carry_cpu_feature(size_t index, struct carry_cpu_feature *feature) {
     feature->name = rows[index].name;
     feature->description = rows[index].description;
     feature->is_preference = rows[index].kind == CARRY_CPU_KIND_PREFERENCE;
-    feature->evidence = evidence_of(index);
-    feature->state = in_use                    ? CARRY_CPU_PRESENT
-                     : detected() >> index & 1 ? CARRY_CPU_MASKED
-                                               : CARRY_CPU_ABSENT;
+    feature->evidence = preference_evidence(index);
+    feature->state = in_use                             ? CARRY_CPU_PRESENT
+                     : detected_features() >> index & 1 ? CARRY_CPU_MASKED
+                                                        : CARRY_CPU_ABSENT;
     return true;
 }
 

@@ -29,8 +29,8 @@ static bool needs_its_caller(const char *symbol) {
 
 /* --- The imports of all objects --- */
 
-static struct carry_hook_place place_of(const struct carry_host_object *object,
-                                        const struct carry_elf_import *import) {
+static struct carry_hook_place import_place(const struct carry_host_object *object,
+                                            const struct carry_elf_import *import) {
     return (struct carry_hook_place){
         .kind = CARRY_HOOK_CALL,
         .object = object->name,
@@ -42,7 +42,7 @@ static struct carry_hook_place place_of(const struct carry_host_object *object,
     };
 }
 
-static void open_object(struct carry_elf *elf, const struct carry_host_object *object) {
+static void open_elf(struct carry_elf *elf, const struct carry_host_object *object) {
     carry_elf_open(elf, object->base, object->segments, object->segment_count);
 }
 
@@ -55,9 +55,9 @@ int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *u
         struct carry_elf elf;
         struct carry_elf_cursor cursor = {0, 0};
         struct carry_elf_import import;
-        open_object(&elf, &objects->items[i]);
+        open_elf(&elf, &objects->items[i]);
         while (*goes_on && carry_elf_next(&elf, &cursor, &import)) {
-            const struct carry_hook_place place = place_of(&objects->items[i], &import);
+            const struct carry_hook_place place = import_place(&objects->items[i], &import);
             *goes_on = tell(&place, user);
         }
     }
@@ -82,7 +82,7 @@ struct matches {
     size_t skipped;
 };
 
-static bool make_room(struct matches *matches) {
+static bool make_room_for_match(struct matches *matches) {
     if (matches->count < matches->capacity)
         return true;
     size_t capacity = matches->capacity ? 2 * matches->capacity : 64;
@@ -103,7 +103,7 @@ static int add_match(struct matches *matches, const struct carry_hook *hook,
                      const struct carry_elf_import *import) {
     struct match match = {
         .object = object,
-        .place = place_of(object, import),
+        .place = import_place(object, import),
         .seen = import->value,
         .constant = import->constant,
         .variant = import->variant,
@@ -117,7 +117,7 @@ static int add_match(struct matches *matches, const struct carry_hook *hook,
         matches->skipped++;
         return CARRY_OK;
     }
-    if (!make_room(matches))
+    if (!make_room_for_match(matches))
         return CARRY_ERROR_MEMORY;
     matches->items[matches->count++] = match;
     return CARRY_OK;
@@ -130,7 +130,7 @@ static int find_matches(struct matches *matches, const struct carry_hook *hook,
         struct carry_elf elf;
         struct carry_elf_cursor cursor = {0, 0};
         struct carry_elf_import import;
-        open_object(&elf, &objects->items[i]);
+        open_elf(&elf, &objects->items[i]);
         while (!error && carry_elf_next(&elf, &cursor, &import))
             error = add_match(matches, hook, &objects->items[i], &elf, &import);
     }
@@ -166,30 +166,30 @@ static bool open_slot(struct open_page *page, const struct carry_hook_point *poi
     return true;
 }
 
-static uintptr_t *slot_of(const struct carry_hook_point *point) {
+static uintptr_t *point_slot(const struct carry_hook_point *point) {
     return (uintptr_t *)point->place.address;
 }
 
-static uintptr_t target_of(const struct carry_hook_point *point) {
+static uintptr_t point_target(const struct carry_hook_point *point) {
     return (uintptr_t)point->thunk.target;
 }
 
-static bool replace(const struct carry_hook_point *point, uintptr_t from, uintptr_t to) {
-    return __atomic_compare_exchange_n(slot_of(point), &from, to, false, __ATOMIC_SEQ_CST,
+static bool replace_slot(const struct carry_hook_point *point, uintptr_t from, uintptr_t to) {
+    return __atomic_compare_exchange_n(point_slot(point), &from, to, false, __ATOMIC_SEQ_CST,
                                        __ATOMIC_SEQ_CST);
 }
 
 /* Stores the stub in a slot that has not changed since it was read, or that the linker has bound
  * meanwhile. Keeps any other value. */
 static void put_stub(const struct carry_hook_point *point) {
-    if (!replace(point, point->seen, point->stub))
-        replace(point, target_of(point), point->stub);
+    if (!replace_slot(point, point->seen, point->stub))
+        replace_slot(point, point_target(point), point->stub);
 }
 
 /* Restores the function in a slot. Returns false if it holds neither the stub nor the function. */
-static bool take_stub(const struct carry_hook_point *point) {
-    return replace(point, point->stub, target_of(point)) ||
-           __atomic_load_n(slot_of(point), __ATOMIC_RELAXED) == target_of(point);
+static bool remove_stub(const struct carry_hook_point *point) {
+    return replace_slot(point, point->stub, point_target(point)) ||
+           __atomic_load_n(point_slot(point), __ATOMIC_RELAXED) == point_target(point);
 }
 
 int carry_slots_restore(const struct carry_hook_point *points) {
@@ -200,7 +200,7 @@ int carry_slots_restore(const struct carry_hook_point *points) {
             continue;
         if (!open_slot(&page, point))
             error = CARRY_ERROR_PERMISSION;
-        else if (!take_stub(point) && !error)
+        else if (!remove_stub(point) && !error)
             error = CARRY_ERROR_BYTES;
     }
     close_page(&page);
@@ -254,7 +254,7 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
     return CARRY_OK;
 }
 
-static int attach(struct carry_hook *hook, const struct matches *matches) {
+static int attach_matches(struct carry_hook *hook, const struct matches *matches) {
     struct carry_hook_plan plan;
     carry_plan_start(&plan);
     plan.skipped = matches->skipped;
@@ -274,7 +274,7 @@ static int find_and_attach(struct carry_hook *hook, struct carry_host_objects *o
     int error = find_matches(&matches, hook, objects);
     if (!error) {
         carry_host_text()->lock();
-        error = attach(hook, &matches);
+        error = attach_matches(hook, &matches);
         carry_host_text()->unlock();
     }
     if (matches.capacity)

@@ -92,7 +92,8 @@ static struct segment segment_at(const struct carry_elf *elf, size_t index) {
 }
 
 /* Checks whether bytes lie in one segment that has all of `flags`. */
-static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size, uint32_t flags) {
+static bool is_in_segment(const struct carry_elf *elf, uintptr_t address, size_t size,
+                          uint32_t flags) {
     for (size_t i = 0; i < elf->segment_count; i++) {
         struct segment segment = segment_at(elf, i);
         if (segment.type != SEGMENT_LOAD || (segment.flags & flags) != flags)
@@ -105,8 +106,8 @@ static bool lies_in(const struct carry_elf *elf, uintptr_t address, size_t size,
 }
 
 /* Copies a structure. Returns false if it is not in the object. */
-static bool get(const struct carry_elf *elf, uintptr_t address, void *to, size_t size) {
-    if (!lies_in(elf, address, size, READABLE))
+static bool read_struct(const struct carry_elf *elf, uintptr_t address, void *to, size_t size) {
+    if (!is_in_segment(elf, address, size, READABLE))
         return false;
     __builtin_memcpy(to, (const void *)address, size);
     return true;
@@ -118,8 +119,8 @@ static const char *string_at(const struct carry_elf *elf, uint64_t offset) {
 }
 
 /* Relocates an address in the dynamic section, unless the dynamic linker has done it already. */
-static uintptr_t relocated(const struct carry_elf *elf, uint64_t address) {
-    return lies_in(elf, address, 1, READABLE) ? address : elf->base + address;
+static uintptr_t relocate_address(const struct carry_elf *elf, uint64_t address) {
+    return is_in_segment(elf, address, 1, READABLE) ? address : elf->base + address;
 }
 
 /* --- The dynamic section --- */
@@ -132,7 +133,7 @@ struct dynamic {
 
 static void read_dynamic(const struct carry_elf *elf, uintptr_t address, struct dynamic *dynamic) {
     struct entry entry;
-    for (; get(elf, address, &entry, sizeof entry) && entry.tag != TAG_END;
+    for (; read_struct(elf, address, &entry, sizeof entry) && entry.tag != TAG_END;
          address += sizeof entry) {
         if (entry.tag <= TAG_NAMED_MAX)
             dynamic->named[entry.tag] = entry.tag == TAG_SYMBOLIC ? 1 : entry.value;
@@ -143,10 +144,11 @@ static void read_dynamic(const struct carry_elf *elf, uintptr_t address, struct 
     }
 }
 
-static struct carry_elf_table table(const struct carry_elf *elf, const struct dynamic *dynamic,
-                                    size_t address, size_t size) {
-    struct carry_elf_table table = {relocated(elf, dynamic->named[address]), dynamic->named[size]};
-    if (!lies_in(elf, table.address, table.size, READABLE))
+static struct carry_elf_table read_table(const struct carry_elf *elf, const struct dynamic *dynamic,
+                                         size_t address, size_t size) {
+    struct carry_elf_table table = {relocate_address(elf, dynamic->named[address]),
+                                    dynamic->named[size]};
+    if (!is_in_segment(elf, table.address, table.size, READABLE))
         table.size = 0;
     return table;
 }
@@ -159,19 +161,20 @@ static bool ends_strings(const struct carry_elf_table *strings) {
 static void use_dynamic(struct carry_elf *elf, const struct dynamic *dynamic) {
     const uint64_t *named = dynamic->named;
     if (named[TAG_PLT_KIND] == TAG_RELOCATIONS) /* they have addends */
-        elf->relocations[0] = table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
-    elf->relocations[1] = table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
-    elf->strings = table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
+        elf->relocations[0] = read_table(elf, dynamic, TAG_PLT, TAG_PLT_SIZE);
+    elf->relocations[1] = read_table(elf, dynamic, TAG_RELOCATIONS, TAG_RELOCATIONS_SIZE);
+    elf->strings = read_table(elf, dynamic, TAG_STRINGS, TAG_STRINGS_SIZE);
     if (!ends_strings(&elf->strings))
         elf->strings.size = 0;
-    elf->symbols = relocated(elf, named[TAG_SYMBOLS]);
-    elf->versions = dynamic->versions ? relocated(elf, dynamic->versions) : 0;
-    elf->needed_versions = dynamic->needed_versions ? relocated(elf, dynamic->needed_versions) : 0;
+    elf->symbols = relocate_address(elf, named[TAG_SYMBOLS]);
+    elf->versions = dynamic->versions ? relocate_address(elf, dynamic->versions) : 0;
+    elf->needed_versions =
+        dynamic->needed_versions ? relocate_address(elf, dynamic->needed_versions) : 0;
     elf->own_first = named[TAG_SYMBOLIC] || named[TAG_FLAGS] & FLAG_SYMBOLIC;
 }
 
 /* Returns the whole pages of an area: RELRO protects only these. */
-static struct carry_elf_table whole_pages(uintptr_t address, size_t size) {
+static struct carry_elf_table inner_pages(uintptr_t address, size_t size) {
     const uintptr_t inside = carry_host_hook()->page_bytes() - 1;
     uintptr_t low = address & ~inside;
     uintptr_t high = (address + size) & ~inside;
@@ -188,7 +191,7 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
         if (segment.type == SEGMENT_DYNAMIC)
             read_dynamic(elf, address, &dynamic);
         else if (segment.type == SEGMENT_RELRO) /* may end behind the segment that contains it */
-            elf->constant = whole_pages(address, segment.size);
+            elf->constant = inner_pages(address, segment.size);
     }
     use_dynamic(elf, &dynamic);
 }
@@ -202,10 +205,11 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
 static const char *version_name(const struct carry_elf *elf, uint16_t index) {
     struct needed_file file = {.next = 0};
     size_t seen = 0;
-    for (uintptr_t at = elf->needed_versions; get(elf, at, &file, sizeof file); at += file.next) {
+    for (uintptr_t at = elf->needed_versions; read_struct(elf, at, &file, sizeof file);
+         at += file.next) {
         struct needed_version version;
         uintptr_t inner = at + file.first;
-        for (; seen++ < VERSIONS_MAX && get(elf, inner, &version, sizeof version);
+        for (; seen++ < VERSIONS_MAX && read_struct(elf, inner, &version, sizeof version);
              inner += version.next) {
             if (version.index == index)
                 return string_at(elf, version.name);
@@ -218,9 +222,10 @@ static const char *version_name(const struct carry_elf *elf, uint16_t index) {
     return "";
 }
 
-static const char *version_of(const struct carry_elf *elf, uint32_t symbol) {
+static const char *symbol_version(const struct carry_elf *elf, uint32_t symbol) {
     uint16_t index;
-    if (!elf->versions || !get(elf, elf->versions + symbol * sizeof index, &index, sizeof index))
+    if (!elf->versions ||
+        !read_struct(elf, elf->versions + symbol * sizeof index, &index, sizeof index))
         return "";
     return version_name(elf, index & (uint16_t)~VERSION_HIDDEN);
 }
@@ -235,7 +240,7 @@ static bool is_slot(const struct carry_elf *elf, const struct carry_elf_cursor *
                     const struct relocation *relocation, uintptr_t slot) {
     enum carry_slot_kind kind = carry_slot_kind(relocation->type);
     return kind == (at->table ? CARRY_SLOT_OTHER : CARRY_SLOT_PLT) && slot % sizeof slot == 0 &&
-           lies_in(elf, slot, sizeof slot, READABLE | WRITABLE);
+           is_in_segment(elf, slot, sizeof slot, READABLE | WRITABLE);
 }
 
 static bool is_function(const struct symbol *symbol) {
@@ -245,8 +250,8 @@ static bool is_function(const struct symbol *symbol) {
 
 /* Checks whether `value` may be a binder. Text that cannot be read may be one. */
 static bool may_be_binder(const struct carry_elf *elf, uintptr_t value, size_t index) {
-    return lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE) &&
-           (!lies_in(elf, value, CARRY_BINDER_BYTES, EXECUTABLE | READABLE) ||
+    return is_in_segment(elf, value, CARRY_BINDER_BYTES, EXECUTABLE) &&
+           (!is_in_segment(elf, value, CARRY_BINDER_BYTES, EXECUTABLE | READABLE) ||
             carry_is_binder((const uint8_t *)value, index));
 }
 
@@ -255,9 +260,9 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
     struct relocation relocation;
     struct symbol symbol;
     const uintptr_t place = elf->relocations[at->table].address + at->index * sizeof relocation;
-    if (!get(elf, place, &relocation, sizeof relocation) ||
+    if (!read_struct(elf, place, &relocation, sizeof relocation) ||
         !is_slot(elf, at, &relocation, elf->base + relocation.slot) ||
-        !get(elf, elf->symbols + relocation.symbol * sizeof symbol, &symbol, sizeof symbol))
+        !read_struct(elf, elf->symbols + relocation.symbol * sizeof symbol, &symbol, sizeof symbol))
         return false;
     /* A slot outside the PLT may belong to a variable. */
     if (at->table && !is_function(&symbol))
@@ -265,7 +270,7 @@ static bool read_import(const struct carry_elf *elf, const struct carry_elf_curs
     import->slot = (uintptr_t *)(elf->base + relocation.slot);
     import->value = __atomic_load_n(import->slot, __ATOMIC_RELAXED);
     import->symbol = string_at(elf, symbol.name);
-    import->version = version_of(elf, relocation.symbol);
+    import->version = symbol_version(elf, relocation.symbol);
     import->bound = at->table || !may_be_binder(elf, import->value, at->index);
     import->by_plt = !at->table;
     import->variant = carry_symbol_is_variant(symbol.other);

@@ -19,20 +19,20 @@ static struct carry_hook_block *free_blocks; /* of unloaded objects */
 
 /* --- Registration --- */
 
-static bool comes_before(const void *a, const void *b) {
+static bool entry_comes_before(const void *a, const void *b) {
     return *(const uintptr_t *)a < *(const uintptr_t *)b;
 }
 
 /* Checks for an entry: linkers leave addresses of functions that they dropped. `text` caches the
  * text of the last entry. */
-static bool is_entry(uintptr_t address, struct carry_host_text_range *text) {
+static bool is_patchable_entry(uintptr_t address, struct carry_host_text_range *text) {
     if (address - text->low >= text->high - text->low && !carry_host_hook()->text_at(address, text))
         return false;
     return text->high - address >= carry_entry_bytes() &&
            carry_entry_nops((const uint8_t *)address);
 }
 
-static bool reaches(uintptr_t from, uintptr_t to) {
+static bool is_in_reach(uintptr_t from, uintptr_t to) {
     return to - from + carry_entry_reach() < 2 * carry_entry_reach();
 }
 
@@ -40,7 +40,7 @@ static int32_t offset_to(const int32_t *offset, uintptr_t target) {
     return (int32_t)(target - (uintptr_t)offset);
 }
 
-static uintptr_t function_of(uintptr_t entry, const struct carry_host_text_range *text) {
+static uintptr_t entry_function(uintptr_t entry, const struct carry_host_text_range *text) {
     const uintptr_t start = entry - CARRY_LANDING_BYTES;
     return entry - text->low >= CARRY_LANDING_BYTES && carry_is_landing_pad((const uint8_t *)start)
                ? start
@@ -65,7 +65,7 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
         .object = text->object,
         .symbol = "",
         .version = "",
-        .function = function_of(address, text),
+        .function = entry_function(address, text),
         .address = address,
     };
     point->thunk.target = (const void *)(address + carry_entry_bytes());
@@ -75,14 +75,14 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
 }
 
 /* Checks whether the whole block is in reach: with its stubs it may have a mebibyte. */
-static bool is_near(const struct carry_hook_block *block, uintptr_t address) {
-    return reaches((uintptr_t)block, address) && reaches((uintptr_t)(block + 1), address);
+static bool is_block_near(const struct carry_hook_block *block, uintptr_t address) {
+    return is_in_reach((uintptr_t)block, address) && is_in_reach((uintptr_t)(block + 1), address);
 }
 
 static struct carry_hook_block *take_block(uintptr_t near) {
     for (struct carry_hook_block **place = &free_blocks; *place; place = &(*place)->next) {
         struct carry_hook_block *block = *place;
-        if (is_near(block, near)) {
+        if (is_block_near(block, near)) {
             *place = block->next;
             block->used = 0;
             return block;
@@ -104,9 +104,9 @@ static int fill_blocks(struct entries *entries, const uintptr_t *list, size_t co
     struct carry_host_text_range text = {"", 0, 0};
     struct carry_hook_block *block = NULL;
     for (size_t i = 0; i < count; i++) {
-        if ((i && list[i] == list[i - 1]) || !is_entry(list[i], &text))
+        if ((i && list[i] == list[i - 1]) || !is_patchable_entry(list[i], &text))
             continue;
-        if (!block || block->used == CARRY_BLOCK_POINTS || !is_near(block, list[i])) {
+        if (!block || block->used == CARRY_BLOCK_POINTS || !is_block_near(block, list[i])) {
             block = take_block(list[i]);
             if (!block)
                 return CARRY_ERROR_PERMISSION;
@@ -134,7 +134,7 @@ static void remove_sites(const struct entries *entries) {
         carry_patch_unregister(block->records);
 }
 
-static void release(struct entries *entries) {
+static void release_entries(struct entries *entries) {
     give_blocks(entries->blocks);
     carry_host_text()->release(entries, sizeof *entries);
 }
@@ -152,7 +152,7 @@ static int add_entries(const uintptr_t *start, const uintptr_t *list, size_t cou
         return CARRY_OK;
     }
     remove_sites(entries);
-    release(entries);
+    release_entries(entries);
     return error;
 }
 
@@ -166,7 +166,7 @@ int carry_hook_register(const uintptr_t *start, const uintptr_t *stop) {
     if (!list)
         return CARRY_ERROR_MEMORY;
     __builtin_memcpy(list, start, size);
-    carry_sort(list, size / sizeof *list, sizeof *list, comes_before);
+    carry_sort(list, size / sizeof *list, sizeof *list, entry_comes_before);
     carry_host_text()->lock();
     int error = add_entries(start, list, size / sizeof *list);
     carry_host_text()->unlock();
@@ -200,7 +200,7 @@ void carry_hook_unregister(const uintptr_t *start) {
         *place = entries->next;
         remove_sites(entries);
         keep_hooked(entries);
-        release(entries);
+        release_entries(entries);
     }
     carry_host_text()->unlock();
 }
@@ -216,10 +216,10 @@ static bool holds_jump(const struct carry_hook_point *point) {
 static bool can_jump(const struct carry_hook_point *point) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     return carry_encode(point->site, 1, NULL, bytes) &&
-           (carry_host_text()->alone() || !carry_site_is_several(point->site));
+           (carry_host_text()->alone() || !carry_site_is_multi_insn(point->site));
 }
 
-static int commit(const struct carry_hook_point *points, uintptr_t value) {
+static int commit_entries(const struct carry_hook_point *points, uintptr_t value) {
     struct carry_patch patch;
     carry_changes_start(&patch);
     for (const struct carry_hook_point *point = points; point; point = point->next)
@@ -231,19 +231,19 @@ static int commit(const struct carry_hook_point *points, uintptr_t value) {
 /* Makes entries jumps. A commit succeeds without writing if sites can read their keys instead,
  * which entries do not: so each entry is checked. */
 static int make_jumps(const struct carry_hook_point *points) {
-    int error = commit(points, 1);
+    int error = commit_entries(points, 1);
     const struct carry_hook_point *point = points;
     while (point && holds_jump(point))
         point = point->next;
     if (error || !point)
         return error;
-    commit(points, 0);
+    commit_entries(points, 0);
     return carry_patch_refusal == CARRY_PATCH_NO_SYNC ? CARRY_ERROR_NO_SYNC
                                                       : CARRY_ERROR_PERMISSION;
 }
 
 int carry_entries_restore(const struct carry_hook_point *points) {
-    return commit(points, 0);
+    return commit_entries(points, 0);
 }
 
 static void plan_entry(struct carry_hook_plan *plan, struct carry_hook_point *point,
@@ -269,7 +269,7 @@ static void plan_entries(struct carry_hook_plan *plan, const struct carry_hook *
             }
 }
 
-static int attach(struct carry_hook *hook, uintptr_t function) {
+static int attach_entries(struct carry_hook *hook, uintptr_t function) {
     struct carry_hook_plan plan;
     int error = carry_hook_check(hook);
     if (error)
@@ -285,11 +285,11 @@ static int attach(struct carry_hook *hook, uintptr_t function) {
 }
 
 int carry_hook_attach_entries(struct carry_hook *hook) {
-    return attach(hook, 0);
+    return attach_entries(hook, 0);
 }
 
 int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(void)) {
-    return function ? attach(hook, (uintptr_t)function) : CARRY_ERROR_INVALID;
+    return function ? attach_entries(hook, (uintptr_t)function) : CARRY_ERROR_INVALID;
 }
 
 /* --- Lists --- */

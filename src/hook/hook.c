@@ -5,7 +5,7 @@
 /* --- Detaching --- */
 
 /* Disables the callbacks of points and restores their places. `planned` reserves the points. */
-static int stop(struct carry_hook_point *points) {
+static int stop_points(struct carry_hook_point *points) {
     carry_host_text()->lock();
     for (struct carry_hook_point *point = points; point; point = point->next) {
         carry_point_stop(point);
@@ -28,7 +28,7 @@ static void free_points(struct carry_hook_point *points) {
 
 int carry_hook_detach(struct carry_hook *hook) {
     carry_host_hook_thread.inside = true;
-    int error = stop(hook->points);
+    int error = stop_points(hook->points);
     free_points(hook->points);
     hook->points = NULL;
     hook->attached = 0;

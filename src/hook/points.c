@@ -14,7 +14,7 @@ static struct carry_hook_block *last_made;
 static struct carry_hook_block *blocks; /* of calls */
 static struct carry_hook_point *buckets[BUCKETS];
 
-static inline uintptr_t page_from(uintptr_t address) {
+static inline uintptr_t next_page_start(uintptr_t address) {
     return (address + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
 }
 
@@ -78,8 +78,8 @@ static void call_back_counted(struct carry_hook_point *point, carry_hook_callbac
     carry_host_hook_thread.counted = interrupted;
 }
 
-CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *function,
-                      struct carry_thunk_call *call, const struct callback *callback) {
+CARRY_INLINE void run_callback(struct carry_hook_point *point, carry_hook_callback *function,
+                               struct carry_thunk_call *call, const struct callback *callback) {
     if (callback->counted)
         call_back_counted(point, function, call, callback);
     else
@@ -92,7 +92,7 @@ CARRY_INLINE void run(struct carry_hook_point *point, carry_hook_callback *funct
  */
 static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, uint64_t count) {
     const uintptr_t low = (uintptr_t)words, high = (uintptr_t)(words + count);
-    for (uintptr_t page = page_from(low); page < high; page += PAGE_BYTES) {
+    for (uintptr_t page = next_page_start(low); page < high; page += PAGE_BYTES) {
         if (page == carry_host_hook_thread.readable_page)
             continue;
         if (!carry_host_hook()->is_readable(page))
@@ -106,7 +106,7 @@ static __attribute__((noinline)) uint64_t readable_words(const uint64_t *words, 
 CARRY_INLINE uint64_t words_end(const struct carry_hook_point *point,
                                 const struct carry_thunk_call *call) {
     uint64_t count = UINT64_C(2) + __atomic_load_n(&point->stack_words, __ATOMIC_RELAXED);
-    if (page_from((uintptr_t)call->stack) < (uintptr_t)(call->stack + count))
+    if (next_page_start((uintptr_t)call->stack) < (uintptr_t)(call->stack + count))
         count = readable_words(call->stack, count);
     return (1 + count) << CARRY_STUB_WORDS_SHIFT;
 }
@@ -127,7 +127,7 @@ static void call_enter(const struct carry_thunk *thunk, struct carry_thunk_call 
     const bool called = !carry_host_hook_thread.inside && take_callback(point, &callback);
     call->library = end | (called ? callback.generation : 0);
     if (called && callback.enter)
-        run(point, callback.enter, call, &callback);
+        run_callback(point, callback.enter, call, &callback);
 }
 
 static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
@@ -135,7 +135,7 @@ static void call_leave(const struct carry_thunk *thunk, struct carry_thunk_call 
     struct callback callback;
     if (!carry_host_hook_thread.inside && take_callback(point, &callback) && callback.leave &&
         callback.generation == (uint32_t)call->library)
-        run(point, callback.leave, call, &callback);
+        run_callback(point, callback.leave, call, &callback);
 }
 
 void carry_point_set(struct carry_hook_point *point, const struct carry_hook *hook) {
@@ -168,7 +168,7 @@ void carry_point_wait(const struct carry_hook_point *point) {
 
 /* --- Blocks --- */
 
-static size_t whole_pages(size_t size) {
+static size_t round_to_pages(size_t size) {
     const size_t inside = carry_host_hook()->page_bytes() - 1;
     return (size + inside) & ~inside;
 }
@@ -176,7 +176,7 @@ static size_t whole_pages(size_t size) {
 /* Writes the stubs of a block. Text has pages of its own before the points, so the distance from a
  * stub to its point is the same in all blocks. */
 static void write_stubs(uint8_t *text) {
-    size_t points = whole_pages(TEXT_BYTES) + offsetof(struct carry_hook_block, points);
+    size_t points = round_to_pages(TEXT_BYTES) + offsetof(struct carry_hook_block, points);
     for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++)
         carry_stub_write(
             text + i * CARRY_STUB_BYTES,
@@ -188,10 +188,10 @@ struct carry_hook_block *carry_block_make(uintptr_t near) {
     uint8_t stubs[TEXT_BYTES];
     write_stubs(stubs);
     uint8_t *text = carry_host_hook()->map(near, carry_entry_reach(), stubs, TEXT_BYTES,
-                                           whole_pages(sizeof(struct carry_hook_block)));
+                                           round_to_pages(sizeof(struct carry_hook_block)));
     if (!text)
         return NULL;
-    struct carry_hook_block *block = (struct carry_hook_block *)(text + whole_pages(TEXT_BYTES));
+    struct carry_hook_block *block = (struct carry_hook_block *)(text + round_to_pages(TEXT_BYTES));
     for (size_t i = 0; i < CARRY_BLOCK_POINTS; i++) {
         block->points[i].stub = (uintptr_t)text + i * CARRY_STUB_BYTES;
         block->points[i].thunk.enter = call_enter;
@@ -217,12 +217,12 @@ void carry_hook_forked(void) {
 
 /* --- Points of slots --- */
 
-static struct carry_hook_point **bucket_of(uintptr_t slot) {
+static struct carry_hook_point **slot_bucket(uintptr_t slot) {
     return &buckets[slot / sizeof slot % BUCKETS];
 }
 
 struct carry_hook_point *carry_point_at(uintptr_t slot) {
-    struct carry_hook_point *point = *bucket_of(slot);
+    struct carry_hook_point *point = *slot_bucket(slot);
     while (point && !(point->place.address == slot && carry_point_is_on(point)))
         point = point->same_bucket;
     return point;
@@ -240,7 +240,7 @@ static struct carry_hook_point *new_point(void) {
 }
 
 struct carry_hook_point *carry_point_make(uintptr_t slot, uintptr_t target) {
-    struct carry_hook_point **bucket = bucket_of(slot);
+    struct carry_hook_point **bucket = slot_bucket(slot);
     for (struct carry_hook_point *point = *bucket; point; point = point->same_bucket)
         if (point->place.address == slot && (uintptr_t)point->thunk.target == target)
             return point;

@@ -232,7 +232,7 @@ static bool put_in_place(size_t i) {
 }
 
 /* Puts copies in place up to the first failure, and drops the others. Returns how many. */
-static size_t put_in_places(void) {
+static size_t put_all_in_place(void) {
     size_t done = 0;
     may_repeat = false;
     if (write_copies())
@@ -243,7 +243,7 @@ static size_t put_in_places(void) {
 }
 
 /* Writes the old bytes to a new copy, wherever the commit had changed them. */
-static void want_back(const struct copy *old, size_t size) {
+static void want_old_bytes(const struct copy *old, size_t size) {
     for (size_t at = 0; at < size; at++)
         if (old->wanted[at] != old->seen[at])
             carry_exchange_write(old->run.low + at, &old->seen[at], 1);
@@ -258,9 +258,9 @@ static bool put_back(size_t count) {
         runs[i] = old[i].run;
     bool ok = make_copies(runs, count);
     for (size_t i = 0; i < count && ok; i++)
-        want_back(&old[i], run_bytes(&old[i].run));
+        want_old_bytes(&old[i], run_bytes(&old[i].run));
     if (ok) {
-        ok = put_in_places() == count;
+        ok = put_all_in_place() == count;
         release_copies();
     }
     copies = old;
@@ -270,7 +270,7 @@ static bool put_back(size_t count) {
 }
 
 enum carry_exchange carry_exchange_close(void) {
-    const size_t done = put_in_places();
+    const size_t done = put_all_in_place();
     const bool again = may_repeat;
     enum carry_exchange result = CARRY_EXCHANGED_ALL;
     if (done < copy_count && done && !put_back(done))
@@ -299,7 +299,7 @@ static enum known exchange_probe(uint8_t value) {
 }
 
 /* Checks that cores run exchanged pages: an emulator may run what it read before the exchange. */
-static bool works(void) {
+static bool exchange_works(void) {
     static enum known there, back;
     if (there == UNKNOWN)
         there = exchange_probe(2);
@@ -310,7 +310,7 @@ static bool works(void) {
 
 const struct carry_text_writer *carry_exchange_open(const struct carry_text_run *runs,
                                                     size_t count) {
-    if (carry_text_is_moved(runs, count) || are_writable(runs, count) || !works())
+    if (carry_text_is_moved(runs, count) || are_writable(runs, count) || !exchange_works())
         return NULL;
     return make_copies(runs, count);
 }

@@ -72,7 +72,7 @@ static bool handle_fault(siginfo_t *info, void *context) {
 static const struct carry_signal segv = {SIGSEGV, handle_fault};
 static const struct carry_signal bus = {SIGBUS, handle_fault};
 
-static int install(void) {
+static int install_handlers(void) {
     if (!carry_signal_install(&segv))
         return CARRY_ERROR_PERMISSION;
     if (carry_signal_install(&bus))
@@ -89,7 +89,7 @@ static void set_users(unsigned count) {
     __atomic_store_n(&carry_host_survives, count ? what : 0, __ATOMIC_RELEASE);
 }
 
-static bool system_copies(void) {
+static bool system_can_copy(void) {
     const unsigned char from = 1;
     unsigned char to;
     return !carry_host_copy(&to, &from, 1);
@@ -97,9 +97,10 @@ static bool system_copies(void) {
 
 int carry_fault_acquire(void) {
     if (!carry_ucontext_can_recover())
-        return system_copies() ? CARRY_ERROR_UNSUPPORTED : CARRY_ERROR_PERMISSION;
+        return system_can_copy() ? CARRY_ERROR_UNSUPPORTED : CARRY_ERROR_PERMISSION;
     pthread_mutex_lock(&mutex);
-    int error = install(); /* at each call: other handlers may have been installed over ours */
+    int error =
+        install_handlers(); /* at each call: other handlers may have been installed over ours */
     if (!error)
         set_users(users + 1);
     pthread_mutex_unlock(&mutex);

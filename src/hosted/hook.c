@@ -56,7 +56,7 @@ int *carry_host_errno(void) {
 static const char program_name[] = "";
 
 /* Returns the name of an object. `index` is its position in the linker's list. */
-static const char *name_of(const struct dl_phdr_info *info, size_t index) {
+static const char *object_name(const struct dl_phdr_info *info, size_t index) {
     bool is_program = !info->dlpi_name || !*info->dlpi_name || (LISTS_PROGRAM_BY_PATH && !index);
     return is_program ? program_name : info->dlpi_name;
 }
@@ -72,9 +72,9 @@ struct census {
  * Notes an object. The dynamic linker holds a lock meanwhile, under which its other locks must not
  * be taken. So names are copied: once the lock is released, objects may be unloaded.
  */
-static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
+static int note_loaded_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct census *census = context;
-    const char *name = name_of(info, census->count);
+    const char *name = object_name(info, census->count);
     size_t bytes = strlen(name) + 1;
     (void)size;
     if (census->count < census->capacity && census->name_bytes + bytes <= census->name_capacity) {
@@ -92,9 +92,9 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
 }
 
 /* Lists all objects loaded at one time. Their names follow in the same memory. */
-static struct carry_host_objects *list_objects(void) {
+static struct carry_host_objects *list_loaded_objects(void) {
     struct census census = {0};
-    dl_iterate_phdr(note_object, &census);
+    dl_iterate_phdr(note_loaded_object, &census);
     for (;;) {
         const size_t items = census.count * sizeof(struct carry_host_object);
         census = (struct census){
@@ -107,7 +107,7 @@ static struct carry_host_objects *list_objects(void) {
         census.objects->next = NULL;
         census.objects->count = 0;
         census.names = (char *)census.objects->items + items;
-        dl_iterate_phdr(note_object, &census);
+        dl_iterate_phdr(note_loaded_object, &census);
         if (census.objects->count == census.count)
             return census.objects;
         free(census.objects); /* more were loaded meanwhile */
@@ -116,7 +116,7 @@ static struct carry_host_objects *list_objects(void) {
 
 /* Keeps an object loaded. Returns false if it was unloaded, or cannot be opened: it belongs to
  * another namespace, or to the kernel. */
-static bool keep(struct carry_host_object *object) {
+static bool keep_object(struct carry_host_object *object) {
     const struct link_map *map;
     object->handle = dlopen(*object->name ? object->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
     if (!object->handle)
@@ -129,19 +129,19 @@ static bool keep(struct carry_host_object *object) {
     return false;
 }
 
-static struct carry_host_objects *objects(void) {
-    struct carry_host_objects *objects = list_objects();
+static struct carry_host_objects *list_kept_objects(void) {
+    struct carry_host_objects *objects = list_loaded_objects();
     if (!objects)
         return NULL;
     size_t kept = 0;
     for (size_t i = 0; i < objects->count && dlopen; i++)
-        if (keep(&objects->items[i]))
+        if (keep_object(&objects->items[i]))
             objects->items[kept++] = objects->items[i];
     objects->count = kept;
     return objects;
 }
 
-static void let_unused_go(struct carry_host_objects *objects) {
+static void let_unused_objects_go(struct carry_host_objects *objects) {
     size_t kept = 0;
     for (size_t i = 0; i < objects->count; i++)
         if (objects->items[i].used)
@@ -151,7 +151,7 @@ static void let_unused_go(struct carry_host_objects *objects) {
     objects->count = kept;
 }
 
-static void let_go(struct carry_host_objects *objects) {
+static void let_objects_go(struct carry_host_objects *objects) {
     for (size_t i = 0; i < objects->count; i++)
         dlclose(objects->items[i].handle);
     free(objects);
@@ -170,7 +170,7 @@ static const ElfW(Phdr) * segment_at(const struct dl_phdr_info *info, uintptr_t 
     return NULL;
 }
 
-static bool lies_in(const struct carry_host_object *object, uintptr_t address) {
+static bool object_contains(const struct carry_host_object *object, uintptr_t address) {
     const struct dl_phdr_info info = {
         .dlpi_addr = object->base,
         .dlpi_phdr = object->segments,
@@ -179,22 +179,22 @@ static bool lies_in(const struct carry_host_object *object, uintptr_t address) {
     return segment_at(&info, address);
 }
 
-static uintptr_t look_up(void *handle, const char *symbol, const char *version) {
+static uintptr_t look_up_symbol(void *handle, const char *symbol, const char *version) {
     return (uintptr_t)(*version && dlvsym ? dlvsym(handle, symbol, version)
                                           : dlsym(handle, symbol));
 }
 
 /* Looks up a function in the scope of an object: the global scope, then the object and its
  * dependencies. With `own_first` (DT_SYMBOLIC), the object itself comes first. */
-static uintptr_t find(const struct carry_host_object *object, const char *symbol,
-                      const char *version, bool own_first) {
-    uintptr_t own = own_first ? look_up(object->handle, symbol, version) : 0;
-    if (own && lies_in(object, own))
+static uintptr_t bind_function(const struct carry_host_object *object, const char *symbol,
+                               const char *version, bool own_first) {
+    uintptr_t own = own_first ? look_up_symbol(object->handle, symbol, version) : 0;
+    if (own && object_contains(object, own))
         return own;
     void *global = dlopen(NULL, RTLD_LAZY);
-    uintptr_t function = look_up(global, symbol, version);
+    uintptr_t function = look_up_symbol(global, symbol, version);
     dlclose(global);
-    return function ? function : look_up(object->handle, symbol, version);
+    return function ? function : look_up_symbol(object->handle, symbol, version);
 }
 
 /* --- Text --- */
@@ -207,7 +207,7 @@ struct search {
 
 static int search_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct search *search = context;
-    const char *name = name_of(info, search->index++);
+    const char *name = object_name(info, search->index++);
     const ElfW(Phdr) *segment = segment_at(info, search->address);
     (void)size;
     if (!segment || !(segment->p_flags & PF_X) || !(segment->p_flags & PF_R))
@@ -217,14 +217,14 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *context) 
     return 1;
 }
 
-static bool text_at(uintptr_t address, struct carry_host_text_range *range) {
+static bool find_text(uintptr_t address, struct carry_host_text_range *range) {
     struct search search = {.address = address, .range = range};
     return dl_iterate_phdr(search_object, &search);
 }
 
 /* --- Memory --- */
 
-static bool protect(uintptr_t low, uintptr_t high, bool writable) {
+static bool protect_data(uintptr_t low, uintptr_t high, bool writable) {
     return !mprotect((void *)low, high - low, writable ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
@@ -239,7 +239,7 @@ static uint8_t *reserve_at(uintptr_t address, size_t size) {
 }
 
 /* Reserves memory at increasing distances above and below `near`, rounded down to a step. */
-static uint8_t *reserve(uintptr_t near, uintptr_t reach, size_t size) {
+static uint8_t *reserve_near(uintptr_t near, uintptr_t reach, size_t size) {
     uint8_t *memory = near ? NULL : reserve_at(0, size);
     for (uintptr_t away = NEAR_STEP; near && !memory && away + NEAR_STEP < reach;
          away += NEAR_STEP) {
@@ -280,12 +280,12 @@ static void watch_forks(void) {
 }
 
 /* Maps text and data. The data contains points, which count threads: so forks are watched. */
-static void *map(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
-                 size_t data_size) {
+static void *map_block(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
+                       size_t data_size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t inside = carry_page_bytes() - 1, room = (text_size + inside) & ~inside;
     pthread_once(&once, watch_forks);
-    uint8_t *memory = reserve(near, reach, room + data_size);
+    uint8_t *memory = reserve_near(near, reach, room + data_size);
     if (!memory)
         return NULL;
     if ((map_file(memory, text, text_size) || fill_memory(memory, text, text_size)) &&
@@ -297,15 +297,15 @@ static void *map(uintptr_t near, uintptr_t reach, const void *text, size_t text_
 
 const struct carry_hook_host *carry_host_hook(void) {
     static const struct carry_hook_host host = {
-        .objects = objects,
-        .let_unused_go = let_unused_go,
-        .let_go = let_go,
-        .find = find,
-        .text_at = text_at,
+        .objects = list_kept_objects,
+        .let_unused_go = let_unused_objects_go,
+        .let_go = let_objects_go,
+        .find = bind_function,
+        .text_at = find_text,
         .is_readable = carry_ucontext_is_readable,
         .page_bytes = carry_page_bytes,
-        .protect = protect,
-        .map = map,
+        .protect = protect_data,
+        .map = map_block,
     };
     return &host;
 }

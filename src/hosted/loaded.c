@@ -14,7 +14,7 @@ struct search {
     size_t count;
 };
 
-static bool has(const struct dl_phdr_info *info, uintptr_t address) {
+static bool contains_address(const struct dl_phdr_info *info, uintptr_t address) {
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
@@ -23,10 +23,10 @@ static bool has(const struct dl_phdr_info *info, uintptr_t address) {
     return false;
 }
 
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
+static int find_object_parts(struct dl_phdr_info *info, size_t size, void *data) {
     struct search *search = data;
     (void)size;
-    if (!has(info, search->address))
+    if (!contains_address(info, search->address))
         return false;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -43,6 +43,6 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
 
 size_t carry_object_parts(uintptr_t address, struct carry_text_part *parts, size_t limit) {
     struct search search = {address, parts, limit, 0};
-    dl_iterate_phdr(look_at_object, &search);
+    dl_iterate_phdr(find_object_parts, &search);
     return search.count;
 }

@@ -49,7 +49,7 @@ static void note_protection(struct carry_text_origin *origin, const struct dl_ph
     origin->protection = carry_pages_protection(properties, size);
 }
 
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *data) {
+static int find_object_origin(struct dl_phdr_info *info, size_t size, void *data) {
     struct carry_text_origin *origin = data;
     const ElfW(Phdr) *first = NULL;
     bool found = false;
@@ -86,7 +86,7 @@ struct carry_text_origin *carry_origin_look_up(uintptr_t address) {
     if (!origin)
         return NULL;
     origin->address = address;
-    if (dl_iterate_phdr(look_at_object, origin) && origin->name && origin->head_bytes)
+    if (dl_iterate_phdr(find_object_origin, origin) && origin->name && origin->head_bytes)
         return origin;
     free_origin(origin);
     return NULL;

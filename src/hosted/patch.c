@@ -45,11 +45,11 @@ static sigset_t signals_before;
 
 /* --- Memory, locks, fork --- */
 
-static void *allocate(size_t size) {
+static void *allocate_memory(size_t size) {
     return malloc(size);
 }
 
-static void release(void *memory, size_t size) {
+static void release_memory(void *memory, size_t size) {
     (void)size;
     free(memory);
 }
@@ -68,7 +68,7 @@ static void make_mutex(struct lock *lock) {
 
 /* Locks, and disables cancellation: threads that wait for the lock, or at a guard, would wait for
  * ever if its owner were cancelled. */
-static void take(struct lock *lock) {
+static void take_lock(struct lock *lock) {
     int cancellation;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancellation);
     pthread_mutex_lock(&lock->mutex);
@@ -76,7 +76,7 @@ static void take(struct lock *lock) {
         lock->cancellation_before = cancellation;
 }
 
-static void give_back(struct lock *lock) {
+static void release_lock(struct lock *lock) {
     int cancellation = lock->cancellation_before;
     bool last = !--lock->depth;
     pthread_mutex_unlock(&lock->mutex);
@@ -85,46 +85,46 @@ static void give_back(struct lock *lock) {
 }
 
 /* Locks a mutex anew in the child of fork(), where its owner has another thread ID. */
-static void own_again(struct lock *lock) {
+static void retake_lock(struct lock *lock) {
     make_mutex(lock);
     for (unsigned i = 0; i < lock->depth; i++)
         pthread_mutex_lock(&lock->mutex);
 }
 
 static void before_fork(void) {
-    take(&transactions);
-    take(&objects);
+    take_lock(&transactions);
+    take_lock(&objects);
 }
 
 static void after_fork_in_parent(void) {
     carry_text_after_fork(false);
-    give_back(&objects);
-    give_back(&transactions);
+    release_lock(&objects);
+    release_lock(&transactions);
 }
 
 static void after_fork_in_child(void) {
-    own_again(&transactions);
-    own_again(&objects);
+    retake_lock(&transactions);
+    retake_lock(&objects);
     carry_text_after_fork(true);
     carry_patch_forked();
     carry_trap_forked();
-    give_back(&objects);
-    give_back(&transactions);
+    release_lock(&objects);
+    release_lock(&transactions);
 }
 
-static void set_up(void) {
+static void set_up_locks(void) {
     make_mutex(&transactions);
     make_mutex(&objects);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-static void begin(void) {
-    pthread_once(&once, set_up);
-    take(&transactions);
+static void begin_transaction(void) {
+    pthread_once(&once, set_up_locks);
+    take_lock(&transactions);
 }
 
-static void end(void) {
-    give_back(&transactions);
+static void end_transaction(void) {
+    release_lock(&transactions);
 }
 
 /*
@@ -134,40 +134,40 @@ static void end(void) {
 static unsigned locks;
 static bool inside_before;
 
-static void lock(void) {
-    pthread_once(&once, set_up);
-    take(&objects);
+static void lock_objects(void) {
+    pthread_once(&once, set_up_locks);
+    take_lock(&objects);
     if (!locks++)
         inside_before = carry_host_go_inside(true);
 }
 
-static void unlock(void) {
+static void unlock_objects(void) {
     if (!--locks)
         carry_host_go_inside(inside_before);
-    give_back(&objects);
+    release_lock(&objects);
 }
 
-static void yield(void) {
+static void yield_processor(void) {
     sched_yield();
 }
 
 /* --- Threads --- */
 
-static bool alone(void) {
+static bool is_single_threaded(void) {
     return __libc_single_threaded;
 }
 
-static bool membarrier(int command) {
+static bool call_membarrier(int command) {
     return !syscall(SYS_membarrier, command, 0, 0);
 }
 
 /* Asks the system each time, which is cheap: a system call filter may have been installed since. */
 static bool can_synchronise(void) {
-    return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+    return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
-static void synchronise(void) {
-    if (!membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE))
+static void synchronise_cores(void) {
+    if (!call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE))
         carry_ucontext_serialise();
 }
 
@@ -295,15 +295,15 @@ static void forget_refusals(void) {
  * Opens a session. A program with one thread may have more when the sites change again. So cores
  * must be synchronisable even with one thread, unless the caller demands `quiet`.
  */
-static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
-                        struct carry_text_session *opened) {
+static int open_text_session(const struct carry_text_run *runs, size_t count, bool quiet,
+                             struct carry_text_session *opened) {
     if (!quiet && !can_synchronise())
         return CARRY_ERROR_NO_SYNC;
     block_signals();
     session = (struct carry_text_session){0};
     write_failed = false;
     in_place = false;
-    bool ready = quiet || alone() ? open_quiet(runs, count) : open_live(runs, count);
+    bool ready = quiet || is_single_threaded() ? open_quiet(runs, count) : open_live(runs, count);
     exchanged = CARRY_EXCHANGED_ALL;
     if (!ready) {
         forget_refusals();
@@ -337,7 +337,7 @@ static bool note_refusals(bool keep) {
     return true;
 }
 
-static bool close_session(bool keep) {
+static bool close_text_session(bool keep) {
     close_text(keep);
     if (session.holds_traps)
         carry_trap_end();
@@ -348,7 +348,7 @@ static bool close_session(bool keep) {
     return !again;
 }
 
-static bool write_text(uintptr_t address, const void *bytes, size_t size) {
+static bool write_session_text(uintptr_t address, const void *bytes, size_t size) {
     bool ok = session.at_once ? carry_exchange_write(address, bytes, size)
                               : writer->write(address, bytes, size);
     write_failed = write_failed || !ok;
@@ -359,29 +359,29 @@ static void note_origin(uintptr_t address) {
     struct carry_text_origin *origin = carry_origin_look_up(address);
     if (!origin)
         return;
-    lock();
+    lock_objects();
     carry_origin_note(origin);
-    unlock();
+    unlock_objects();
 }
 
 /* Notes where text comes from; first of all the library's own, which proves that writers work. */
-static void meet(uintptr_t address) {
+static void note_origins(uintptr_t address) {
     static bool has_met;
     if (!__atomic_exchange_n(&has_met, true, __ATOMIC_RELAXED))
         note_origin((uintptr_t)carry_patch_probe_byte);
     note_origin(address);
 }
 
-static void forget(uintptr_t low, uintptr_t high) {
+static void forget_text(uintptr_t low, uintptr_t high) {
     carry_text_forget(low, high);
     carry_origin_forget(low, high);
 }
 
-static const char *backend(void) {
+static const char *writer_in_use(void) {
     return writer_name;
 }
 
-static int choose(const char *name, const char *guard) {
+static int select_writer_and_guard(const char *name, const char *guard) {
     enum guard wanted = guard ? 0 : GUARDS;
     while (guard && wanted < GUARDS && strcmp(guard, guard_names[wanted]))
         wanted++;
@@ -394,24 +394,24 @@ static int choose(const char *name, const char *guard) {
 const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .page_bytes = carry_page_bytes,
-        .allocate = allocate,
-        .release = release,
-        .begin = begin,
-        .end = end,
-        .lock = lock,
-        .unlock = unlock,
-        .yield = yield,
-        .alone = alone,
-        .open = open_session,
-        .close = close_session,
-        .write = write_text,
+        .allocate = allocate_memory,
+        .release = release_memory,
+        .begin = begin_transaction,
+        .end = end_transaction,
+        .lock = lock_objects,
+        .unlock = unlock_objects,
+        .yield = yield_processor,
+        .alone = is_single_threaded,
+        .open = open_text_session,
+        .close = close_text_session,
+        .write = write_session_text,
         .is_watched = is_traced,
-        .synchronise = synchronise,
-        .backend = backend,
-        .select = choose,
-        .meet = meet,
+        .synchronise = synchronise_cores,
+        .backend = writer_in_use,
+        .select = select_writer_and_guard,
+        .meet = note_origins,
         .parts = carry_object_parts,
-        .forget = forget,
+        .forget = forget_text,
     };
     return &host;
 }

@@ -39,14 +39,14 @@ static struct chain {
     unsigned levels;
 } chains[] = {{.number = SIGTRAP}, {.number = SIGSEGV}, {.number = SIGBUS}};
 
-static struct chain *chain_of(int number) {
+static struct chain *find_chain(int number) {
     struct chain *chain = chains;
     while (chain->number != number)
         chain++;
     return chain;
 }
 
-static struct sigaction *previous_of(const struct chain *chain, unsigned level) {
+static struct sigaction *previous_action(const struct chain *chain, unsigned level) {
     return &carry_signal_links[level].previous[chain - chains];
 }
 
@@ -85,8 +85,8 @@ static sighandler_t take_handler(struct sigaction *to) {
     return to->sa_handler;
 }
 
-static void call(const struct sigaction *to, sighandler_t handler, int number, siginfo_t *info,
-                 void *context) {
+static void call_handler(const struct sigaction *to, sighandler_t handler, int number,
+                         siginfo_t *info, void *context) {
     if (to->sa_flags & SA_SIGINFO)
         ((void (*)(int, siginfo_t *, void *))(void (*)(void))handler)(number, info, context);
     else
@@ -94,7 +94,8 @@ static void call(const struct sigaction *to, sighandler_t handler, int number, s
 }
 
 /* Passes a signal on. The next handler may be hooked as if it were alone, and may jump out. */
-static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *context, bool inside) {
+static void pass_signal_on(struct sigaction *to, int number, siginfo_t *info, void *context,
+                           bool inside) {
     sighandler_t handler = take_handler(to);
     if (handler == SIG_IGN && !carry_signal_is_fault(info))
         return;
@@ -104,7 +105,7 @@ static void pass_on(struct sigaction *to, int number, siginfo_t *info, void *con
         return;
     }
     carry_host_go_inside(inside);
-    call(to, handler, number, info, context);
+    call_handler(to, handler, number, info, context);
     carry_host_go_inside(true);
 }
 
@@ -114,9 +115,9 @@ CARRY_SIGNAL_ENTRY void carry_signal_handle(int number, siginfo_t *info, void *c
                                             unsigned level) {
     bool inside = carry_host_go_inside(true);
     int saved = errno;
-    struct chain *chain = chain_of(number);
+    struct chain *chain = find_chain(number);
     if (!chain->handle(info, context))
-        pass_on(previous_of(chain, level), number, info, context, inside);
+        pass_signal_on(previous_action(chain, level), number, info, context, inside);
     errno = saved;
     carry_host_go_inside(inside);
 }
@@ -129,7 +130,7 @@ static carry_signal_level_fn *const levels[CARRY_SIGNAL_LEVELS] = {
 };
 
 /* Returns which of this copy's levels an action is, or -1. */
-static int level_of(const struct sigaction *action) {
+static int find_level(const struct sigaction *action) {
     for (int i = 0; i < CARRY_SIGNAL_LEVELS; i++)
         if (action->sa_flags & SA_SIGINFO && action->sa_sigaction == levels[i])
             return i;
@@ -137,7 +138,8 @@ static int level_of(const struct sigaction *action) {
 }
 
 /* Returns the action that an action of any copy passes on to, or NULL if it belongs to no copy. */
-static const struct sigaction *next_of(const struct chain *chain, const struct sigaction *action) {
+static const struct sigaction *next_action(const struct chain *chain,
+                                           const struct sigaction *action) {
     const struct carry_signal_mark *mark = carry_signal_mark_of((uintptr_t)action->sa_sigaction);
     if (!mark || !(action->sa_flags & SA_SIGINFO))
         return NULL;
@@ -150,20 +152,20 @@ static const struct sigaction *next_of(const struct chain *chain, const struct s
  * -1. Levels above it are gone: a handler between them has restored the one before it.
  */
 static int reached_level(const struct chain *chain, const struct sigaction *action) {
-    int level = level_of(action);
+    int level = find_level(action);
     for (int i = 0; level < 0 && i < STEPS; i++) {
-        action = next_of(chain, action);
+        action = next_action(chain, action);
         if (!action)
             return -1;
-        level = level_of(action);
+        level = find_level(action);
     }
     return level;
 }
 
-static bool push(struct chain *chain, const struct sigaction *present) {
+static bool push_level(struct chain *chain, const struct sigaction *present) {
     if (chain->levels == CARRY_SIGNAL_LEVELS)
         return false;
-    struct sigaction *previous = previous_of(chain, chain->levels);
+    struct sigaction *previous = previous_action(chain, chain->levels);
     struct sigaction action = {
         .sa_sigaction = levels[chain->levels],
         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
@@ -185,32 +187,32 @@ static bool push(struct chain *chain, const struct sigaction *present) {
 bool carry_signal_is_ours(int number) {
     struct sigaction present;
     return !sigaction(number, NULL, &present) && present.sa_flags & SA_SIGINFO &&
-           (level_of(&present) >= 0 || carry_signal_mark_of((uintptr_t)present.sa_sigaction));
+           (find_level(&present) >= 0 || carry_signal_mark_of((uintptr_t)present.sa_sigaction));
 }
 
 bool carry_signal_install(const struct carry_signal *signal) {
-    struct chain *chain = chain_of(signal->number);
+    struct chain *chain = find_chain(signal->number);
     struct sigaction present;
     if (sigaction(signal->number, NULL, &present))
         return false;
     int level = reached_level(chain, &present);
     if (level < 0) {
         chain->handle = signal->handle;
-        return push(chain, &present);
+        return push_level(chain, &present);
     }
     chain->levels = (unsigned)level + 1;
     return true;
 }
 
 void carry_signal_remove(const struct carry_signal *signal) {
-    struct chain *chain = chain_of(signal->number);
+    struct chain *chain = find_chain(signal->number);
     struct sigaction present;
     if (sigaction(signal->number, NULL, &present))
         return;
-    int level = level_of(&present);
-    if (level < 0 || sigaction(signal->number, previous_of(chain, (unsigned)level), &present))
+    int level = find_level(&present);
+    if (level < 0 || sigaction(signal->number, previous_action(chain, (unsigned)level), &present))
         return;
-    if (level_of(&present) == level)
+    if (find_level(&present) == level)
         chain->levels = (unsigned)level;
     else /* another copy was installed meanwhile, and passes signals on to this one */
         sigaction(signal->number, &present, NULL);

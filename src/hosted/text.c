@@ -38,7 +38,7 @@ typedef uint32_t unaligned_word __attribute__((aligned(1), may_alias));
  * instruction, and is written with one store. A plain one: other writes of two bytes may straddle a
  * cache line, where a locked instruction stops the machine, and on some kernels the program.
  */
-static void store(uintptr_t address, const void *bytes, size_t size) {
+static void store_text(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
         *(volatile unaligned_pair *)address = *(const unaligned_pair *)bytes;
         return;
@@ -56,7 +56,7 @@ void carry_text_clean(uintptr_t address, size_t size) {
 }
 
 /* Closes nothing: for writers that stay ready for the next session. */
-static void stay_open(const struct carry_text_run *runs, size_t count) {
+static void close_nothing(const struct carry_text_run *runs, size_t count) {
     (void)runs;
     (void)count;
 }
@@ -90,7 +90,7 @@ static struct alias *alias_of(uintptr_t address) {
     return NULL;
 }
 
-static bool overlap(const struct carry_text_run *a, const struct carry_text_run *b) {
+static bool runs_overlap(const struct carry_text_run *a, const struct carry_text_run *b) {
     return a->low < b->high && b->low < a->high;
 }
 
@@ -98,7 +98,7 @@ static bool overlap(const struct carry_text_run *a, const struct carry_text_run 
 static bool are_aliased(const struct carry_text_run *runs, size_t count, bool shared) {
     for (size_t i = 0; i < count; i++)
         for (const struct alias *alias = aliases; alias; alias = alias->next)
-            if (overlap(&alias->run, &runs[i]) && (alias->shared || !shared))
+            if (runs_overlap(&alias->run, &runs[i]) && (alias->shared || !shared))
                 return true;
     return false;
 }
@@ -192,7 +192,7 @@ static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
     while (size) {
         const struct alias *alias = alias_of(address);
         size_t here = alias->run.high - address < size ? alias->run.high - address : size;
-        store((uintptr_t)alias->writable + (address - alias->run.low), from, here);
+        store_text((uintptr_t)alias->writable + (address - alias->run.low), from, here);
         carry_text_clean(address, here);
         address += here;
         from += here;
@@ -263,7 +263,7 @@ static bool memory_open(const struct carry_text_run *runs, size_t count) {
  * first byte. A long write is split at the first page boundary, so that each later copy touches one
  * page instead of two.
  */
-static size_t at_once(uintptr_t address, size_t size) {
+static size_t first_write_bytes(uintptr_t address, size_t size) {
     const size_t bytes = carry_page_bytes();
     size_t page = bytes - address % bytes;
     return size > bytes && page < bytes ? page : size;
@@ -272,7 +272,7 @@ static size_t at_once(uintptr_t address, size_t size) {
 static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
     const uint8_t *from = bytes;
     while (size) {
-        ssize_t part = pwrite(memory.fd, from, at_once(address, size), (off_t)address);
+        ssize_t part = pwrite(memory.fd, from, first_write_bytes(address, size), (off_t)address);
         if (part <= 0)
             return false;
         address += (size_t)part;
@@ -285,7 +285,7 @@ static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
 /* --- mprotect --- */
 
 /* Sets the protection of the runs to that of their text, plus `added`. */
-static bool protect(const struct carry_text_run *runs, size_t count, int added) {
+static bool protect_runs(const struct carry_text_run *runs, size_t count, int added) {
     for (size_t i = 0; i < count; i++)
         if (mprotect((void *)runs[i].low, run_bytes(&runs[i]),
                      carry_origin_protection(&runs[i]) | added))
@@ -294,19 +294,19 @@ static bool protect(const struct carry_text_run *runs, size_t count, int added) 
 }
 
 static bool mprotect_write(uintptr_t address, const void *bytes, size_t size) {
-    store(address, bytes, size);
+    store_text(address, bytes, size);
     carry_text_clean(address, size);
     return true;
 }
 
 static void mprotect_close(const struct carry_text_run *runs, size_t count) {
-    protect(runs, count, 0);
+    protect_runs(runs, count, 0);
 }
 
 static bool mprotect_open(const struct carry_text_run *runs, size_t count) {
     if (are_aliased(runs, count, true))
         return false;
-    if (protect(runs, count, PROT_WRITE))
+    if (protect_runs(runs, count, PROT_WRITE))
         return true;
     mprotect_close(runs, count);
     return false;
@@ -318,7 +318,7 @@ void carry_text_forget(uintptr_t low, uintptr_t high) {
     const struct carry_text_run gone = {low, high};
     for (struct alias **place = &aliases; *place;) {
         struct alias *alias = *place;
-        if (overlap(&alias->run, &gone)) {
+        if (runs_overlap(&alias->run, &gone)) {
             *place = alias->next;
             munmap(alias->writable, run_bytes(&alias->run));
             free(alias);
@@ -338,8 +338,8 @@ void carry_text_after_fork(bool in_child) {
 /* --- The choice of a writer --- */
 
 static const struct carry_text_writer writers[] = {
-    {"procmem", false, true, false, memory_open, memory_write, stay_open},
-    {"alias", true, false, false, alias_open, alias_write, stay_open},
+    {"procmem", false, true, false, memory_open, memory_write, close_nothing},
+    {"alias", true, false, false, alias_open, alias_write, close_nothing},
     {"mprotect", true, true, true, mprotect_open, mprotect_write, mprotect_close},
 };
 #define WRITERS (sizeof writers / sizeof *writers)
@@ -384,7 +384,7 @@ static enum known probe_write(const struct carry_text_writer *writer, uint8_t va
     return carry_text_probe_returns(value) ? WORKS : FAILS;
 }
 
-static void prove(size_t index) {
+static void prove_writer(size_t index) {
     const struct carry_text_writer *writer = &writers[index];
     const struct carry_text_run run = carry_text_probe_run();
     if (!writer->open(&run, 1))
@@ -406,7 +406,7 @@ void carry_text_forget_failures(void) {
     memset(failed, 0, sizeof failed);
 }
 
-static bool does(const struct carry_text_writer *writer, enum carry_text_need need) {
+static bool writer_does(const struct carry_text_writer *writer, enum carry_text_need need) {
     const bool in_pairs = need == CARRY_TEXT_IN_PAIRS || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
     const bool in_place = need == CARRY_TEXT_IN_PLACE || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
     return (!in_pairs || writer->writes_pairs) && (!in_place || writer->stays);
@@ -415,10 +415,10 @@ static bool does(const struct carry_text_writer *writer, enum carry_text_need ne
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,
                                                 enum carry_text_need need) {
     for (size_t i = 0; i < WRITERS; i++) {
-        if ((only && only != writers[i].name) || failed[i] || !does(&writers[i], need))
+        if ((only && only != writers[i].name) || failed[i] || !writer_does(&writers[i], need))
             continue;
         if (known[i] == UNKNOWN)
-            prove(i);
+            prove_writer(i);
         if (known[i] == WORKS && writers[i].open(runs, count))
             return &writers[i];
     }

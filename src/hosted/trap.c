@@ -36,13 +36,13 @@ static bool is_trap(uintptr_t address) {
     return __atomic_load_n((const uint8_t *)address, __ATOMIC_SEQ_CST) == CARRY_TRAP;
 }
 
-static uint32_t turn(void) {
+static uint32_t current_turn(void) {
     return __atomic_load_n(&turns, __ATOMIC_SEQ_CST);
 }
 
-static void wait_for_end_of(uint32_t guarded) {
+static void wait_for_turn_end(uint32_t guarded) {
     for (unsigned i = 0; i < SPINS; i++) {
-        if (turn() != guarded)
+        if (current_turn() != guarded)
             return;
         carry_ucontext_pause();
     }
@@ -52,16 +52,17 @@ static void wait_for_end_of(uint32_t guarded) {
 }
 
 /* Waits until a guard at `address` is gone. Returns false if there was no guard. */
-static bool waited_for_guard(uintptr_t address) {
+static bool wait_for_guard(uintptr_t address) {
     if (!carry_patch_is_site(address))
         return false;
     for (;;) {
-        uint32_t before = turn();
+        uint32_t before = current_turn();
         if (!is_trap(address))
             return true;
         if (before % 2)
-            wait_for_end_of(before);
-        else if (turn() == before) /* no commit began meanwhile: not a trap of the library */
+            wait_for_turn_end(before);
+        else if (current_turn() ==
+                 before) /* no commit began meanwhile: not a trap of the library */
             return false;
     }
 }
@@ -72,13 +73,13 @@ static uint32_t waits;
 
 /* Blocks all signals while it waits. A handler that jumped out would leave this thread counted as a
  * reader of the list of objects, or as a sleeper. */
-static bool waited_undisturbed(uintptr_t address) {
+static bool wait_signals_blocked(uintptr_t address) {
     sigset_t all, before;
     sigfillset(&all);
     __atomic_fetch_add(&waits, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&waiting, 1, __ATOMIC_SEQ_CST);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    bool was_guard = waited_for_guard(address);
+    bool was_guard = wait_for_guard(address);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     __atomic_fetch_sub(&waiting, 1, __ATOMIC_SEQ_CST);
     return was_guard;
@@ -86,7 +87,7 @@ static bool waited_undisturbed(uintptr_t address) {
 
 static bool handle_trap(siginfo_t *info, void *context) {
     uintptr_t *pc = carry_ucontext_pc(context);
-    if (info->si_code != SI_KERNEL || !waited_undisturbed(*pc - CARRY_TRAP_BYTES))
+    if (info->si_code != SI_KERNEL || !wait_signals_blocked(*pc - CARRY_TRAP_BYTES))
         return false;
     *pc -= CARRY_TRAP_BYTES;
     return true;

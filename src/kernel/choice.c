@@ -2,18 +2,18 @@
 /* The choice of a kernel, by the features of this CPU or by name. */
 #include "kernel/choice.h"
 
-static bool available(const struct carry_kernel_row *row) {
+static bool is_available(const struct carry_kernel_row *row) {
     return (row->needs & ~carry_cpu_bits()) == 0;
 }
 
-static bool welcome(const struct carry_kernel_row *row) {
+static bool is_preferred(const struct carry_kernel_row *row) {
     return ((row->needs | row->wants) & ~carry_cpu_bits()) == 0;
 }
 
 static size_t best_row(const struct carry_kernels *kernels) {
     size_t best = 0;
     for (size_t i = 1; i < kernels->count; i++)
-        if (welcome(&kernels->rows[i]))
+        if (is_preferred(&kernels->rows[i]))
             best = i;
     return best;
 }
@@ -35,7 +35,7 @@ uintptr_t carry_kernels_choose(const struct carry_kernels *kernels) {
     return __atomic_load_n(&kernels->chosen->value, __ATOMIC_RELAXED);
 }
 
-static int set_choice(const struct carry_kernels *kernels, size_t row) {
+static int commit_choice(const struct carry_kernels *kernels, size_t row) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
     for (const struct carry_kernels *form = kernels; form; form = next_form(form, kernels))
@@ -43,7 +43,7 @@ static int set_choice(const struct carry_kernels *kernels, size_t row) {
     return carry_patch_commit(&patch);
 }
 
-static bool same(const char *a, const char *b) {
+static bool is_same_name(const char *a, const char *b) {
     while (*a && *a == *b)
         a++, b++;
     return *a == *b;
@@ -51,13 +51,13 @@ static bool same(const char *a, const char *b) {
 
 int carry_kernels_select(const struct carry_kernels *kernels, const char *name) {
     size_t row = name ? 0 : best_row(kernels);
-    while (name && row < kernels->count && !same(name, kernels->rows[row].name))
+    while (name && row < kernels->count && !is_same_name(name, kernels->rows[row].name))
         row++;
     if (row == kernels->count)
         return CARRY_ERROR_UNKNOWN;
-    if (!available(&kernels->rows[row]))
+    if (!is_available(&kernels->rows[row]))
         return CARRY_ERROR_UNSUPPORTED;
-    return set_choice(kernels, row);
+    return commit_choice(kernels, row);
 }
 
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,

@@ -72,7 +72,7 @@ static size_t plan_bytes(size_t capacity) {
     return capacity * (sizeof *plan.pieces + sizeof *plan.runs);
 }
 
-static bool make_room(void) {
+static bool make_room_for_piece(void) {
     if (plan.count < plan.capacity)
         return true;
     size_t capacity = plan.capacity ? 2 * plan.capacity : 64;
@@ -95,7 +95,7 @@ void carry_commit_release(void) {
     plan = (struct plan){0};
 }
 
-static bool overlaps(const struct piece *piece, const struct piece *next) {
+static bool pieces_overlap(const struct piece *piece, const struct piece *next) {
     return next->address < piece->address + piece->length;
 }
 
@@ -109,7 +109,7 @@ static void copy_state(uint8_t *to, const uint8_t *from, size_t length) {
 
 static int plan_pieces(const struct carry_site *site, const uint8_t *from, const uint8_t *to) {
     for (size_t done = 0; done < site->length; done += PIECE_BYTES) {
-        if (!make_room())
+        if (!make_room_for_piece())
             return CARRY_ERROR_MEMORY;
         size_t left = site->length - done;
         struct piece *piece = &plan.pieces[plan.count++];
@@ -118,7 +118,7 @@ static int plan_pieces(const struct carry_site *site, const uint8_t *from, const
         piece->length = (uint8_t)(left < PIECE_BYTES ? left : PIECE_BYTES);
         copy_state(piece->from, from + done, piece->length);
         copy_state(piece->to, to + done, piece->length);
-        if (plan.count > 1 && overlaps(piece - 1, piece))
+        if (plan.count > 1 && pieces_overlap(piece - 1, piece))
             plan.in_order = false;
     }
     plan.sites++;
@@ -131,21 +131,22 @@ struct target {
     const struct carry_site *body;
 };
 
-static struct target target_of(uintptr_t value) {
+static struct target find_target(uintptr_t value) {
     return (struct target){value, carry_body_of(value)};
 }
 
-static bool is_several(const struct target *target) {
+static bool target_is_multi_insn(const struct target *target) {
     return target->body && target->body->flags & CARRY_SITE_SEVERAL;
 }
 
-static bool is_call(const struct carry_site *site) {
+static bool site_is_call(const struct carry_site *site) {
     return site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_JUMP;
 }
 
 /* Finds the bytes of a site that is patched to `target`. Returns false if it is not. */
-static bool find_state(const struct carry_site *site, const struct target *target, uint8_t *bytes) {
-    bool calls = is_call(site);
+static bool find_patched_bytes(const struct carry_site *site, const struct target *target,
+                               uint8_t *bytes) {
+    bool calls = site_is_call(site);
     if (carry_encode(site, target->value, NULL, bytes) && carry_site_holds(site, bytes))
         return true;
     if (calls && !target->body)
@@ -154,7 +155,7 @@ static bool find_state(const struct carry_site *site, const struct target *targe
            carry_site_holds(site, bytes);
 }
 
-static bool is_original(const struct carry_site *site, uint8_t *bytes) {
+static bool holds_original_bytes(const struct carry_site *site, uint8_t *bytes) {
     carry_encode_original(site, bytes);
     return carry_site_holds(site, bytes);
 }
@@ -164,13 +165,14 @@ static bool is_original(const struct carry_site *site, uint8_t *bytes) {
  * false if it is in neither state. Most sites in a plan are in the same state: once a site was
  * patched, the patched state is tried first.
  */
-static bool find_present(const struct carry_site *site, const struct target *from, uint8_t *bytes) {
+static bool find_present_bytes(const struct carry_site *site, const struct target *from,
+                               uint8_t *bytes) {
     bool likely_patched = plan.moves_patched;
-    if (likely_patched && find_state(site, from, bytes))
+    if (likely_patched && find_patched_bytes(site, from, bytes))
         return true;
-    if (is_original(site, bytes))
+    if (holds_original_bytes(site, bytes))
         return true;
-    if (likely_patched || !find_state(site, from, bytes))
+    if (likely_patched || !find_patched_bytes(site, from, bytes))
         return false;
     plan.moves_patched = true;
     return true;
@@ -180,13 +182,13 @@ static bool find_present(const struct carry_site *site, const struct target *fro
  * resolvers may have run them. */
 static bool may_change(const struct carry_site *site) {
     return plan.mode >= ALONE || (plan.mode == LOADING && site->kind == CARRY_SITE_ENTRY) ||
-           !carry_site_is_several(site);
+           !carry_site_is_multi_insn(site);
 }
 
 /* Finds the bytes that a site must hold: its original if the function is out of reach. Returns
  * whether it holds them. */
-static bool is_patched(const struct carry_site *site, uintptr_t value,
-                       const struct carry_site *body, uint8_t *bytes) {
+static bool holds_target_bytes(const struct carry_site *site, uintptr_t value,
+                               const struct carry_site *body, uint8_t *bytes) {
     if (!carry_encode(site, value, body, bytes))
         carry_encode_original(site, bytes);
     return carry_site_holds(site, bytes);
@@ -195,7 +197,7 @@ static bool is_patched(const struct carry_site *site, uintptr_t value,
 /* Checks whether an alternative keeps its original because the replacement needs a guard. */
 static bool must_keep_original(const struct carry_site *site, const uint8_t *wanted) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
-    bool keeps = site->kind == CARRY_SITE_ALTERNATIVE && is_original(site, bytes) &&
+    bool keeps = site->kind == CARRY_SITE_ALTERNATIVE && holds_original_bytes(site, bytes) &&
                  !carry_encode_swaps(bytes, wanted, site->length);
     plan.keeps_original = plan.keeps_original || keeps;
     return keeps;
@@ -208,20 +210,20 @@ static int plan_site(const struct carry_site *site, const struct target *from,
     uint8_t wanted[CARRY_SITE_BYTES_MAX];
     if (!carry_encode_knows(site) || !may_change(site))
         return CARRY_OK;
-    if (is_patched(site, to->value, to->body, wanted))
+    if (holds_target_bytes(site, to->value, to->body, wanted))
         return CARRY_OK;
     if (plan.guardless &&
-        (must_keep_original(site, wanted) || is_patched(site, to->value, NULL, wanted)))
+        (must_keep_original(site, wanted) || holds_target_bytes(site, to->value, NULL, wanted)))
         return CARRY_OK;
-    if (!find_present(site, from, present))
+    if (!find_present_bytes(site, from, present))
         return CARRY_ERROR_BYTES;
-    plan.stops = plan.stops || is_several(from) || is_several(to);
+    plan.stops = plan.stops || target_is_multi_insn(from) || target_is_multi_insn(to);
     return plan_pieces(site, present, wanted);
 }
 
 static int plan_key(const struct carry_key *key, uintptr_t value) {
-    const struct target from = target_of(key->value);
-    const struct target to = target_of(value);
+    const struct target from = find_target(key->value);
+    const struct target to = find_target(value);
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         struct carry_sites sites = carry_object_sites(object, (uintptr_t)key);
         for (size_t i = 0; i < sites.count; i++) {
@@ -241,9 +243,9 @@ static int plan_object(const void *of) {
         if (!carry_encode_knows(site))
             continue;
         struct target target = {carry_site_value(site), NULL};
-        if (is_call(site)) {
+        if (site_is_call(site)) {
             if (target.value != last.value)
-                last = target_of(target.value);
+                last = find_target(target.value);
             target = last;
         }
         int error = plan_site(site, &target, &target);
@@ -269,11 +271,11 @@ static void start_plan(enum mode mode) {
     plan.guardless = false;
 }
 
-static bool lies_before(const void *a, const void *b) {
+static bool piece_comes_before(const void *a, const void *b) {
     return ((const struct piece *)a)->address < ((const struct piece *)b)->address;
 }
 
-static bool is_same(const struct piece *a, const struct piece *b) {
+static bool is_same_piece(const struct piece *a, const struct piece *b) {
     return a->address == b->address && a->length == b->length &&
            !__builtin_memcmp(a->to, b->to, a->length);
 }
@@ -286,12 +288,12 @@ static int order_plan(void) {
     size_t kept = 0;
     if (plan.in_order)
         return CARRY_OK;
-    carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, lies_before);
+    carry_sort(plan.pieces, plan.count, sizeof *plan.pieces, piece_comes_before);
     for (size_t i = 0; i < plan.count; i++) {
         const struct piece *piece = &plan.pieces[i];
-        if (!kept || !overlaps(&plan.pieces[kept - 1], piece))
+        if (!kept || !pieces_overlap(&plan.pieces[kept - 1], piece))
             plan.pieces[kept++] = *piece;
-        else if (!is_same(&plan.pieces[kept - 1], piece))
+        else if (!is_same_piece(&plan.pieces[kept - 1], piece))
             return CARRY_ERROR_BYTES;
     }
     plan.count = kept;
@@ -338,7 +340,7 @@ static void find_part(struct part *part, const struct piece *piece, enum step st
 }
 
 /* Copies at most PIECE_BYTES without a call: two copies may overlap. */
-static void copy_part(uint8_t *to, const uint8_t *from, size_t size) {
+static void copy_part_bytes(uint8_t *to, const uint8_t *from, size_t size) {
     if (size >= 8) {
         __builtin_memcpy(to, from, 8);
         __builtin_memcpy(to + size - 8, from + size - 8, 8);
@@ -367,7 +369,7 @@ static bool write_span(const struct piece *pieces, size_t count, enum step step,
     __builtin_memcpy(bytes, (const void *)start, end - start);
     for (size_t i = 0; i < count; i++) {
         find_part(&part, &pieces[i], step, forward);
-        copy_part(bytes + (part.address - start), part.bytes, part.size);
+        copy_part_bytes(bytes + (part.address - start), part.bytes, part.size);
     }
     return carry_host_text()->write(start, bytes, end - start);
 }
@@ -444,8 +446,8 @@ static bool write_pieces(const struct carry_text_session *session) {
     return ok;
 }
 
-static enum carry_guard guard_of(const struct piece *piece,
-                                 const struct carry_text_session *session) {
+static enum carry_guard choose_guard(const struct piece *piece,
+                                     const struct carry_text_session *session) {
     if (plan.mode >= ALONE || session->at_once ||
         (session->writes_pairs && carry_encode_swaps(piece->from, piece->to, piece->length)))
         return CARRY_GUARD_NONE;
@@ -459,7 +461,7 @@ static enum carry_guard guard_of(const struct piece *piece,
 static bool choose_guards(const struct carry_text_session *session) {
     last_guard = session->at_once ? CARRY_GUARD_REMAP : CARRY_GUARD_NONE;
     for (size_t i = 0; i < plan.count; i++) {
-        enum carry_guard guard = guard_of(&plan.pieces[i], session);
+        enum carry_guard guard = choose_guard(&plan.pieces[i], session);
         plan.pieces[i].guard = (uint8_t)guard;
         if (guard > last_guard)
             last_guard = guard;
@@ -575,7 +577,7 @@ static void resolve_key(struct carry_key *key) {
 static void resolve_keys(const struct carry_object *object) {
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_key[i];
-        if (is_call(site) && carry_encode_knows(site))
+        if (site_is_call(site) && carry_encode_knows(site))
             resolve_key((struct carry_key *)carry_site_key(site));
     }
 }

@@ -10,7 +10,7 @@ static unsigned readers;
 
 /* --- Order --- */
 
-static bool comes_before(const void *a, const void *b) {
+static bool key_comes_before(const void *a, const void *b) {
     const struct carry_site *site_a = *(const struct carry_site *const *)a;
     const struct carry_site *site_b = *(const struct carry_site *const *)b;
     uintptr_t key_a = carry_site_key(site_a);
@@ -19,7 +19,7 @@ static bool comes_before(const void *a, const void *b) {
 }
 
 /* A site comes before a body at the same address. */
-static bool lies_before(const void *a, const void *b) {
+static bool address_comes_before(const void *a, const void *b) {
     const struct carry_site *site_a = *(const struct carry_site *const *)a;
     const struct carry_site *site_b = *(const struct carry_site *const *)b;
     uintptr_t address_a = carry_site_address(site_a);
@@ -49,7 +49,7 @@ struct carry_sites carry_object_sites(const struct carry_object *object, uintptr
 }
 
 /* Returns how many records have sites or bodies before `address`. */
-static size_t count_before(const struct carry_object *object, uintptr_t address) {
+static size_t count_before_address(const struct carry_object *object, uintptr_t address) {
     size_t low = 0;
     for (size_t high = object->count; low < high;) {
         size_t middle = low + (high - low) / 2;
@@ -64,20 +64,20 @@ static size_t count_before(const struct carry_object *object, uintptr_t address)
 typedef bool find_fn(const struct carry_object *object, uintptr_t address);
 
 static bool has_site(const struct carry_object *object, uintptr_t address) {
-    size_t i = count_before(object, address);
+    size_t i = count_before_address(object, address);
     return i < object->count && carry_site_address(object->by_address[i]) == address &&
            object->by_address[i]->kind != CARRY_SITE_BODY;
 }
 
 static bool has_site_around(const struct carry_object *object, uintptr_t address) {
-    size_t i = count_before(object, address);
+    size_t i = count_before_address(object, address);
     while (i && object->by_address[i - 1]->kind == CARRY_SITE_BODY)
         i--;
     return i && address - carry_site_address(object->by_address[i - 1]) <
                     object->by_address[i - 1]->length;
 }
 
-static bool is_in_any(find_fn *find_in, uintptr_t address) {
+static bool find_in_any(find_fn *find_in, uintptr_t address) {
     bool found = false;
     __atomic_fetch_add(&readers, 1, __ATOMIC_SEQ_CST);
     for (struct carry_object *object = __atomic_load_n(&carry_objects, __ATOMIC_SEQ_CST);
@@ -88,11 +88,11 @@ static bool is_in_any(find_fn *find_in, uintptr_t address) {
 }
 
 bool carry_patch_is_site(uintptr_t address) {
-    return is_in_any(has_site, address);
+    return find_in_any(has_site, address);
 }
 
 bool carry_patch_is_inside(uintptr_t address) {
-    return is_in_any(has_site_around, address);
+    return find_in_any(has_site_around, address);
 }
 
 void carry_patch_forked(void) {
@@ -101,7 +101,7 @@ void carry_patch_forked(void) {
 
 /* --- The list --- */
 
-static struct carry_object **find(const struct carry_site *start) {
+static struct carry_object **find_object(const struct carry_site *start) {
     struct carry_object **place = &carry_objects;
     while (*place && (*place)->start != start)
         place = &(*place)->next;
@@ -112,8 +112,8 @@ static size_t object_bytes(size_t count) {
     return sizeof(struct carry_object) + 2 * count * sizeof(const struct carry_site *);
 }
 
-static struct carry_object *make_object(const struct carry_site *start, size_t records,
-                                        const struct carry_parts *parts) {
+static struct carry_object *make_sites_object(const struct carry_site *start, size_t records,
+                                              const struct carry_parts *parts) {
     struct carry_object *object = carry_host_text()->allocate(object_bytes(records));
     if (!object)
         return NULL;
@@ -127,25 +127,25 @@ static struct carry_object *make_object(const struct carry_site *start, size_t r
             object->by_key[object->count] = &start[i];
             object->by_address[object->count++] = &start[i];
         }
-    carry_sort(object->by_key, object->count, sizeof *object->by_key, comes_before);
-    carry_sort(object->by_address, object->count, sizeof *object->by_address, lies_before);
+    carry_sort(object->by_key, object->count, sizeof *object->by_key, key_comes_before);
+    carry_sort(object->by_address, object->count, sizeof *object->by_address, address_comes_before);
     return object;
 }
 
 bool carry_object_knows(const struct carry_site *start) {
-    return *find(start);
+    return *find_object(start);
 }
 
 const struct carry_object *carry_object_add(const struct carry_site *start, size_t count,
                                             const struct carry_parts *parts) {
-    struct carry_object *object = make_object(start, count, parts);
+    struct carry_object *object = make_sites_object(start, count, parts);
     if (object)
-        __atomic_store_n(find(start), object, __ATOMIC_SEQ_CST);
+        __atomic_store_n(find_object(start), object, __ATOMIC_SEQ_CST);
     return object;
 }
 
 void carry_object_remove(const struct carry_site *start) {
-    struct carry_object **place = find(start), *object = *place;
+    struct carry_object **place = find_object(start), *object = *place;
     __atomic_store_n(place, object->next, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&readers, __ATOMIC_SEQ_CST))
         carry_host_text()->yield();
@@ -159,7 +159,7 @@ void carry_object_remove(const struct carry_site *start) {
 
 /* --- The value of a site --- */
 
-static bool is_body(const struct carry_site *record) {
+static bool is_usable_body(const struct carry_site *record) {
     return record->kind == CARRY_SITE_BODY && record->version == CARRY_SITE_VERSION &&
            (!(record->flags & CARRY_SITE_SEVERAL) || carry_host_text()->stop);
 }
@@ -168,7 +168,7 @@ const struct carry_site *carry_body_of(uintptr_t function) {
     for (const struct carry_object *object = carry_objects; object; object = object->next) {
         struct carry_sites sites = carry_object_sites(object, function);
         for (size_t i = 0; i < sites.count; i++)
-            if (is_body(sites.first[i]))
+            if (is_usable_body(sites.first[i]))
                 return sites.first[i];
     }
     return NULL;
@@ -182,7 +182,7 @@ uintptr_t carry_site_value(const struct carry_site *site) {
 
 /* --- The state of a site --- */
 
-bool carry_site_is_several(const struct carry_site *site) {
+bool carry_site_is_multi_insn(const struct carry_site *site) {
     uint8_t original[CARRY_SITE_BYTES_MAX];
     if (site->flags & CARRY_SITE_SINGLE)
         return false;

@@ -17,48 +17,50 @@ struct carry_parts carry_parts_of(const struct carry_site *records) {
     return parts;
 }
 
-static const struct carry_text_part *part_of(const struct carry_parts *parts, uintptr_t address) {
+static const struct carry_text_part *find_loaded_part(const struct carry_parts *parts,
+                                                      uintptr_t address) {
     for (size_t i = 0; i < parts->count; i++)
         if (address - parts->part[i].low < parts->part[i].high - parts->part[i].low)
             return &parts->part[i];
     return NULL;
 }
 
-static bool hold(const struct carry_parts *parts, uintptr_t address, size_t size) {
-    const struct carry_text_part *part = part_of(parts, address);
+static bool parts_hold_bytes(const struct carry_parts *parts, uintptr_t address, size_t size) {
+    const struct carry_text_part *part = find_loaded_part(parts, address);
     return !size || (part && size <= part->high - address);
 }
 
-static bool hold_text(const struct carry_parts *parts, const struct carry_site *record) {
-    const struct carry_text_part *part = part_of(parts, carry_site_address(record));
+static bool parts_hold_text(const struct carry_parts *parts, const struct carry_site *record) {
+    const struct carry_text_part *part = find_loaded_part(parts, carry_site_address(record));
     return part && part->executable &&
-           hold(parts, carry_site_address(record), record->length ? record->length : 1);
+           parts_hold_bytes(parts, carry_site_address(record), record->length ? record->length : 1);
 }
 
-static bool hold_name(const struct carry_parts *parts, uintptr_t name) {
-    const struct carry_text_part *part = part_of(parts, name);
+static bool parts_hold_name(const struct carry_parts *parts, uintptr_t name) {
+    const struct carry_text_part *part = find_loaded_part(parts, name);
     while (part && name < part->high && *(const char *)name)
         name++;
     return part && name < part->high;
 }
 
-static bool hold_key(const struct carry_parts *parts, const struct carry_site *record) {
+static bool parts_hold_key(const struct carry_parts *parts, const struct carry_site *record) {
     const uintptr_t key = carry_site_key(record);
     if (record->kind == CARRY_SITE_BODY) /* a function, maybe of another object */
         return true;
     if (record->kind == CARRY_SITE_ALTERNATIVE && record->flags & CARRY_SITE_BY_FEATURE)
-        return hold_name(parts, key);
-    return hold(parts, key, sizeof(struct carry_key));
+        return parts_hold_name(parts, key);
+    return parts_hold_bytes(parts, key, sizeof(struct carry_key));
 }
 
-static bool hold_aux(const struct carry_parts *parts, const struct carry_site *record) {
+static bool parts_hold_aux(const struct carry_parts *parts, const struct carry_site *record) {
     const uintptr_t aux = carry_site_target(&record->aux);
-    return hold(parts, aux, carry_encode_aux_bytes(record, false)) &&
-           hold(parts, aux, carry_encode_aux_bytes(record, true));
+    return parts_hold_bytes(parts, aux, carry_encode_aux_bytes(record, false)) &&
+           parts_hold_bytes(parts, aux, carry_encode_aux_bytes(record, true));
 }
 
 bool carry_parts_hold(const struct carry_parts *parts, const struct carry_site *record) {
     if (!parts->count || record->version != CARRY_SITE_VERSION)
         return true;
-    return hold_text(parts, record) && hold_key(parts, record) && hold_aux(parts, record);
+    return parts_hold_text(parts, record) && parts_hold_key(parts, record) &&
+           parts_hold_aux(parts, record);
 }

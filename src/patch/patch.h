@@ -51,7 +51,7 @@ static inline bool carry_site_holds(const struct carry_site *site, const uint8_t
  * Checks whether a site consists of several instructions in its present state. A thread may have
  * been interrupted between two of them, so such a site may change only while no thread runs it.
  */
-bool carry_site_is_several(const struct carry_site *site);
+bool carry_site_is_multi_insn(const struct carry_site *site);
 
 struct carry_object {
     struct carry_object *next;

@@ -5,8 +5,8 @@
 bool carry_patch_applied;
 size_t carry_unrecorded;
 
-static int add_object(const struct carry_site *start, size_t count,
-                      const struct carry_parts *parts) {
+static int register_records(const struct carry_site *start, size_t count,
+                            const struct carry_parts *parts) {
     if (carry_object_knows(start))
         return CARRY_OK;
     const struct carry_object *object = carry_object_add(start, count, parts);
@@ -24,7 +24,7 @@ int carry_patch_register(const struct carry_site *start, const struct carry_site
     if (start == stop)
         carry_unrecorded++;
     else
-        error = add_object(start, (size_t)(stop - start), &parts);
+        error = register_records(start, (size_t)(stop - start), &parts);
     carry_host_text()->unlock();
     return error;
 }

@@ -2,14 +2,14 @@
 /* Statistics: how many sites are in which state, and what commits did. */
 #include "patch/patch.h"
 
-static enum carry_patch_reason why_unpatched(const struct carry_site *site) {
+static enum carry_patch_reason unpatched_reason(const struct carry_site *site) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     if (!carry_encode(site, carry_site_value(site), NULL, bytes))
         return CARRY_PATCH_RANGE;
     if (carry_patch_refusal)
         return carry_patch_refusal;
-    return carry_site_is_several(site) && carry_patch_applied ? CARRY_PATCH_QUIESCENCE
-                                                              : CARRY_PATCH_NOT_ASKED;
+    return carry_site_is_multi_insn(site) && carry_patch_applied ? CARRY_PATCH_QUIESCENCE
+                                                                 : CARRY_PATCH_NOT_ASKED;
 }
 
 static bool wants_original(const struct carry_site *site) {
@@ -27,7 +27,7 @@ static void count_site(const struct carry_site *site, struct carry_patch_counts 
     }
     carry_encode_original(site, bytes);
     if (carry_site_holds(site, bytes) && !wants_original(site))
-        stats->unpatched[why_unpatched(site)]++;
+        stats->unpatched[unpatched_reason(site)]++;
     else if (site->kind == CARRY_SITE_ALTERNATIVE)
         stats->alternatives++;
     else if (site->kind == CARRY_SITE_BRANCH)

@@ -12,8 +12,8 @@ void __real_carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_off
 void __wrap_carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
 int __real_carry_slots_restore(const struct carry_hook_point *points);
 int __wrap_carry_slots_restore(const struct carry_hook_point *points);
-bool __real_carry_site_is_several(const struct carry_site *site);
-bool __wrap_carry_site_is_several(const struct carry_site *site);
+bool __real_carry_site_is_multi_insn(const struct carry_site *site);
+bool __wrap_carry_site_is_multi_insn(const struct carry_site *site);
 bool __real_carry_ucontext_is_readable(uintptr_t address);
 bool __wrap_carry_ucontext_is_readable(uintptr_t address);
 
@@ -42,6 +42,6 @@ bool __wrap_carry_ucontext_is_readable(uintptr_t address) {
     return broken_hook == BROKEN_HOOK_PAST_END || __real_carry_ucontext_is_readable(address);
 }
 
-bool __wrap_carry_site_is_several(const struct carry_site *site) {
-    return broken_hook != BROKEN_HOOK_NOT_QUIET && __real_carry_site_is_several(site);
+bool __wrap_carry_site_is_multi_insn(const struct carry_site *site) {
+    return broken_hook != BROKEN_HOOK_NOT_QUIET && __real_carry_site_is_multi_insn(site);
 }

@@ -33,7 +33,7 @@ static const struct model {
 #undef CARRY_CPU_MODEL
 };
 
-static const char *name_of(uint64_t midr) {
+static const char *model_name(uint64_t midr) {
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++)
         if (models[i].implementer == (midr >> 24 & 0xff) && models[i].part == (midr >> 4 & 0xfff))
             return models[i].name;
@@ -46,7 +46,7 @@ void carry_cpu_detect_model(char *name, size_t size) {
     size_t used = 0;
     if (carry_host_hwcap(CARRY_HOST_HWCAP) >> HWCAP_CPUID_BIT & 1) {
         __asm__("mrs %0, midr_el1" : "=r"(midr));
-        found = name_of(midr);
+        found = model_name(midr);
     }
     for (; found[used] && used + 1 < size; used++)
         name[used] = found[used];

@@ -10,7 +10,7 @@ static bool leaf_exists(uint32_t leaf, uint32_t subleaf) {
 }
 
 /* Returns the maker, by the middle of the name that CPUID reports: GenuineIntel, AuthenticAMD. */
-static enum carry_cpu_maker maker(void) {
+static enum carry_cpu_maker detect_maker(void) {
     switch (carry_cpuid(0, 0).reg[3]) {
     case 0x49656e69: /* ineI */
         return CARRY_CPU_INTEL;
@@ -21,12 +21,12 @@ static enum carry_cpu_maker maker(void) {
     }
 }
 
-static struct carry_cpu_model model(void) {
+static struct carry_cpu_model detect_model(void) {
     uint32_t signature = carry_cpuid(1, 0).reg[0];
     unsigned family = signature >> 8 & 15;
     unsigned extended_model = family == 6 || family == 15 ? signature >> 16 & 15 : 0;
     return (struct carry_cpu_model){
-        .maker = maker(),
+        .maker = detect_maker(),
         .family = family == 15 ? 15 + (signature >> 20 & 255) : family,
         .model = extended_model << 4 | (signature >> 4 & 15),
     };
@@ -50,7 +50,7 @@ static const struct fact facts[] = {
 #include "cpu/x86_64/facts.def"
 };
 
-static bool fits(const struct fact *fact, const struct carry_cpu_model *model) {
+static bool fact_fits(const struct fact *fact, const struct carry_cpu_model *model) {
     return (fact->maker == CARRY_CPU_ANY_MAKER || fact->maker == model->maker) &&
            (fact->family == ANY_FAMILY || fact->family == model->family) &&
            fact->first <= model->model && model->model <= fact->last;
@@ -59,13 +59,13 @@ static bool fits(const struct fact *fact, const struct carry_cpu_model *model) {
 const struct carry_cpu_fact *carry_cpu_fact_of(size_t preference,
                                                const struct carry_cpu_model *model) {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].preference == preference && fits(&facts[i], model))
+        if (facts[i].preference == preference && fact_fits(&facts[i], model))
             return &facts[i].fact;
     return NULL;
 }
 
 const struct carry_cpu_fact *carry_cpu_fact(size_t preference) {
-    const struct carry_cpu_model here = model();
+    const struct carry_cpu_model here = detect_model();
     return carry_cpu_fact_of(preference, &here);
 }
 

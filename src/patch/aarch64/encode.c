@@ -17,7 +17,7 @@ enum {
 #define OFFSET_BITS 26
 
 /* Converts an instruction between the byte order of data and little-endian order. */
-static uint32_t in_order(uint32_t instruction) {
+static uint32_t to_little_endian(uint32_t instruction) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return __builtin_bswap32(instruction);
 #else
@@ -25,22 +25,22 @@ static uint32_t in_order(uint32_t instruction) {
 #endif
 }
 
-static uint32_t get(const uint8_t *bytes) {
+static uint32_t get_insn(const uint8_t *bytes) {
     uint32_t instruction;
     __builtin_memcpy(&instruction, bytes, sizeof instruction);
-    return in_order(instruction);
+    return to_little_endian(instruction);
 }
 
-static void put(uint8_t *bytes, uint32_t instruction) {
-    instruction = in_order(instruction);
+static void put_insn(uint8_t *bytes, uint32_t instruction) {
+    instruction = to_little_endian(instruction);
     __builtin_memcpy(bytes, &instruction, sizeof instruction);
 }
 
-static bool is_branch(uint32_t instruction) {
+static bool insn_is_branch(uint32_t instruction) {
     return (instruction & ~(OFFSET_MASK | LINK)) == BRANCH;
 }
 
-static bool is_call(uint32_t instruction) {
+static bool insn_is_call(uint32_t instruction) {
     return (instruction & ~OFFSET_MASK) == (BRANCH | LINK);
 }
 
@@ -48,12 +48,12 @@ static bool is_call(uint32_t instruction) {
 static bool put_branch(uint8_t *bytes, uint32_t opcode, uintptr_t from, uintptr_t target) {
     const intptr_t reach = (intptr_t)1 << (OFFSET_BITS + 1);
     intptr_t distance = (intptr_t)(target - from);
-    put(bytes, opcode | ((uint32_t)(distance / INSTRUCTION_BYTES) & OFFSET_MASK));
+    put_insn(bytes, opcode | ((uint32_t)(distance / INSTRUCTION_BYTES) & OFFSET_MASK));
     return distance >= -reach && distance < reach && distance % INSTRUCTION_BYTES == 0;
 }
 
 static uintptr_t branch_target(const uint8_t *place) {
-    int32_t offset = (int32_t)(get(place) << (32 - OFFSET_BITS)) >> (32 - OFFSET_BITS);
+    int32_t offset = (int32_t)(get_insn(place) << (32 - OFFSET_BITS)) >> (32 - OFFSET_BITS);
     return (uintptr_t)place + (uintptr_t)(INSTRUCTION_BYTES * (intptr_t)offset);
 }
 
@@ -63,13 +63,13 @@ static const uint8_t *aux_bytes(const struct carry_site *site) {
 
 /* --- Calls and jumps --- */
 
-static uint32_t opcode_of(const struct carry_site *site) {
+static uint32_t branch_opcode(const struct carry_site *site) {
     return site->kind == CARRY_SITE_CALL ? BRANCH | LINK : BRANCH;
 }
 
 static void put_nops(uint8_t *bytes, size_t length) {
     for (size_t at = 0; at < length; at += INSTRUCTION_BYTES)
-        put(bytes + at, NOP);
+        put_insn(bytes + at, NOP);
 }
 
 static bool put_call(const struct carry_site *site, uintptr_t function,
@@ -77,19 +77,19 @@ static bool put_call(const struct carry_site *site, uintptr_t function,
     bool in_place = body && site->kind == CARRY_SITE_CALL;
     size_t size = in_place ? aux_bytes(body)[0] : SIZE_MAX;
     if (size > INSTRUCTION_BYTES)
-        return put_branch(bytes, opcode_of(site), carry_site_address(site), function);
-    put(bytes, size ? get(aux_bytes(body) + INSTRUCTION_BYTES) : NOP);
+        return put_branch(bytes, branch_opcode(site), carry_site_address(site), function);
+    put_insn(bytes, size ? get_insn(aux_bytes(body) + INSTRUCTION_BYTES) : NOP);
     return true;
 }
 
 /* --- Branches --- */
 
-static bool put_key(const struct carry_site *site, bool on, uint8_t *bytes) {
+static bool put_key_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
     bool jumps_if_on = (site->flags & CARRY_SITE_JUMPS_IF_ON) != 0;
     if (on == jumps_if_on)
         return put_branch(bytes, BRANCH, carry_site_address(site),
                           branch_target(aux_bytes(site) + STUB_BRANCH));
-    put(bytes, NOP);
+    put_insn(bytes, NOP);
     return true;
 }
 
@@ -98,7 +98,7 @@ static bool put_key(const struct carry_site *site, bool on, uint8_t *bytes) {
 static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
     if (on)
         return put_branch(bytes, BRANCH, carry_site_address(site), (uintptr_t)aux_bytes(site));
-    put(bytes, NOP);
+    put_insn(bytes, NOP);
     return true;
 }
 
@@ -111,9 +111,9 @@ static bool put_alternative(const struct carry_site *site, bool replaced, uint8_
     size_t size = aux[replaced];
     __builtin_memcpy(bytes, from, size);
     put_nops(bytes + size, site->length - size);
-    if (!size || !is_branch(get(from)))
+    if (!size || !insn_is_branch(get_insn(from)))
         return true;
-    return put_branch(bytes, get(from) & ~OFFSET_MASK, carry_site_address(site),
+    return put_branch(bytes, get_insn(from) & ~OFFSET_MASK, carry_site_address(site),
                       branch_target(from));
 }
 
@@ -162,7 +162,8 @@ void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
     else if (site->kind == CARRY_SITE_ENTRY)
         put_entry(site, false, bytes);
     else
-        put_branch(bytes, opcode_of(site), carry_site_address(site), (uintptr_t)aux_bytes(site));
+        put_branch(bytes, branch_opcode(site), carry_site_address(site),
+                   (uintptr_t)aux_bytes(site));
 }
 
 bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
@@ -171,7 +172,7 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
     case CARRY_SITE_ALTERNATIVE:
         return put_alternative(site, value != 0, bytes);
     case CARRY_SITE_BRANCH:
-        return put_key(site, value != 0, bytes);
+        return put_key_branch(site, value != 0, bytes);
     case CARRY_SITE_ENTRY:
         return put_entry(site, value != 0, bytes);
     default:
@@ -180,16 +181,17 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
 }
 
 bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes) {
-    return site->kind == CARRY_SITE_CALL && !is_call(get(bytes));
+    return site->kind == CARRY_SITE_CALL && !insn_is_call(get_insn(bytes));
 }
 
 /* Checks for the instructions of sites that the Arm ARM allows to replace each other (B2.2.5). */
-static bool is_listed(uint32_t instruction) {
-    return is_branch(instruction) || instruction == NOP;
+static bool insn_is_exchangeable(uint32_t instruction) {
+    return insn_is_branch(instruction) || instruction == NOP;
 }
 
 bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
-    return length == INSTRUCTION_BYTES && is_listed(get(from)) && is_listed(get(to));
+    return length == INSTRUCTION_BYTES && insn_is_exchangeable(get_insn(from)) &&
+           insn_is_exchangeable(get_insn(to));
 }
 
 /* There is none: a guard must not be replaced by an instruction outside the list either. */

@@ -102,19 +102,20 @@ static void put_nops(uint8_t *bytes, size_t length) {
 
 /* --- Calls and jumps --- */
 
-static void put_indirect(const struct carry_site *site, uint8_t *bytes) {
+static void put_indirect_call(const struct carry_site *site, uint8_t *bytes) {
     unsigned operand = site->kind == CARRY_SITE_CALL ? CALL_MEMORY : JUMP_MEMORY;
     put_relative(bytes, INDIRECT | operand << 8, 2, carry_site_address(site) + CALL_BYTES,
                  carry_site_key(site));
 }
 
-static bool put_direct(const struct carry_site *site, uintptr_t function, uint8_t *bytes) {
+static bool put_direct_call(const struct carry_site *site, uintptr_t function, uint8_t *bytes) {
     unsigned opcode = site->kind == CARRY_SITE_CALL ? CALL_REL32 : JUMP_REL32;
     return put_relative(bytes, CS_PREFIX | opcode << 8, 2, carry_site_address(site) + CALL_BYTES,
                         function);
 }
 
-static bool put_body(const struct carry_site *site, const struct carry_site *body, uint8_t *bytes) {
+static bool put_inline_body(const struct carry_site *site, const struct carry_site *body,
+                            uint8_t *bytes) {
     const uint8_t *from = aux_bytes(body) + 1;
     size_t size = from[-1];
     if (!size) {
@@ -134,9 +135,9 @@ static bool put_body(const struct carry_site *site, const struct carry_site *bod
 
 static bool put_call(const struct carry_site *site, uintptr_t function,
                      const struct carry_site *body, uint8_t *bytes) {
-    if (body && site->kind == CARRY_SITE_CALL && put_body(site, body, bytes))
+    if (body && site->kind == CARRY_SITE_CALL && put_inline_body(site, body, bytes))
         return true;
-    return put_direct(site, function, bytes);
+    return put_direct_call(site, function, bytes);
 }
 
 /* --- Branches --- */
@@ -145,7 +146,7 @@ static void put_jump(uintptr_t from, uintptr_t target, uint8_t *bytes) {
     put_relative(bytes, JUMP_REL32, 1, from + BRANCH_BYTES, target);
 }
 
-static void put_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
+static void put_key_branch(const struct carry_site *site, bool on, uint8_t *bytes) {
     bool jumps_if_on = (site->flags & CARRY_SITE_JUMPS_IF_ON) != 0;
     const uint8_t *stub = aux_bytes(site);
     if (on == jumps_if_on)
@@ -253,7 +254,7 @@ void carry_encode_original(const struct carry_site *site, uint8_t *bytes) {
     else if (site->kind == CARRY_SITE_ENTRY)
         put_compilers_nops(site, bytes);
     else
-        put_indirect(site, bytes);
+        put_indirect_call(site, bytes);
 }
 
 bool carry_encode(const struct carry_site *site, uintptr_t value, const struct carry_site *body,
@@ -264,7 +265,7 @@ bool carry_encode(const struct carry_site *site, uintptr_t value, const struct c
         return put_entry(site, value != 0, bytes);
     if (site->kind != CARRY_SITE_BRANCH)
         return put_call(site, value, body, bytes);
-    put_branch(site, value != 0, bytes);
+    put_key_branch(site, value != 0, bytes);
     return true;
 }
 
