@@ -1032,7 +1032,7 @@ static void test_forget(void) {
 int main(void) {
     const struct carry_site call = {
         .kind = CARRY_SITE_CALL, .length = CALL, .version = CARRY_SITE_VERSION};
-    if (!carry_encode_knows(&call))
+    if (!carry_encode_supports(&call))
         return tap_skip_all("these sites are of x86-64");
     effort_note(effort_chosen());
     sim_open();

@@ -300,7 +300,10 @@ inline write_session() {
 #endif
 #ifdef FAILS
     if
-    :: !ok -> printf("op (\n"); d_step { whole[0] = false; whole[SITES - 1] = false }; write_pieces()
+    :: !ok ->
+       printf("op (\n");
+       d_step { whole[0] = false; whole[SITES - 1] = false };
+       write_pieces()
     :: else
     fi;
 #endif

@@ -37,12 +37,12 @@ struct carry_host_objects {
 struct carry_hook_host {
     /* Returns all loaded objects in the order of the linker, and keeps them loaded. NULL: no
      * memory. */
-    struct carry_host_objects *(*objects)(void);
+    struct carry_host_objects *(*list)(void);
 
-    /* let_unused_go() removes objects without `used`, which may then be unloaded; let_go() removes
-     * all and frees the list. */
-    void (*let_unused_go)(struct carry_host_objects *objects);
-    void (*let_go)(struct carry_host_objects *objects);
+    /* release_unused() removes objects without `used`, which may then be unloaded; release_all()
+     * removes all and frees the list. */
+    void (*release_unused)(struct carry_host_objects *objects);
+    void (*release_all)(struct carry_host_objects *objects);
 
     /*
      * Returns the function to which the dynamic linker would bind an import of `object`, or 0.

@@ -108,7 +108,7 @@ struct carry_text_host {
     int (*select)(const char *backend, const char *guard);
 
     /* NULL, or called before sites of the object with this text are registered, outside lock(). */
-    void (*meet)(uintptr_t address);
+    void (*before_register)(uintptr_t address);
 
     /*
      * NULL, or finds the loaded parts of the object that has `address`, outside lock(). Returns how

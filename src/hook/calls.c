@@ -47,21 +47,21 @@ static void open_elf(struct carry_elf *elf, const struct carry_host_object *obje
 }
 
 int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
-                      bool *goes_on) {
-    struct carry_host_objects *objects = carry_host_hook()->objects();
+                      bool *wants_more) {
+    struct carry_host_objects *objects = carry_host_hook()->list();
     if (!objects)
         return CARRY_ERROR_MEMORY;
-    for (size_t i = 0; i < objects->count && *goes_on; i++) {
+    for (size_t i = 0; i < objects->count && *wants_more; i++) {
         struct carry_elf elf;
         struct carry_elf_cursor cursor = {0, 0};
         struct carry_elf_import import;
         open_elf(&elf, &objects->items[i]);
-        while (*goes_on && carry_elf_next(&elf, &cursor, &import)) {
+        while (*wants_more && carry_elf_next(&elf, &cursor, &import)) {
             const struct carry_hook_place place = import_place(&objects->items[i], &import);
-            *goes_on = tell(&place, user);
+            *wants_more = tell(&place, user);
         }
     }
-    carry_host_hook()->let_go(objects);
+    carry_host_hook()->release_all(objects);
     return CARRY_OK;
 }
 
@@ -284,15 +284,15 @@ static int find_and_attach(struct carry_hook *hook, struct carry_host_objects *o
 
 /* Attaches a hook. Objects with hooked calls stay loaded until the hook is detached. */
 static int attach_calls(struct carry_hook *hook) {
-    struct carry_host_objects *objects = carry_host_hook()->objects();
+    struct carry_host_objects *objects = carry_host_hook()->list();
     if (!objects)
         return CARRY_ERROR_MEMORY;
     int error = find_and_attach(hook, objects);
     if (error) {
-        carry_host_hook()->let_go(objects);
+        carry_host_hook()->release_all(objects);
         return error;
     }
-    carry_host_hook()->let_unused_go(objects);
+    carry_host_hook()->release_unused(objects);
     objects->next = hook->objects;
     hook->objects = objects;
     return error;

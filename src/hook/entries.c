@@ -295,9 +295,9 @@ int carry_hook_attach_entry(struct carry_hook *hook, void (*function)(void)) {
 /* --- Lists --- */
 
 void carry_entry_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
-                        bool *goes_on) {
+                        bool *wants_more) {
     for (const struct entries *entries = all_entries; entries; entries = entries->next)
         for (const struct carry_hook_block *block = entries->blocks; block; block = block->next)
-            for (size_t i = 0; i < block->used && *goes_on; i++)
-                *goes_on = tell(&block->points[i].place, user);
+            for (size_t i = 0; i < block->used && *wants_more; i++)
+                *wants_more = tell(&block->points[i].place, user);
 }

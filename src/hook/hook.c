@@ -34,7 +34,7 @@ int carry_hook_detach(struct carry_hook *hook) {
     hook->attached = 0;
     for (struct carry_host_objects *next; hook->objects; hook->objects = next) {
         next = hook->objects->next;
-        carry_host_hook()->let_go(hook->objects);
+        carry_host_hook()->release_all(hook->objects);
     }
     carry_host_hook_thread.inside = false;
     return error;
@@ -43,14 +43,14 @@ int carry_hook_detach(struct carry_hook *hook) {
 /* --- Lists --- */
 
 int carry_hook_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user) {
-    bool goes_on = true;
+    bool wants_more = true;
     if (!carry_stub_supported())
         return CARRY_ERROR_UNSUPPORTED;
-    int error = carry_call_places(tell, user, &goes_on);
+    int error = carry_call_places(tell, user, &wants_more);
     if (error)
         return error;
     carry_host_text()->lock();
-    carry_entry_places(tell, user, &goes_on);
+    carry_entry_places(tell, user, &wants_more);
     carry_host_text()->unlock();
     return CARRY_OK;
 }

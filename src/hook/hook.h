@@ -117,17 +117,17 @@ bool carry_hook_matches(const struct carry_hook *hook, const struct carry_hook_p
  */
 int carry_slots_restore(const struct carry_hook_point *points);
 
-/* Does the part of carry_hook_places() for calls. Sets *goes_on to the last result of `tell`. */
+/* Does the part of carry_hook_places() for calls. Sets *wants_more to the last result of `tell`. */
 int carry_call_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
-                      bool *goes_on);
+                      bool *wants_more);
 
 /* --- Entries: src/hook/entries.c. All functions require the lock. --- */
 
 /* Changes points that are entries back to NOPs. Returns 0 or an error of carry_patch_commit(). */
 int carry_entries_restore(const struct carry_hook_point *points);
 
-/* Does the part of carry_hook_places() for entries. Sets *goes_on like carry_call_places(). */
+/* Does the part of carry_hook_places() for entries. Sets *wants_more like carry_call_places(). */
 void carry_entry_places(bool (*tell)(const struct carry_hook_place *place, void *user), void *user,
-                        bool *goes_on);
+                        bool *wants_more);
 
 #endif

@@ -53,10 +53,6 @@ static size_t copy_count;
 static size_t copy_last; /* the copy written last: addresses come in order */
 static const struct carry_text_writer *writer;
 
-static size_t run_bytes(const struct carry_text_run *run) {
-    return run->high - run->low;
-}
-
 /* Maps pages of a file, or anonymous pages: the file system may have been remounted noexec. */
 static void *map_pages(size_t size, int protection, int fd, off_t offset) {
     void *pages = MAP_FAILED;
@@ -70,10 +66,11 @@ static void *map_pages(size_t size, int protection, int fd, off_t offset) {
 static bool map_copy(const struct carry_text_run *run, const struct carry_text_origin *origin,
                      int fd, struct carry_text_run *place) {
     off_t offset = origin ? origin->offset + (off_t)(run->low - origin->pages.low) : 0;
-    void *start = map_pages(run_bytes(run), carry_origin_protection(run), fd, offset);
+    void *start = map_pages(carry_text_run_bytes(run), carry_origin_protection(run), fd, offset);
     if (start == MAP_FAILED)
         return false;
-    *place = (struct carry_text_run){(uintptr_t)start, (uintptr_t)start + run_bytes(run)};
+    *place =
+        (struct carry_text_run){(uintptr_t)start, (uintptr_t)start + carry_text_run_bytes(run)};
     return true;
 }
 
@@ -102,7 +99,7 @@ static bool map_copies(const struct carry_text_run *runs, size_t count) {
 
 static bool read_pages(void) {
     for (size_t i = 0; i < copy_count; i++) {
-        size_t size = run_bytes(&places[i]);
+        size_t size = carry_text_run_bytes(&places[i]);
         copies[i].seen = malloc(2 * size);
         if (!copies[i].seen)
             return false;
@@ -115,7 +112,7 @@ static bool read_pages(void) {
 
 static void drop_copies(size_t from) {
     for (size_t i = from; i < copy_count; i++)
-        munmap((void *)places[i].low, run_bytes(&places[i]));
+        munmap((void *)places[i].low, carry_text_run_bytes(&places[i]));
 }
 
 static void release_copies(void) {
@@ -160,14 +157,14 @@ bool carry_exchange_write(uintptr_t address, const void *bytes, size_t size) {
 static bool may_repeat; /* another process changed a site, or the writer failed */
 
 /*
- * Copies to a copy what another process, such as a debugger that sets breakpoints, has changed in
- * the text meanwhile. Returns false if the commit changes the same bytes: the debugger would later
- * restore the old ones.
+ * Applies to a copy the changes that another process, such as a debugger that sets breakpoints, has
+ * made to the text meanwhile. Returns false if the commit changes the same bytes: the debugger
+ * would later restore the old ones.
  */
 static bool take_over_changes(size_t i) {
     const uint8_t *text = (const uint8_t *)copies[i].run.low;
     struct copy *copy = &copies[i];
-    for (size_t at = 0, size = run_bytes(&places[i]); at < size; at++) {
+    for (size_t at = 0, size = carry_text_run_bytes(&places[i]); at < size; at++) {
         const uint8_t now = text[at];
         if (now == copy->seen[at])
             continue;
@@ -181,17 +178,18 @@ static bool take_over_changes(size_t i) {
 }
 
 static bool is_as_seen(size_t i) {
-    return !memcmp((const void *)copies[i].run.low, copies[i].seen, run_bytes(&places[i]));
+    return !memcmp((const void *)copies[i].run.low, copies[i].seen,
+                   carry_text_run_bytes(&places[i]));
 }
 
 /* Sets the protection of a copy: a writer that changes it knows only the origin of the text. */
 static bool protect_as_text(size_t i) {
-    return !mprotect((void *)places[i].low, run_bytes(&places[i]),
+    return !mprotect((void *)places[i].low, carry_text_run_bytes(&places[i]),
                      carry_origin_protection(&copies[i].run));
 }
 
 static bool write_copy(size_t i) {
-    if (!writer->write(places[i].low, copies[i].wanted, run_bytes(&places[i]))) {
+    if (!writer->write(places[i].low, copies[i].wanted, carry_text_run_bytes(&places[i]))) {
         carry_text_note_failure(writer);
         may_repeat = true;
         return false;
@@ -223,7 +221,7 @@ static bool catch_up(size_t i) {
 }
 
 static bool put_in_place(size_t i) {
-    size_t size = run_bytes(&places[i]);
+    size_t size = carry_text_run_bytes(&places[i]);
     if (!catch_up(i) || mremap((void *)places[i].low, size, size, MREMAP_MAYMOVE | MREMAP_FIXED,
                                (void *)copies[i].run.low) == MAP_FAILED)
         return false;
@@ -258,7 +256,7 @@ static bool put_back(size_t count) {
         runs[i] = old[i].run;
     bool ok = make_copies(runs, count);
     for (size_t i = 0; i < count && ok; i++)
-        want_old_bytes(&old[i], run_bytes(&old[i].run));
+        want_old_bytes(&old[i], carry_text_run_bytes(&old[i].run));
     if (ok) {
         ok = put_all_in_place() == count;
         release_copies();

@@ -141,7 +141,7 @@ static struct carry_host_objects *list_kept_objects(void) {
     return objects;
 }
 
-static void let_unused_objects_go(struct carry_host_objects *objects) {
+static void release_unused_objects(struct carry_host_objects *objects) {
     size_t kept = 0;
     for (size_t i = 0; i < objects->count; i++)
         if (objects->items[i].used)
@@ -151,7 +151,7 @@ static void let_unused_objects_go(struct carry_host_objects *objects) {
     objects->count = kept;
 }
 
-static void let_objects_go(struct carry_host_objects *objects) {
+static void release_objects(struct carry_host_objects *objects) {
     for (size_t i = 0; i < objects->count; i++)
         dlclose(objects->items[i].handle);
     free(objects);
@@ -297,9 +297,9 @@ static void *map_block(uintptr_t near, uintptr_t reach, const void *text, size_t
 
 const struct carry_hook_host *carry_host_hook(void) {
     static const struct carry_hook_host host = {
-        .objects = list_kept_objects,
-        .let_unused_go = let_unused_objects_go,
-        .let_go = let_objects_go,
+        .list = list_kept_objects,
+        .release_unused = release_unused_objects,
+        .release_all = release_objects,
         .find = bind_function,
         .text_at = find_text,
         .is_readable = carry_ucontext_is_readable,

@@ -214,7 +214,7 @@ static enum guard chosen = GUARDS;    /* by the program; GUARDS: any */
 static enum carry_exchange exchanged; /* result of the last session: if not ALL, try another way */
 static bool write_failed;             /* in the open session */
 static bool in_place;                 /* the open session writes in place, with jumps as guards */
-static bool lacks_jumps;              /* the last session could not do that: a site needs a trap */
+static bool needs_trap;               /* the last session could not do that: a site needs a trap */
 
 static bool may_exchange(void) {
     return exchanged == CARRY_EXCHANGED_ALL || exchanged == CARRY_EXCHANGED_AGAIN;
@@ -234,7 +234,7 @@ static bool open_exchange(const struct carry_text_run *runs, size_t count) {
  * receives the signals of traps. So jumps hold threads.
  */
 static bool open_in_place(const struct carry_text_run *runs, size_t count) {
-    bool wanted = (chosen == GUARDS || chosen == JUMP) && !lacks_jumps && may_exchange() &&
+    bool wanted = (chosen == GUARDS || chosen == JUMP) && !needs_trap && may_exchange() &&
                   !carry_text_is_moved(runs, count);
     writer = wanted ? carry_text_open(runs, count, CARRY_TEXT_IN_PAIRS_IN_PLACE) : NULL;
     session.writes_pairs = writer;
@@ -288,7 +288,7 @@ static bool open_quiet(const struct carry_text_run *runs, size_t count) {
 /* Called at the end of a commit: the next one may use every way again. */
 static void forget_refusals(void) {
     carry_text_forget_failures();
-    lacks_jumps = false;
+    needs_trap = false;
 }
 
 /*
@@ -331,7 +331,7 @@ static bool note_refusals(bool keep) {
     if (write_failed)
         carry_text_note_failure(writer);
     else if (!keep && in_place)
-        lacks_jumps = true;
+        needs_trap = true;
     else
         return exchanged != CARRY_EXCHANGED_ALL;
     return true;
@@ -409,7 +409,7 @@ const struct carry_text_host *carry_host_text(void) {
         .synchronise = synchronise_cores,
         .backend = writer_in_use,
         .select = select_writer_and_guard,
-        .meet = note_origins,
+        .before_register = note_origins,
         .parts = carry_object_parts,
         .forget = forget_text,
     };

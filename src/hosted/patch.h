@@ -10,18 +10,22 @@
 /* Returns the size of the system's pages. */
 size_t carry_page_bytes(void);
 
+static inline size_t carry_text_run_bytes(const struct carry_text_run *run) {
+    return run->high - run->low;
+}
+
 /* A way to write text: a row of the table in text.c, which starts with the best. */
 struct carry_text_writer {
     const char *name;
     bool writes_pairs;
-    bool stays;    /* text keeps its pages, so they can still be exchanged */
-    bool protects; /* close() sets the protection of pages, from the origin of their text */
+    bool keeps_pages; /* text keeps its pages, so they can still be exchanged */
+    bool protects;    /* close() sets the protection of pages, from the origin of their text */
     bool (*open)(const struct carry_text_run *runs, size_t count);
     bool (*write)(uintptr_t address, const void *bytes, size_t size);
     void (*close)(const struct carry_text_run *runs, size_t count);
 };
 
-/* What a writer must be capable of. PAIRS: `writes_pairs`; PLACE: `stays`. */
+/* What a writer must be capable of. PAIRS: `writes_pairs`; PLACE: `keeps_pages`. */
 enum carry_text_need {
     CARRY_TEXT_ANY,
     CARRY_TEXT_IN_PAIRS,

@@ -61,10 +61,6 @@ static void close_nothing(const struct carry_text_run *runs, size_t count) {
     (void)count;
 }
 
-static size_t run_bytes(const struct carry_text_run *run) {
-    return run->high - run->low;
-}
-
 /* --- A second mapping of the same pages --- */
 
 struct alias {
@@ -111,7 +107,7 @@ int carry_text_file(void) {
 
 /* Maps a copy of `text` at the run's address and, writable, at another. Returns the latter. */
 static uint8_t *map_twice(const struct carry_text_run *run, const void *text) {
-    size_t size = run_bytes(run);
+    size_t size = carry_text_run_bytes(run);
     uint8_t *writable = MAP_FAILED;
     void *place = MAP_FAILED;
     int fd = carry_text_file();
@@ -153,7 +149,7 @@ static bool part_alias(struct alias *alias) {
     uint8_t *writable = map_twice(&alias->run, alias->writable);
     if (!writable)
         return false;
-    munmap(alias->writable, run_bytes(&alias->run));
+    munmap(alias->writable, carry_text_run_bytes(&alias->run));
     alias->writable = writable;
     alias->shared = false;
     return true;
@@ -287,7 +283,7 @@ static bool memory_write(uintptr_t address, const void *bytes, size_t size) {
 /* Sets the protection of the runs to that of their text, plus `added`. */
 static bool protect_runs(const struct carry_text_run *runs, size_t count, int added) {
     for (size_t i = 0; i < count; i++)
-        if (mprotect((void *)runs[i].low, run_bytes(&runs[i]),
+        if (mprotect((void *)runs[i].low, carry_text_run_bytes(&runs[i]),
                      carry_origin_protection(&runs[i]) | added))
             return false;
     return true;
@@ -320,7 +316,7 @@ void carry_text_forget(uintptr_t low, uintptr_t high) {
         struct alias *alias = *place;
         if (runs_overlap(&alias->run, &gone)) {
             *place = alias->next;
-            munmap(alias->writable, run_bytes(&alias->run));
+            munmap(alias->writable, carry_text_run_bytes(&alias->run));
             free(alias);
         } else {
             place = &alias->next;
@@ -409,7 +405,7 @@ void carry_text_forget_failures(void) {
 static bool writer_does(const struct carry_text_writer *writer, enum carry_text_need need) {
     const bool in_pairs = need == CARRY_TEXT_IN_PAIRS || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
     const bool in_place = need == CARRY_TEXT_IN_PLACE || need == CARRY_TEXT_IN_PAIRS_IN_PLACE;
-    return (!in_pairs || writer->writes_pairs) && (!in_place || writer->stays);
+    return (!in_pairs || writer->writes_pairs) && (!in_place || writer->keeps_pages);
 }
 
 const struct carry_text_writer *carry_text_open(const struct carry_text_run *runs, size_t count,

@@ -169,7 +169,7 @@ static bool threads_let_traps_in(void) {
  * worth looking again. */
 #define LOOKS 1000
 
-static bool someone_waited(uint32_t before) {
+static bool any_thread_waited(uint32_t before) {
     return __atomic_load_n(&waiting, __ATOMIC_SEQ_CST) ||
            __atomic_load_n(&waits, __ATOMIC_SEQ_CST) != before;
 }
@@ -183,7 +183,7 @@ bool carry_trap_is_safe(void) {
             before--;
         if (threads_let_traps_in())
             return true;
-        if (!someone_waited(before))
+        if (!any_thread_waited(before))
             return false;
         sched_yield();
     }

@@ -208,7 +208,7 @@ static int plan_site(const struct carry_site *site, const struct target *from,
                      const struct target *to) {
     uint8_t present[CARRY_SITE_BYTES_MAX];
     uint8_t wanted[CARRY_SITE_BYTES_MAX];
-    if (!carry_encode_knows(site) || !may_change(site))
+    if (!carry_encode_supports(site) || !may_change(site))
         return CARRY_OK;
     if (holds_target_bytes(site, to->value, to->body, wanted))
         return CARRY_OK;
@@ -240,7 +240,7 @@ static int plan_object(const void *of) {
     struct target last = {0, NULL}; /* a cache: consecutive calls often have the same target */
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_address[i];
-        if (!carry_encode_knows(site))
+        if (!carry_encode_supports(site))
             continue;
         struct target target = {carry_site_value(site), NULL};
         if (site_is_call(site)) {
@@ -466,7 +466,7 @@ static bool choose_guards(const struct carry_text_session *session) {
         if (guard > last_guard)
             last_guard = guard;
     }
-    plan.missing_guard = last_guard == CARRY_GUARD_LACKS;
+    plan.missing_guard = last_guard == CARRY_GUARD_MISSING;
     return !plan.missing_guard && (last_guard != CARRY_GUARD_TRAP || session->holds_traps);
 }
 
@@ -577,7 +577,7 @@ static void resolve_key(struct carry_key *key) {
 static void resolve_keys(const struct carry_object *object) {
     for (size_t i = 0; i < object->count; i++) {
         const struct carry_site *site = object->by_key[i];
-        if (site_is_call(site) && carry_encode_knows(site))
+        if (site_is_call(site) && carry_encode_supports(site))
             resolve_key((struct carry_key *)carry_site_key(site));
     }
 }

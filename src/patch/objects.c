@@ -132,7 +132,7 @@ static struct carry_object *make_sites_object(const struct carry_site *start, si
     return object;
 }
 
-bool carry_object_knows(const struct carry_site *start) {
+bool carry_object_is_registered(const struct carry_site *start) {
     return *find_object(start);
 }
 

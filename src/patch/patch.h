@@ -66,7 +66,7 @@ struct carry_object {
 extern struct carry_object *carry_objects;
 
 /* Checks whether an object whose records begin at `start` is in the list. */
-bool carry_object_knows(const struct carry_site *start);
+bool carry_object_is_registered(const struct carry_site *start);
 
 /* The loaded parts of an object. `count` is 0 if they are unknown. */
 struct carry_parts {
@@ -148,7 +148,7 @@ extern size_t carry_unrecorded;
  */
 
 /* Checks whether the encoder supports this kind of site, and whether its length is valid. */
-bool carry_encode_knows(const struct carry_site *site);
+bool carry_encode_supports(const struct carry_site *site);
 
 /*
  * Returns how many bytes the encoder reads at the address in `aux`. Some of these bytes determine
@@ -179,14 +179,14 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length);
  * What holds threads at a site while its other bytes change. A trap is one byte, which can be
  * stored at any address; a signal handler holds the threads that run into it. A jump to itself
  * needs no handler, but has two bytes, which must be stored together. A site needs no guard if its
- * page is exchanged. LACKS: the site needs a guard, and the architecture has none.
+ * page is exchanged. MISSING: the site needs a guard, and the architecture has none.
  */
 enum carry_guard {
     CARRY_GUARD_NONE,
     CARRY_GUARD_REMAP,
     CARRY_GUARD_JUMP,
     CARRY_GUARD_TRAP,
-    CARRY_GUARD_LACKS,
+    CARRY_GUARD_MISSING,
 };
 
 /* Returns the guard for a site. `writes_pairs`: the host writes two bytes with one store. */

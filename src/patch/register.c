@@ -7,7 +7,7 @@ size_t carry_unrecorded;
 
 static int register_records(const struct carry_site *start, size_t count,
                             const struct carry_parts *parts) {
-    if (carry_object_knows(start))
+    if (carry_object_is_registered(start))
         return CARRY_OK;
     const struct carry_object *object = carry_object_add(start, count, parts);
     if (!object)
@@ -18,8 +18,8 @@ static int register_records(const struct carry_site *start, size_t count,
 int carry_patch_register(const struct carry_site *start, const struct carry_site *stop) {
     const struct carry_parts parts = carry_parts_of(start);
     int error = CARRY_OK;
-    if (start != stop && carry_host_text()->meet)
-        carry_host_text()->meet(carry_site_address(start));
+    if (start != stop && carry_host_text()->before_register)
+        carry_host_text()->before_register(carry_site_address(start));
     carry_host_text()->lock();
     if (start == stop)
         carry_unrecorded++;
@@ -31,7 +31,7 @@ int carry_patch_register(const struct carry_site *start, const struct carry_site
 
 void carry_patch_unregister(const struct carry_site *start) {
     carry_host_text()->lock();
-    if (carry_object_knows(start))
+    if (carry_object_is_registered(start))
         carry_object_remove(start);
     else if (!start && carry_unrecorded)
         carry_unrecorded--;

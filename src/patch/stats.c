@@ -21,7 +21,7 @@ static bool wants_original(const struct carry_site *site) {
 static void count_site(const struct carry_site *site, struct carry_patch_counts *stats) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];
     stats->sites++;
-    if (!carry_encode_knows(site)) {
+    if (!carry_encode_supports(site)) {
         stats->unpatched[CARRY_PATCH_UNKNOWN_KIND]++;
         return;
     }

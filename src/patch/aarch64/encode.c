@@ -126,7 +126,7 @@ static bool alternative_fits(const struct carry_site *site) {
 
 /* --- The interface of patch.h --- */
 
-bool carry_encode_knows(const struct carry_site *site) {
+bool carry_encode_supports(const struct carry_site *site) {
     if (site->version != CARRY_SITE_VERSION || carry_site_address(site) % INSTRUCTION_BYTES)
         return false;
     switch (site->kind) {
@@ -199,7 +199,7 @@ enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_p
     (void)site;
     (void)length;
     (void)writes_pairs;
-    return CARRY_GUARD_LACKS;
+    return CARRY_GUARD_MISSING;
 }
 
 size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes) {

@@ -2,7 +2,7 @@
 /* An architecture without sites: the headers create none, and other records are ignored. */
 #include "patch/patch.h"
 
-bool carry_encode_knows(const struct carry_site *site) {
+bool carry_encode_supports(const struct carry_site *site) {
     (void)site;
     return false;
 }

@@ -214,7 +214,7 @@ static bool alternative_fits(const struct carry_site *site) {
 
 /* --- The interface of patch.h --- */
 
-bool carry_encode_knows(const struct carry_site *site) {
+bool carry_encode_supports(const struct carry_site *site) {
     if (site->version != CARRY_SITE_VERSION)
         return false;
     switch (site->kind) {
