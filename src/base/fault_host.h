@@ -18,10 +18,10 @@
 #define CARRY_NO_ADDRESS ((uintptr_t)(UINT64_C(1) << 47))
 
 /*
- * For fault handlers. Returns the address at which execution goes on after a fault of the
- * instruction at `instruction`, or 0 if the instruction is not one of the library's copies. On
- * entry *value is the start of the page that could not be accessed (see base/fault.h), on return
- * the new value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
+ * Returns the address at which execution continues after a fault of the instruction at
+ * `instruction`, or 0 if it belongs to none of the library's copies. For fault handlers. On entry
+ * *value is the start of the page that could not be accessed (see base/fault.h), on return the new
+ * value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 
@@ -36,12 +36,12 @@ struct carry_fault_frame;
 struct carry_fault_frame **carry_host_fault_frames(void);
 
 /*
- * For fault handlers, after carry_fault_find() returned 0. Leaves the innermost frame of this
- * thread, and stores `address` (NULL: not known) and `signal` in it. Returns the address at which
- * execution goes on, with *value as the new value of rax, or on AArch64 of x16; or 0 if there is no
- * frame. The handler of an operating-system kernel restores other state that frames rely on, such
- * as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: the faulting instruction may have been the first
- * one behind an indirect branch. If SVCR.SM is set (SME), the handler adds 1 to *value.
+ * Leaves the innermost frame of this thread, and stores `address` (NULL: not known) and `signal` in
+ * it. For fault handlers, after carry_fault_find() returned 0. Returns the address at which
+ * execution continues, with *value as the new value of rax, or on AArch64 of x16; or 0 if there is
+ * no frame. The handler of an operating-system kernel restores other state that frames rely on,
+ * such as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: the faulting instruction may have been the
+ * first one behind an indirect branch. If SVCR.SM is set (SME), the handler adds 1 to *value.
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 
@@ -61,7 +61,7 @@ static inline bool carry_host_recovers(enum carry_host_survival what) {
 }
 
 /*
- * Called if no handler handles faults of copies. Copies with a system call that survives faults.
+ * Copies with a system call that survives faults. Called if no handler handles faults of copies.
  * Returns how many bytes are left: `size` if there is no such call.
  */
 size_t carry_host_copy(void *dst, const void *src, size_t size);

@@ -76,7 +76,7 @@ struct carry_hook_host {
 /* Returns the host of this program. */
 const struct carry_hook_host *carry_host_hook(void);
 
-/* Called in a forked process. It has only this thread: no other one is in a callback any more. */
+/* Forgets callbacks on other threads. Called in a forked process, which has only this thread. */
 void carry_hook_forked(void);
 
 /* Data of each thread. */

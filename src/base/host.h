@@ -18,7 +18,7 @@ const char *carry_host_cpu_mask(void);
 enum carry_host_hwcap { CARRY_HOST_HWCAP, CARRY_HOST_HWCAP2 };
 
 /*
- * AArch64 alone: returns the features that the CPU has and that the system lets code use, as the
+ * Returns the features that the CPU has and that the system lets code use (AArch64 only), as the
  * bits that Linux gives them in that word (arm64, uapi/asm/hwcap.h). An operating-system kernel
  * without an answer returns 0: then the library uses what each CPU has. One that sums in sections
  * (carry/section.h) leaves SVE and SVE2 out: sections keep neither, so kernels that use them would

@@ -131,7 +131,7 @@ bool carry_patch_is_site(uintptr_t address);
 /* Returns whether a site starts before this address and ends after it. Callable at any time. */
 bool carry_patch_is_inside(uintptr_t address);
 
-/* Called in a forked process, where this is the only thread. */
+/* Forgets readers on other threads. Called in a forked process, which has only this thread. */
 void carry_patch_forked(void);
 
 #endif

@@ -46,7 +46,7 @@ struct carry_cpu_fact {
     const char *evidence;
 };
 
-/* Provided by each architecture: returns whether CPU and operating system support a feature. */
+/* Returns whether CPU and operating system support a feature. Each architecture provides it. */
 bool carry_cpu_detect(const struct carry_cpu_row *row);
 
 /* Returns the fact that decides a preference, by its index, or NULL if the table has none. */

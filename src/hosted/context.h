@@ -26,8 +26,8 @@ bool carry_ucontext_is_exact(void);
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /*
- * Called before a frame continues with *value. Resets state that functions never return with, and
- * that the frame does not restore: empties the x87 stack, and adds 1 to *value in streaming mode
+ * Resets state that functions never return with, before a frame continues with *value, which does
+ * not restore it: empties the x87 stack, and adds 1 to *value in streaming mode
  * (base/fault_host.h).
  */
 void carry_ucontext_leave_frame(void *context, uintptr_t *value);

@@ -181,7 +181,8 @@ static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     return done ? piece : 0;
 }
 
-/* The same without cancellation: a copy is no cancellation point, and the ends would stay open. */
+/* Copies a piece without cancellation, which would leave the ends open: copies must not be
+ * cancellation points. */
 static size_t copy_uncancelled(uintptr_t dst, uintptr_t src, size_t size) {
     int cancellation;
     int reason = errno;

@@ -55,8 +55,8 @@ static void release_memory(void *memory, size_t size) {
 }
 
 /*
- * Recursive, because a thread with an open transaction may call exit(), which unloads all objects,
- * and because callbacks that list hooks may ask for statistics.
+ * Makes a recursive mutex: a thread with an open transaction may call exit(), which unloads all
+ * objects, and callbacks that list hooks may ask for statistics.
  */
 static void make_mutex(struct lock *lock) {
     pthread_mutexattr_t recursive;
@@ -285,7 +285,7 @@ static bool open_quiet(const struct carry_text_run *runs, size_t count) {
     return writer;
 }
 
-/* Called at the end of a commit: the next one may use every way again. */
+/* Lets the next commit use every way again. Called at the end of a commit. */
 static void forget_refusals(void) {
     carry_text_forget_failures();
     needs_trap = false;

@@ -58,7 +58,7 @@ bool carry_text_choose(const char *name);
 /* Checks whether any of these pages was moved to a file that is mapped twice. */
 bool carry_text_is_moved(const struct carry_text_run *runs, size_t count);
 
-/* The page of carry_patch_probe(); and whether that function returns `value` now. */
+/* Return the page of carry_patch_probe(), and whether that function returns `value` now. */
 struct carry_text_run carry_text_probe_run(void);
 bool carry_text_probe_returns(uint8_t value);
 
@@ -99,7 +99,7 @@ int carry_text_file(void);
 /* Forgets what is known of text in this range, which is about to be unmapped. */
 void carry_text_forget(uintptr_t low, uintptr_t high);
 
-/* Called after fork(), in both processes, with the lock held. */
+/* Notes that pages are shared with another process. Called after fork() in both, with the lock. */
 void carry_text_after_fork(bool in_child);
 
 /*
@@ -109,13 +109,13 @@ void carry_text_after_fork(bool in_child);
 bool carry_trap_is_safe(void);
 
 /*
- * The start and end of a commit with traps: threads that run into one meanwhile wait for the end.
+ * Begin and end a commit with traps: threads that run into a trap meanwhile wait for the end.
  * carry_trap_begin() returns false if the signal handler cannot be installed.
  */
 bool carry_trap_begin(void);
 void carry_trap_end(void);
 
-/* Called after fork() in the child, which has one thread. */
+/* Forgets threads that wait at traps. Called after fork() in the child, which has one thread. */
 void carry_trap_forked(void);
 
 #endif

@@ -81,7 +81,7 @@ const char *carry_kernels_need(const struct carry_kernels *kernels, size_t index
     return carry_cpu_first_name(bits);
 }
 
-/* `index` counts all rows of the first form, then all of the next. */
+/* Describes the code of a kernel. `index` counts the rows of the first form, then of the next. */
 bool carry_kernels_code(const struct carry_kernels *kernels, size_t index,
                         struct carry_kernel_code *code) {
     const struct carry_kernels *form = kernels;

@@ -18,7 +18,7 @@ static bool key_comes_before(const void *a, const void *b) {
     return key_a != key_b ? key_a < key_b : carry_site_address(site_a) < carry_site_address(site_b);
 }
 
-/* A site comes before a body at the same address. */
+/* Compares addresses. A site comes before a body at the same address. */
 static bool address_comes_before(const void *a, const void *b) {
     const struct carry_site *site_a = *(const struct carry_site *const *)a;
     const struct carry_site *site_b = *(const struct carry_site *const *)b;

@@ -41,8 +41,8 @@ static uint32_t adr_x16(uint32_t distance) {
 }
 
 /*
- * x16 and x17 are free at any call, as PLTs and veneers use them. The landing pad of C functions
- * accepts BLR, and BR with x16 or x17.
+ * Writes a stub. x16 and x17 are free at any call, as PLTs and veneers use them. The landing pad of
+ * C functions accepts BLR, and BR with x16 or x17.
  *
  *     bti     c
  *     adr     x16, distance               from the start of the stub
@@ -76,7 +76,8 @@ bool carry_is_landing_pad(const uint8_t *text) {
     return instruction_at(text, 0) == BTI_C;
 }
 
-/* Unbound slots point to the start of the PLT: [bti c], stp x16, x30, [sp, #-16]!, adrp x16. */
+/* Checks for the start of a PLT, the value of unbound slots: [bti c], stp x16, x30, [sp, #-16]!,
+ * adrp x16. */
 bool carry_is_binder(const uint8_t *text, size_t index) {
     (void)index;
     if (carry_is_landing_pad(text))
@@ -85,12 +86,12 @@ bool carry_is_binder(const uint8_t *text, size_t index) {
            (instruction_at(text, 1) & ADRP_MASK) == ADRP_X16;
 }
 
-/* The first instruction becomes a branch. */
+/* Returns the size of the first instruction, which becomes a branch. */
 size_t carry_entry_bytes(void) {
     return INSTRUCTION_BYTES;
 }
 
-/* A branch reaches 128 MiB; a whole block of stubs has less than one. */
+/* Returns the 128 MiB of a branch, less 1 MiB for a whole block of stubs. */
 uintptr_t carry_entry_reach(void) {
     return (uintptr_t)127 << 20;
 }

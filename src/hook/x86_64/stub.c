@@ -59,7 +59,7 @@ bool carry_is_landing_pad(const uint8_t *text) {
     return !__builtin_memcmp(text, endbr64, sizeof endbr64);
 }
 
-/* [endbr64], push $index */
+/* Checks for [endbr64], push $index. */
 bool carry_is_binder(const uint8_t *text, size_t index) {
     uint32_t pushed;
     if (carry_is_landing_pad(text))
@@ -72,7 +72,7 @@ size_t carry_entry_bytes(void) {
     return ENTRY_BYTES;
 }
 
-/* A jump reaches 2 GiB, and so do the records of sites: half of it is left to the object. */
+/* Returns half of the 2 GiB that jumps and records of sites reach: objects may need the rest. */
 uintptr_t carry_entry_reach(void) {
     return (uintptr_t)1 << 30;
 }

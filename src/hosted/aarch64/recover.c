@@ -11,15 +11,15 @@
 
 #include <ucontext.h>
 
-/* The assembly requires 64-bit pointers. */
+/* Checks for 64-bit pointers, which the assembly requires. */
 bool carry_ucontext_can_recover(void) {
     return sizeof(void *) == sizeof(uint64_t);
 }
 
 /*
- * Valgrind answers requests: rotations of x12 by 128 bits in total, which no compiler emits, then
- * an OR of x10 with itself. x4 points to the number of the request; x3 gets the answer, and keeps
- * its value on a CPU ("Client Requests" in the manual of Valgrind).
+ * Asks Valgrind, which answers requests: rotations of x12 by 128 bits in total, which no compiler
+ * emits, then an OR of x10 with itself. x4 points to the number of the request; x3 gets the answer,
+ * and keeps its value on a CPU ("Client Requests" in the manual of Valgrind).
  */
 static bool is_under_valgrind(void) {
     static const uint64_t running_on_valgrind[6] = {0x1001};

@@ -22,7 +22,7 @@ void carry_ucontext_serialise(void) {
     __asm__ __volatile__("cpuid" : "+a"(eax), "+c"(ecx) : : "ebx", "edx", "memory");
 }
 
-/* The system reads the set of signals at `address` before it rejects the invalid operation. */
+/* Passes `address` as a set of signals, which the system reads before it rejects the operation. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     register uint64_t size __asm__("r10") = sizeof(uint64_t);
     long result = SYS_rt_sigprocmask;
@@ -42,9 +42,9 @@ bool carry_ucontext_can_recover(void) {
 }
 
 /*
- * Valgrind answers requests: rotations of rdi by 128 bits in total, which no compiler emits, then
- * an exchange of rbx with itself. rax points to the number of the request; rdx gets the answer, and
- * keeps its value on a CPU ("Client Requests" in the manual of Valgrind).
+ * Asks Valgrind, which answers requests: rotations of rdi by 128 bits in total, which no compiler
+ * emits, then an exchange of rbx with itself. rax points to the number of the request; rdx gets the
+ * answer, and keeps its value on a CPU ("Client Requests" in the manual of Valgrind).
  */
 static bool is_under_valgrind(void) {
     static const uint64_t running_on_valgrind[6] = {0x1001};
@@ -64,7 +64,7 @@ bool carry_ucontext_is_exact(void) {
     return !is_under_valgrind();
 }
 
-/* FXSAVE's tag word has a bit for each register that is in use (SDM vol. 1, 10.5.1.1). */
+/* Clears FXSAVE's tag word, which has a bit for each register in use (SDM vol. 1, 10.5.1.1). */
 void carry_ucontext_leave_frame(void *context, uintptr_t *value) {
     (void)value;
     fpregset_t state = ((ucontext_t *)context)->uc_mcontext.fpregs;

@@ -194,7 +194,7 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
            insn_is_exchangeable(get_insn(to));
 }
 
-/* There is none: a guard must not be replaced by an instruction outside the list either. */
+/* Finds no guard: not even a guard may be replaced by an instruction outside the list. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
     (void)site;
     (void)length;
