@@ -366,8 +366,8 @@ static void note_origin(uintptr_t address) {
 
 /* Notes where text comes from; first of all the library's own, which proves that writers work. */
 static void note_origins(uintptr_t address) {
-    static bool has_met;
-    if (!__atomic_exchange_n(&has_met, true, __ATOMIC_RELAXED))
+    static bool has_noted_own;
+    if (!__atomic_exchange_n(&has_noted_own, true, __ATOMIC_RELAXED))
         note_origin((uintptr_t)carry_patch_probe_byte);
     note_origin(address);
 }
