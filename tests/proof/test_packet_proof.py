@@ -182,8 +182,8 @@ def test_proof_names_a_loop_that_is_gone(tmp_path: Path) -> None:
     assert run.stderr == "loops.acsl: erf.c has 0 lines: while (has_extension) {\n"
 
 
-def load_run() -> ModuleType:
-    loader = SourceFileLoader("packet_run", str(RUN))
+def load_run(path: Path = RUN) -> ModuleType:
+    loader = SourceFileLoader("packet_run", str(path))
     module = module_from_spec(spec_from_loader("packet_run", loader))
     sys.modules["packet_run"] = module
     loader.exec_module(module)
@@ -264,6 +264,109 @@ def test_declarations_concern_all_files(tmp_path: Path) -> None:
 
 def test_comments_concern_none(tmp_path: Path) -> None:
     assert changed("/* taken */", "/* so far */", tmp_path) == set()
+
+
+GRE = ("src/packet/gre.c", "proof/packet/contracts_gre.acsl")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """All that a digest depends on, with a result for gre.c and one for igmp.c."""
+    for name in ("proof/packet", "src/base", "src/packet", "src/sum", "include/carry"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    run = load_run(tmp_path / "proof/packet/run")
+    sources = run.Sources(tmp_path / "src/packet", tmp_path / "out")
+    names = ("gre.c", "igmp.c")
+    rows = [f"{name} 20 7 {run.Unit(sources, name).digest()}" for name in names]
+    (tmp_path / "proof/packet/results.txt").write_text("\n".join(["# Head.", *rows]) + "\n")
+    return tmp_path
+
+
+def results(project: Path) -> dict[str, list[str]]:
+    rows = (project / "proof/packet/results.txt").read_text().splitlines()
+    return {row.split()[0]: row.split()[1:] for row in rows if row[0] != "#"}
+
+
+def rename(project: Path, old: str, new: str) -> None:
+    """Replaces a whole word in gre.c and in its contracts."""
+    for name in GRE:
+        text = (project / name).read_text()
+        (project / name).write_text(re.sub(rf"\b{old}\b", new, text))
+
+
+def record_renamed(project: Path, *pairs: str) -> tuple[int, str]:
+    command = [sys.executable, "-B", str(project / "proof/packet/run"), "--renamed", *pairs]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return run.returncode, (run.stdout + run.stderr).rstrip()
+
+
+def test_renamed_functions_stay_proven(project: Path) -> None:
+    before = results(project)
+    rename(project, "skip_routes", "a_name_that_is_sorted_first")
+    rename(project, "redirected", "walk_wccp")
+    pairs = ("skip_routes=a_name_that_is_sorted_first", "redirected=walk_wccp")
+    assert record_renamed(project, *pairs) == (0, "gre.c: only names changed")
+    after = results(project)
+    assert after["gre.c"][:2] == before["gre.c"][:2] == ["20", "7"]
+    assert after["gre.c"][2] != before["gre.c"][2]
+    assert after["igmp.c"] == before["igmp.c"]
+    assert record_renamed(project, *pairs) == (0, "")  # nothing is stale
+
+
+# What else changes in gre.c where `content` becomes `walk_content`, the arguments, and the answer.
+NOT_ONLY_RENAMED = {
+    "code changes": (
+        [("carry_load16", "carry_load_le16")],
+        ["content=walk_content"],
+        "gre.c: more than names changed",
+    ),
+    "a renaming is not named": (
+        [("payload", "room")],
+        ["content=walk_content"],
+        "gre.c: more than names changed",
+    ),
+    "two names become one": (
+        [("redirected", "walk_content")],
+        ["content=walk_content"],
+        "gre.c: more than names changed",
+    ),
+    "two names become one, and both are named": (
+        [("redirected", "walk_content")],
+        ["content=walk_content", "redirected=walk_content"],
+        "--renamed: walk_content would be the name of two things",
+    ),
+    "one name becomes two": (
+        [("redirected", "walk_wccp")],
+        ["content=walk_content", "content=walk_wccp"],
+        "gre.c: one name became two",
+    ),
+    "the former name is still there": (
+        [("payload", "content")],
+        ["content=walk_content"],
+        "gre.c: also has the former name content",
+    ),
+    "two names are exchanged": (
+        [("skip_routes", "content")],
+        ["content=walk_content", "skip_routes=content"],
+        "gre.c: also has the former name content",
+    ),
+    "another header has the name": (
+        [("redirected", "carry_sum_fold")],
+        ["content=walk_content", "redirected=carry_sum_fold"],
+        "--renamed: include/carry/sum.h also has the name carry_sum_fold",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", NOT_ONLY_RENAMED)
+def test_proof_of_other_text_is_not_kept(change: str, project: Path) -> None:
+    others, pairs, answer = NOT_ONLY_RENAMED[change]
+    before = results(project)
+    rename(project, "content", "walk_content")
+    for old, new in others:
+        rename(project, old, new)
+    assert record_renamed(project, *pairs) == (1, answer)
+    assert results(project) == before
 
 
 def test_readme_names_what_is_assumed(tmp_path: Path) -> None:
