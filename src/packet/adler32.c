@@ -11,7 +11,7 @@ struct adler32 {
     uint32_t of_sums; /* of what `sum` was behind each byte */
 };
 
-static void add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
+static void adler32_add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
     for (uint32_t i = 0; i < size; i++) {
         adler->sum += bytes[i];
         adler->of_sums += adler->sum;
@@ -20,10 +20,10 @@ static void add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) 
     adler->of_sums %= ADLER32_PRIME;
 }
 
-static void add(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
+static void adler32_add(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {
     for (; size > ADLER32_RUN; size -= ADLER32_RUN, bytes += ADLER32_RUN)
-        add_run(adler, bytes, ADLER32_RUN);
-    add_run(adler, bytes, size);
+        adler32_add_run(adler, bytes, ADLER32_RUN);
+    adler32_add_run(adler, bytes, size);
 }
 
 bool carry_is_adler32(const uint8_t *data, const struct carry_packet_sum *sum) {
@@ -32,8 +32,8 @@ bool carry_is_adler32(const uint8_t *data, const struct carry_packet_sum *sum) {
     uint32_t after = before + sum->field_size;
     const uint8_t *cover = data + sum->cover_offset;
     struct adler32 adler = {.sum = 1};
-    add(&adler, cover, before);
-    add(&adler, zeros, sizeof zeros);
-    add(&adler, cover + after, sum->cover_size - after);
+    adler32_add(&adler, cover, before);
+    adler32_add(&adler, zeros, sizeof zeros);
+    adler32_add(&adler, cover + after, sum->cover_size - after);
     return sum->stored == (adler.of_sums << 16 | adler.sum);
 }

@@ -29,7 +29,7 @@ enum type {
     TYPE_IPV6 = 23,
 };
 
-static bool skip_extensions(struct carry_walk *walk, bool has_extension) {
+static bool skip_erf_extensions(struct carry_walk *walk, bool has_extension) {
     while (has_extension) {
         const uint8_t *extension = carry_walk_take(walk, 8);
         if (!extension)
@@ -39,7 +39,7 @@ static bool skip_extensions(struct carry_walk *walk, bool has_extension) {
     return true;
 }
 
-static uint32_t content_of(struct carry_walk *walk, uint32_t type) {
+static uint32_t erf_content(struct carry_walk *walk, uint32_t type) {
     switch (type) {
     case TYPE_ETHERNET:
     case TYPE_COLOR_ETHERNET:
@@ -70,7 +70,7 @@ static uint32_t content_of(struct carry_walk *walk, uint32_t type) {
 
 uint32_t carry_packet_walk_erf(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 16);
-    if (!header || !skip_extensions(walk, header[8] & HAS_EXTENSION))
+    if (!header || !skip_erf_extensions(walk, header[8] & HAS_EXTENSION))
         return CARRY_NEXT_NONE;
-    return content_of(walk, header[8] & TYPE_MASK);
+    return erf_content(walk, header[8] & TYPE_MASK);
 }

@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-CARRY_IN_LINE uint32_t carry_packet_walk_ethernet(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ethernet(struct carry_walk *walk) {
     return carry_walk_typed(walk, 14);
 }
 

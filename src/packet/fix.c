@@ -18,18 +18,18 @@ struct repair {
     size_t capacity;
 };
 
-static bool holds(uint32_t members, size_t index) {
+static bool set_contains(uint32_t members, size_t index) {
     return members >> index & 1;
 }
 
-static uint32_t without(uint32_t members, size_t index) {
+static uint32_t set_without(uint32_t members, size_t index) {
     return members & ~BIT(index);
 }
 
 /* Does sum `index` cover one of the set `inner`, which stand further in? */
 static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
     for (size_t i = index + 1; i < repair->count; i++)
-        if (holds(inner, i) && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
+        if (set_contains(inner, i) && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
             return true;
     return false;
 }
@@ -44,59 +44,60 @@ static bool is_around_partial(const struct carry_packet_sum *sum) {
  * sum around a partial one would be bad, and is to be put right only with all that are partial.
  * Quoted ones cover nothing behind the quote, whatever they say.
  */
-static bool bars(const struct carry_packet_sum *sum, uint32_t wanted) {
+static bool blocks_change(const struct carry_packet_sum *sum, uint32_t wanted) {
     if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
         return !sum->quoted;
     return is_around_partial(sum) && !(wanted & BIT(CARRY_VERDICT_PARTIAL));
 }
 
-static bool is_barred(const struct repair *repair, size_t index, uint32_t wanted) {
+static bool is_blocked(const struct repair *repair, size_t index, uint32_t wanted) {
     if (repair->sums[index].quoted)
         return true;
     for (size_t i = 0; i < index; i++)
-        if (bars(&repair->sums[i], wanted) &&
+        if (blocks_change(&repair->sums[i], wanted) &&
             carry_walk_covers(&repair->sums[i], &repair->sums[index]))
             return true;
     return false;
 }
 
-static void plan(struct repair *repair, uint32_t wanted) {
+static void plan_writes(struct repair *repair, uint32_t wanted) {
     repair->due = 0;
     for (size_t i = 0; i < repair->count; i++) {
         repair->verdicts[i] = repair->sums[i].verdict;
-        if (wanted & BIT(repair->verdicts[i]) && !is_barred(repair, i, wanted))
+        if (wanted & BIT(repair->verdicts[i]) && !is_blocked(repair, i, wanted))
             repair->due |= BIT(i);
     }
 }
 
 /* What verifies by the rule of its time is left, unless the caller names what it is today. */
-static void spare_adler32(struct repair *repair) {
+static void keep_adler32(struct repair *repair) {
     for (size_t i = 0; i < repair->count; i++)
         if (repair->sums[i].cause == CARRY_CAUSE_ADLER32)
-            repair->due = without(repair->due, i);
+            repair->due = set_without(repair->due, i);
 }
 
-static void store(uint8_t *field, uint32_t size, uint32_t value) {
+static void store_field(uint8_t *field, uint32_t size, uint32_t value) {
     for (; size; value >>= 8)
         field[--size] = (uint8_t)value;
 }
 
-static void describe(struct carry_packet_sum *change, const struct carry_packet_sum *sum,
-                     uint8_t earlier) {
+static void describe_change(struct carry_packet_sum *change, const struct carry_packet_sum *sum,
+                            uint8_t earlier) {
     *change = *sum;
     change->verdict = earlier;
 }
 
 static void list_change(struct repair *repair, size_t index) {
     if (repair->changed < repair->capacity)
-        describe(&repair->changes[repair->changed], &repair->sums[index], repair->verdicts[index]);
+        describe_change(&repair->changes[repair->changed], &repair->sums[index],
+                        repair->verdicts[index]);
     repair->changed++;
 }
 
 static void write_sum(struct repair *repair, size_t index) {
     const struct carry_packet_sum *sum = &repair->sums[index];
-    store(repair->data + sum->field_offset, sum->field_size, sum->expected);
-    repair->due = without(repair->due, index);
+    store_field(repair->data + sum->field_offset, sum->field_size, sum->expected);
+    repair->due = set_without(repair->due, index);
     repair->fresh |= BIT(index);
     list_change(repair, index);
 }
@@ -119,7 +120,7 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
 static bool write_due(struct repair *repair) {
     repair->fresh = 0;
     for (size_t i = repair->count; i-- > 0;)
-        if (holds(repair->due, i) && can_be_written(&repair->sums[i]) &&
+        if (set_contains(repair->due, i) && can_be_written(&repair->sums[i]) &&
             !covers_any(repair, i, repair->fresh))
             write_sum(repair, i);
     return repair->fresh;
@@ -128,14 +129,15 @@ static bool write_due(struct repair *repair) {
 /* Is one due that covers what was just written? All others are what they were judged to be. */
 static bool is_stale(const struct repair *repair) {
     for (size_t outer = 0; outer < repair->count; outer++)
-        if (holds(repair->due, outer) && covers_any(repair, outer, repair->fresh))
+        if (set_contains(repair->due, outer) && covers_any(repair, outer, repair->fresh))
             return true;
     return false;
 }
 
 /* Ends, since a field is written once at most. */
-static size_t put_right(const struct carry_frame *frame, const struct carry_packet_options *options,
-                        uint32_t wanted, struct carry_packet_sum *changes, size_t capacity) {
+static size_t repair_sums(const struct carry_frame *frame,
+                          const struct carry_packet_options *options, uint32_t wanted,
+                          struct carry_packet_sum *changes, size_t capacity) {
     if (options && options->fix)
         wanted = options->fix;
     enum carry_effort effort =
@@ -150,9 +152,9 @@ static size_t put_right(const struct carry_frame *frame, const struct carry_pack
     carry_walk_prepare(&walk, options, effort, repair.sums, CARRY_PACKET_SUMS_MAX);
     carry_walk_frame(&walk, frame);
     repair.count = walk.count;
-    plan(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
+    plan_writes(&repair, wanted | BIT(CARRY_VERDICT_GOOD));
     if (effort == CARRY_EFFORT_JUDGE && !(options && options->fix))
-        spare_adler32(&repair);
+        keep_adler32(&repair);
     while (write_due(&repair) && is_stale(&repair)) {
         carry_walk_frame(&walk, frame);
         repair.count = walk.count;
@@ -164,11 +166,11 @@ size_t carry_packet_fix(const struct carry_frame *frame, const struct carry_pack
                         struct carry_packet_sum *changes, size_t capacity) {
     uint32_t wanted =
         BIT(CARRY_VERDICT_BAD) | BIT(CARRY_VERDICT_PARTIAL) | BIT(CARRY_VERDICT_ILLEGAL);
-    return put_right(frame, options, wanted, changes, capacity);
+    return repair_sums(frame, options, wanted, changes, capacity);
 }
 
 size_t carry_packet_fill(const struct carry_frame *frame,
                          const struct carry_packet_options *options,
                          struct carry_packet_sum *changes, size_t capacity) {
-    return put_right(frame, options, ~0u, changes, capacity);
+    return repair_sums(frame, options, ~0u, changes, capacity);
 }

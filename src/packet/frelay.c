@@ -11,7 +11,7 @@
 #define ADDRESS_SIZE 4 /* at most */
 
 /* 0 if it is not there, or has no end. */
-static uint32_t address_size(const struct carry_walk *walk) {
+static uint32_t frelay_address_size(const struct carry_walk *walk) {
     for (uint32_t size = 2; size <= ADDRESS_SIZE; size++) {
         const uint8_t *address = carry_walk_header(walk, size);
         if (!address || address[0] & ADDRESS_END)
@@ -23,7 +23,7 @@ static uint32_t address_size(const struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_frelay(struct carry_walk *walk) {
-    uint32_t size = address_size(walk);
+    uint32_t size = frelay_address_size(walk);
     const uint8_t *header = carry_walk_header(walk, size + 2);
     if (size == 0 || !header)
         return CARRY_NEXT_NONE;

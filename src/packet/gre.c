@@ -32,7 +32,7 @@ static bool is_aruba(uint32_t type) {
 
 /* Packets that WCCP redirects: version 2 puts 4 bytes before them, which no IPv4 header begins
  * like. */
-static uint32_t redirected(struct carry_walk *walk) {
+static uint32_t walk_redirected(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);
     if (header && header[0] >> 4 != 4)
         walk->offset += 4;
@@ -40,13 +40,13 @@ static uint32_t redirected(struct carry_walk *walk) {
 }
 
 /* Mostly an ethertype, except for these. */
-static uint32_t content(struct carry_walk *walk, uint32_t flags, uint32_t type) {
+static uint32_t walk_gre_content(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     /* ERSPAN type I has no header of its own, of which the missing sequence number tells. */
     bool bare = type == TYPE_ERSPAN && !(flags & SEQUENCE);
     if (bare || type == TYPE_EOIP)
         return CARRY_NEXT(ETHERTYPE, TYPE_ETHERNET);
     if (type == TYPE_WCCP)
-        return redirected(walk);
+        return walk_redirected(walk);
     return is_aruba(type) ? CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211)
                           : CARRY_NEXT(ETHERTYPE, type);
 }
@@ -72,7 +72,7 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
         return CARRY_NEXT_NONE;
     if (flags & KEY)
         carry_walk_narrow_scope(walk, carry_load32(header + key));
-    return content(walk, flags, type);
+    return walk_gre_content(walk, flags, type);
 }
 
 /* Its key holds the size of the payload, then the number of the call. */
@@ -87,7 +87,7 @@ static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t
     if (payload > carry_walk_size(walk))
         return CARRY_NEXT_NONE;
     carry_walk_set_end(walk, walk->offset + (uint64_t)payload);
-    return content(walk, flags, type);
+    return walk_gre_content(walk, flags, type);
 }
 
 uint32_t carry_packet_walk_gre(struct carry_walk *walk) {

@@ -16,7 +16,7 @@
 /* Version 0: 20 bytes, no more. The last bit is a flag. */
 #define VERSION_0 0x1e
 
-static bool skip(struct carry_walk *walk, uint32_t size) {
+static bool skip_bytes(struct carry_walk *walk, uint32_t size) {
     if (!carry_walk_header(walk, size))
         return false;
     walk->offset += size;
@@ -24,10 +24,10 @@ static bool skip(struct carry_walk *walk, uint32_t size) {
 }
 
 /* Each header starts with its size in units of 4 bytes, and ends with the type of the next. */
-static bool skip_extensions(struct carry_walk *walk) {
+static bool skip_gtp_extensions(struct carry_walk *walk) {
     while (walk->data[walk->offset - 1] != 0) {
         const uint8_t *header = carry_walk_header(walk, 1);
-        if (!header || header[0] == 0 || !skip(walk, header[0] * 4u))
+        if (!header || header[0] == 0 || !skip_bytes(walk, header[0] * 4u))
             return false;
     }
     return true;
@@ -35,9 +35,9 @@ static bool skip_extensions(struct carry_walk *walk) {
 
 static bool skip_version_1(struct carry_walk *walk, uint32_t flags) {
     carry_walk_narrow_scope(walk, carry_load32(walk->data + walk->offset + 4));
-    if (!skip(walk, flags & OPTIONAL ? 12 : 8))
+    if (!skip_bytes(walk, flags & OPTIONAL ? 12 : 8))
         return false;
-    return !(flags & EXTENSIONS) || skip_extensions(walk);
+    return !(flags & EXTENSIONS) || skip_gtp_extensions(walk);
 }
 
 /* Its tunnel is told by the subscriber, and by which of his contexts. */

@@ -19,13 +19,13 @@
 #define A_MSDU          0x80 /* of QoS control */
 
 /* Of the fields before QoS Control: a fourth address is there between access points. */
-static uint32_t address_size(uint8_t flags) {
+static uint32_t mac_address_size(uint8_t flags) {
     return (flags & BOTH_DS) == BOTH_DS ? 30 : 24;
 }
 
 static uint32_t mac_header_size(uint8_t type, uint8_t flags) {
     uint32_t qos_size = flags & HAS_CONTROL ? 6 : 2;
-    return address_size(flags) + (type & QOS ? qos_size : 0);
+    return mac_address_size(flags) + (type & QOS ? qos_size : 0);
 }
 
 static bool has_clear_data(uint8_t type, uint8_t flags) {
@@ -59,7 +59,7 @@ uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form
         return CARRY_NEXT_NONE;
     if (flags & MORE)
         walk->beyond = CARRY_REASON_FRAGMENT;
-    if (type & QOS && header[address_size(flags)] & A_MSDU)
+    if (type & QOS && header[mac_address_size(flags)] & A_MSDU)
         return walk_subframe(walk);
     return CARRY_NEXT(ETHERTYPE, 0x0004);
 }

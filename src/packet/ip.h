@@ -26,8 +26,7 @@ static const uint8_t *carry_ip_end_of_route(const uint8_t *option, uint32_t size
  * The destination in pseudo-headers, of a header with options: the final one (RFC 1122, section
  * 4.1.3.4).
  */
-static CARRY_SELDOM const uint8_t *carry_ip_final_destination(const uint8_t *header,
-                                                              uint32_t size) {
+static CARRY_COLD const uint8_t *carry_ip_final_destination(const uint8_t *header, uint32_t size) {
     const uint8_t *destination = header + 16;
     for (uint32_t i = 20; i < size && header[i] != CARRY_IP_OPTION_END;) {
         const uint8_t *option = header + i, *end = NULL;
@@ -45,24 +44,24 @@ static CARRY_SELDOM const uint8_t *carry_ip_final_destination(const uint8_t *hea
 }
 
 /* Why a header that is not there cannot be judged: its rest may be in the next fragment. */
-static CARRY_IN_LINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
+static CARRY_ALWAYS_INLINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
     bool may_be_in_next = walk->beyond == CARRY_REASON_FRAGMENT && walk->bound - walk->offset < 20;
     return may_be_in_next ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
 }
 
 /* Lists a header behind which nothing can be found. */
-static CARRY_IN_LINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
-                                                  enum carry_reason doubt) {
+static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
+                                                        enum carry_reason why_unverifiable) {
     walk->network = walk->offset;
     walk->version = 4;
-    walk->doubt = (uint8_t)doubt;
+    walk->why_unverifiable = (uint8_t)why_unverifiable;
     carry_walk_sum(walk, CARRY_PROTOCOL_IP, 10, 20, 0, CARRY_ZERO_IS_PLAIN);
     return CARRY_NEXT_NONE;
 }
 
 /* Enters the datagram behind a header of `size` bytes. */
-static CARRY_IN_LINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint8_t *header,
-                                             uint32_t size) {
+static CARRY_ALWAYS_INLINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint8_t *header,
+                                                   uint32_t size) {
     /* Segmentation offload leaves a total length of 0 for what 16 bits cannot hold, or for the
        card to fill in: then the datagram is all there is. */
     uint32_t total = carry_load16(header + 2);
@@ -84,7 +83,7 @@ static CARRY_IN_LINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint
     return CARRY_NEXT(IP, header[9]);
 }
 
-CARRY_IN_LINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 20);
@@ -92,8 +91,8 @@ CARRY_IN_LINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     if (size < 20 || header[0] >> 4 != 4)
         return carry_ip_list_alone(walk, header ? CARRY_REASON_MALFORMED : carry_ip_missing(walk));
     /* Without options, as nearly all: in line a second time, with a constant for the size. */
-    return CARRY_USUALLY(size == 20) ? carry_ip_enter(walk, header, 20)
-                                     : carry_ip_enter(walk, header, size);
+    return CARRY_LIKELY(size == 20) ? carry_ip_enter(walk, header, 20)
+                                    : carry_ip_enter(walk, header, size);
 }
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-CARRY_IN_LINE uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
     if (!carry_walk_enter_ip(walk))
         return CARRY_NEXT_NONE;
     const uint8_t *header = carry_walk_header(walk, 40);

@@ -16,7 +16,7 @@ static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
     if (size > UINT16_MAX)
         carry_walk_set_end(walk, first + (uint64_t)size);
     else
-        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
+        carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
 }
 
 /* False if the option contradicts itself. */
@@ -39,7 +39,7 @@ static bool read_option(struct carry_walk *walk, const uint8_t *option) {
 }
 
 /* False if an option does, or goes beyond the header of `size` bytes. */
-static bool read_options(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
+static bool read_ipv6_options(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
     for (uint32_t i = 2; i < size;) {
         if (header[i] == OPTION_PAD1) {
             i++;
@@ -58,8 +58,8 @@ uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
     if (!header)
         return CARRY_NEXT_NONE;
     /* No receiver goes on (RFC 8200, section 4.2), so nothing tells whose address counts. */
-    if (!read_options(walk, header, size))
-        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
+    if (!read_ipv6_options(walk, header, size))
+        carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
     walk->offset += size;
     return CARRY_NEXT(IP, header[0]);
 }

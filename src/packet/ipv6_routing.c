@@ -29,8 +29,8 @@ static bool follow_rpl(struct carry_walk *walk, const uint8_t *header, uint32_t 
         return false;
     const uint8_t *last = header + size - pad - (16 - elided);
     for (uint32_t i = 0; i < 16; i++)
-        walk->spare->final_dst[i] = i < elided ? walk->dst[i] : last[i - elided];
-    walk->dst = walk->spare->final_dst;
+        walk->cold->final_dst[i] = i < elided ? walk->dst[i] : last[i - elided];
+    walk->dst = walk->cold->final_dst;
     return true;
 }
 
@@ -42,7 +42,8 @@ static bool follow_segments(struct carry_walk *walk, const uint8_t *header, uint
     return true;
 }
 
-static enum carry_reason follow(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
+static enum carry_reason follow_route(struct carry_walk *walk, const uint8_t *header,
+                                      uint32_t size) {
     bool consistent;
     switch (header[2]) {
     case TYPE_SOURCE_ROUTE:
@@ -68,7 +69,7 @@ uint32_t carry_packet_walk_ipv6_routing(struct carry_walk *walk) {
         return CARRY_NEXT_NONE;
     uint32_t segments_left = header[3];
     if (segments_left)
-        carry_walk_doubt(walk, follow(walk, header, size));
+        carry_walk_mark_unverifiable(walk, follow_route(walk, header, size));
     walk->offset += size;
     return CARRY_NEXT(IP, header[0]);
 }

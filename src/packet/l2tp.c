@@ -15,7 +15,7 @@
 
 #define PPP 0x880b
 
-static bool is_data(uint32_t flags) {
+static bool is_data_message(uint32_t flags) {
     return (flags & (CONTROL | RESERVED | VERSION)) == 2;
 }
 
@@ -31,7 +31,7 @@ uint32_t carry_packet_walk_l2tp(struct carry_walk *walk) {
         header = carry_walk_header(walk, size + 2);
         size += header ? 2 + carry_load16(header + size) : 0;
     }
-    if (!is_data(flags) || size > total || total > carry_walk_size(walk) ||
+    if (!is_data_message(flags) || size > total || total > carry_walk_size(walk) ||
         !carry_walk_header(walk, size))
         return CARRY_NEXT_NONE;
     carry_walk_narrow_scope(walk, carry_load32(walk->data + walk->offset + tunnel));

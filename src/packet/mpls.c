@@ -24,7 +24,7 @@ static bool is_cut_short(const struct carry_walk *walk) {
     return walk->bound - walk->offset >= 24 && !carry_walk_header(walk, 24);
 }
 
-static uint32_t content_of(struct carry_walk *walk) {
+static uint32_t mpls_content(struct carry_walk *walk) {
     const uint8_t *content = carry_walk_header(walk, 4);
     if (!content)
         return CARRY_NEXT_NONE;
@@ -51,5 +51,5 @@ static uint32_t content_of(struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_mpls(struct carry_walk *walk) {
-    return carry_mpls_skip_labels(walk) ? content_of(walk) : CARRY_NEXT_NONE;
+    return carry_mpls_skip_labels(walk) ? mpls_content(walk) : CARRY_NEXT_NONE;
 }

@@ -16,7 +16,7 @@ struct field {
 };
 
 /* Types are small: in the wrong order they are not. */
-static struct field read_field(const uint8_t *header) {
+static struct field read_nflog_field(const uint8_t *header) {
     if (header[2] == 0)
         return (struct field){carry_load16(header), header[3]};
     return (struct field){carry_load_le16(header), carry_load_le16(header + 2)};
@@ -27,7 +27,7 @@ static bool find_payload(struct carry_walk *walk, struct carry_nflog_form form,
                          uint32_t *ethertype) {
     *ethertype = 0;
     for (const uint8_t *header; (header = carry_walk_take(walk, 4));) {
-        struct field field = read_field(header);
+        struct field field = read_nflog_field(header);
         if (field.size < 4)
             return false;
         if (field.type == form.payload) {

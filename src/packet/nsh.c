@@ -2,7 +2,7 @@
 /* The Network Service Header (RFC 8300, section 2.2). */
 #include "packet/walk.h"
 
-static uint32_t content_of(uint8_t next_protocol) {
+static uint32_t nsh_content(uint8_t next_protocol) {
     switch (next_protocol) {
     case 1:
         return CARRY_NEXT(ETHERTYPE, 0x0800);
@@ -28,5 +28,5 @@ uint32_t carry_packet_walk_nsh(struct carry_walk *walk) {
     if (version != 0 || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
     carry_walk_narrow_scope(walk, carry_load32(header + 4) >> 8); /* the path, not how far on it */
-    return content_of(header[3]);
+    return nsh_content(header[3]);
 }

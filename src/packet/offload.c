@@ -14,7 +14,7 @@
 /* --- Sums of IPv4 headers --- */
 
 /* Where the packet of this header ends. A total length of 0 says that all is of it. */
-static uint32_t end_of(const struct carry_walk *walk, const struct carry_packet_sum *header) {
+static uint32_t packet_end(const struct carry_walk *walk, const struct carry_packet_sum *header) {
     uint32_t total = carry_load16(walk->data + header->cover_offset + 2);
     uint32_t left = walk->wire - header->cover_offset;
     return total && total < left ? header->cover_offset + total : walk->wire;
@@ -22,7 +22,7 @@ static uint32_t end_of(const struct carry_walk *walk, const struct carry_packet_
 
 /* From here on, headers and outer sums are meant by their index in walk->sums. */
 static bool holds_partial(const struct carry_walk *walk, size_t header) {
-    uint32_t end = end_of(walk, &walk->sums[header]);
+    uint32_t end = packet_end(walk, &walk->sums[header]);
     for (size_t i = header + 1; i < walk->count; i++)
         if (carry_offload_is_left(&walk->sums[i]) && walk->sums[i].field_offset < end)
             return true;
@@ -57,7 +57,7 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
  * Could sums be listed behind the last one, had the capture kept more? It cannot be partial. Behind
  * TCP or UDP there are none: UDP with a packet in it is not where the walk ends.
  */
-static bool may_go_on(const struct carry_walk *walk) {
+static bool may_list_more(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
     if (walk->quoted)
         return false;
@@ -69,7 +69,7 @@ static bool may_go_on(const struct carry_walk *walk) {
  * Behind what an ICMP error quotes come its extensions, of which none is partial.
  */
 static bool is_hidden(const struct carry_walk *walk, size_t header) {
-    if (walk->captured >= end_of(walk, &walk->sums[header]))
+    if (walk->captured >= packet_end(walk, &walk->sums[header]))
         return false;
     for (size_t i = header + 1; i < walk->count; i++) {
         if (walk->sums[i].quoted)
@@ -77,7 +77,7 @@ static bool is_hidden(const struct carry_walk *walk, size_t header) {
         if (may_be_partial(walk, &walk->sums[i]))
             return true;
     }
-    return may_go_on(walk);
+    return may_list_more(walk);
 }
 
 static void judge_empty_header(const struct carry_walk *walk, size_t header) {
@@ -99,7 +99,7 @@ static void judge_empty_header(const struct carry_walk *walk, size_t header) {
 /* --- Sums around others --- */
 
 /* What the sum changes by, as a partial one, when it holds what is expected of it. */
-static uint32_t change_of(const struct carry_packet_sum *sum) {
+static uint32_t completion_change(const struct carry_packet_sum *sum) {
     const uint8_t bytes[4] = {(uint8_t)(sum->expected >> 8), (uint8_t)sum->expected,
                               (uint8_t) ~(sum->stored >> 8), (uint8_t)~sum->stored};
     return carry_sum(bytes, sizeof bytes, 0);
@@ -118,7 +118,7 @@ static bool verifies_around(const struct carry_walk *walk, size_t outer) {
         if (!carry_offload_is_left(sum) || !carry_walk_covers(around, sum))
             continue;
         is_around = true;
-        total = carry_sum_combine(total, change_of(sum), sum->field_offset - start);
+        total = carry_sum_combine(total, completion_change(sum), sum->field_offset - start);
     }
     return is_around && carry_sum_finish(total) == 0;
 }

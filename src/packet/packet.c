@@ -11,9 +11,10 @@
  * What nearly every sum goes through. In line the size of the field and the want of a gap are
  * constants, as are most offsets.
  */
-#define PER_SUM static CARRY_IN_LINE
+#define ALWAYS_INLINE static CARRY_ALWAYS_INLINE
 
-CARRY_IN_LINE uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol,
+                                               uint32_t size) {
     walk->pseudo_protocol = protocol;
     walk->pseudo_size = size;
     uint32_t sum = walk->version == 6
@@ -25,12 +26,12 @@ CARRY_IN_LINE uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protoc
 }
 
 /* Counted from what is covered. */
-PER_SUM uint32_t field_end(const struct carry_packet_sum *sum) {
+ALWAYS_INLINE uint32_t field_end(const struct carry_packet_sum *sum) {
     return sum->field_offset - sum->cover_offset + sum->field_size;
 }
 
 /* Does the header that lists the sum agree with itself? */
-PER_SUM bool is_consistent(const struct carry_packet_sum *sum) {
+ALWAYS_INLINE bool is_consistent(const struct carry_packet_sum *sum) {
     return field_end(sum) <= sum->cover_size &&
            (uint32_t)sum->gap_offset + sum->gap_size <= sum->cover_size;
 }
@@ -40,35 +41,37 @@ struct limits {
     uint64_t end;
     uint32_t bound;
     uint32_t readable; /* and captured */
-    uint8_t doubt;
+    uint8_t why_unverifiable;
     uint8_t beyond;
 };
 
-PER_SUM struct limits limits_of(const struct carry_walk *walk) {
+ALWAYS_INLINE struct limits read_limits(const struct carry_walk *walk) {
     return (struct limits){
         .end = walk->end,
         .bound = walk->bound,
         .readable = carry_walk_readable(walk),
-        .doubt = walk->doubt,
+        .why_unverifiable = walk->why_unverifiable,
         .beyond = walk->beyond,
     };
 }
 
-/* Is there no obstacle()? What is readable lies within `bound`, and so within `end`. */
-PER_SUM bool is_open(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
-    return walk->doubt == CARRY_REASON_NONE &&
+/* Is there no unverifiable_reason()? What is readable lies within `bound`, and so within `end`. */
+ALWAYS_INLINE bool is_verifiable(const struct carry_walk *walk,
+                                 const struct carry_packet_sum *sum) {
+    return walk->why_unverifiable == CARRY_REASON_NONE &&
            sum->cover_size <= carry_walk_readable(walk) - sum->cover_offset && is_consistent(sum);
 }
 
 /* Why the sum cannot be told, the gravest reason first. */
-static enum carry_reason obstacle(struct limits limits, const struct carry_packet_sum *sum) {
+static enum carry_reason unverifiable_reason(struct limits limits,
+                                             const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     bool contradiction = !is_consistent(sum) || end > limits.end;
     /* In a fragment, lengths are those of the whole datagram. */
-    if (contradiction && limits.doubt != CARRY_REASON_FRAGMENT)
+    if (contradiction && limits.why_unverifiable != CARRY_REASON_FRAGMENT)
         return CARRY_REASON_MALFORMED;
-    if (limits.doubt != CARRY_REASON_NONE)
-        return limits.doubt;
+    if (limits.why_unverifiable != CARRY_REASON_NONE)
+        return limits.why_unverifiable;
     if (end > limits.bound)
         return limits.beyond;
     if (end > limits.readable)
@@ -84,7 +87,7 @@ static uint32_t pseudo_less_gap(const uint8_t *data, const struct carry_packet_s
 }
 
 /* What the sum starts from, the gap being among the bytes that will be added. */
-PER_SUM uint32_t seed_of(const uint8_t *data, const struct carry_packet_sum *sum) {
+ALWAYS_INLINE uint32_t seed_of_sum(const uint8_t *data, const struct carry_packet_sum *sum) {
     return sum->gap_size ? pseudo_less_gap(data, sum) : sum->pseudo;
 }
 
@@ -108,23 +111,23 @@ static uint32_t compute_crc32c(const uint8_t *data, const struct carry_packet_su
 }
 
 /* The number that the two bytes of a checksum are in the frame. */
-static uint32_t number_of(uint16_t check) {
+static uint32_t checksum_number(uint16_t check) {
     return carry_load16((const uint8_t *)&check);
 }
 
 /* What to store in the field, where all that is covered is there. */
-static uint32_t compute(const uint8_t *data, const struct carry_packet_sum *sum,
-                        enum carry_verdict zero) {
+static uint32_t compute_checksum(const uint8_t *data, const struct carry_packet_sum *sum,
+                                 enum carry_verdict zero) {
     if (sum->field_size == 4)
         return compute_crc32c(data, sum);
-    uint32_t rest = sum_without_field(data, sum, seed_of(data, sum));
+    uint32_t rest = sum_without_field(data, sum, seed_of_sum(data, sum));
     uint16_t check =
         zero == CARRY_ZERO_IS_PLAIN ? carry_sum_finish(rest) : carry_sum_finish_nonzero(rest);
-    return number_of(check);
+    return checksum_number(check);
 }
 
 /* What routers cut and edit may mismatch without being damage. */
-static void condemn(struct carry_packet_sum *sum) {
+static void mark_bad(struct carry_packet_sum *sum) {
     sum->verdict = sum->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
     sum->reason = sum->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
 }
@@ -134,48 +137,48 @@ static void condemn(struct carry_packet_sum *sum) {
  * in any difference, nobody can tell zeros alone from what adds up to all ones (RFC 1624,
  * section 3): then what is covered has to be asked again.
  */
-static uint32_t expect(const uint8_t *data, const struct carry_packet_sum *sum,
-                       enum carry_verdict zero, uint32_t total, uint16_t stored) {
+static uint32_t expected_from_total(const uint8_t *data, const struct carry_packet_sum *sum,
+                                    enum carry_verdict zero, uint32_t total, uint16_t stored) {
     uint16_t check = carry_sum_finish(carry_sum_combine(total, (uint16_t)~stored, 0));
-    return check ? number_of(check) : compute(data, sum, zero);
+    return check ? checksum_number(check) : compute_checksum(data, sum, zero);
 }
 
 /*
- * What an Internet checksum that does not verify is, and what it should be. Is it to be looked at
- * again when all sums are listed?
+ * What an Internet checksum that does not verify_field is, and what it should be. Is it to be
+ * looked at again when all sums are listed?
  */
-static CARRY_SELDOM bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
-                                          enum carry_verdict zero, uint32_t total) {
+static CARRY_COLD bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
+                                        enum carry_verdict zero, uint32_t total) {
     uint16_t stored = carry_load_raw16(data + sum->field_offset);
-    sum->expected = expect(data, sum, zero, total, stored);
+    sum->expected = expected_from_total(data, sum, zero, total, stored);
     if (carry_offload_is_partial(sum, stored))
         sum->verdict = CARRY_VERDICT_PARTIAL;
     else
-        condemn(sum);
+        mark_bad(sum);
     return carry_offload_is_left(sum) || carry_offload_is_empty_header(sum);
 }
 
-static CARRY_SELDOM void verify_crc32c(const uint8_t *data, struct carry_packet_sum *sum) {
+static CARRY_COLD void verify_crc32c(const uint8_t *data, struct carry_packet_sum *sum) {
     sum->expected = compute_crc32c(data, sum);
     if (sum->expected == sum->stored) {
         sum->verdict = CARRY_VERDICT_GOOD;
         return;
     }
-    condemn(sum);
+    mark_bad(sum);
     if (sum->verdict == CARRY_VERDICT_BAD && carry_is_adler32(data, sum))
         sum->cause = CARRY_CAUSE_ADLER32;
 }
 
-PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
-                        enum carry_verdict zero) {
+ALWAYS_INLINE void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
+                              enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
-    uint32_t seed = seed_of(walk->data, sum);
+    uint32_t seed = seed_of_sum(walk->data, sum);
     /* IPv4 headers without options are every other sum: their length is worth a constant. */
     uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
                                            : carry_sum(cover, sum->cover_size, seed);
     /* A quoted 0 that says that there is none is no sum, whatever all else adds up to. */
     bool is_sum = sum->stored || zero == CARRY_ZERO_IS_PLAIN;
-    if (CARRY_USUALLY(carry_sum_fold(total) == 0xffff && is_sum)) {
+    if (CARRY_LIKELY(carry_sum_fold(total) == 0xffff && is_sum)) {
         sum->verdict = CARRY_VERDICT_GOOD;
         sum->expected = sum->stored;
     } else if (explain_mismatch(walk->data, sum, zero, total)) {
@@ -184,8 +187,8 @@ PER_SUM void verify_sum(struct carry_walk *walk, struct carry_packet_sum *sum,
 }
 
 /* Judges a field, of which all that it covers is there. */
-PER_SUM void verify(struct carry_walk *walk, struct carry_packet_sum *sum,
-                    enum carry_verdict zero) {
+ALWAYS_INLINE void verify_field(struct carry_walk *walk, struct carry_packet_sum *sum,
+                                enum carry_verdict zero) {
     if (sum->field_size == 4)
         verify_crc32c(walk->data, sum);
     else
@@ -193,16 +196,16 @@ PER_SUM void verify(struct carry_walk *walk, struct carry_packet_sum *sum,
 }
 
 /* Does a stored 0 say that there is no sum? */
-PER_SUM bool means_none(const struct carry_packet_sum *sum, enum carry_verdict zero) {
+ALWAYS_INLINE bool zero_means_absent(const struct carry_packet_sum *sum, enum carry_verdict zero) {
     bool blames = zero == CARRY_VERDICT_ILLEGAL && sum->quoted;
     return zero != CARRY_ZERO_IS_PLAIN && !blames;
 }
 
-PER_SUM void read_field(const uint8_t *data, struct carry_packet_sum *sum,
-                        enum carry_verdict zero) {
+ALWAYS_INLINE void read_field(const uint8_t *data, struct carry_packet_sum *sum,
+                              enum carry_verdict zero) {
     const uint8_t *field = data + sum->field_offset;
     sum->stored = sum->field_size == 4 ? carry_load32(field) : carry_load16(field);
-    if (sum->stored == 0 && means_none(sum, zero))
+    if (sum->stored == 0 && zero_means_absent(sum, zero))
         sum->verdict = (uint8_t)zero;
 }
 
@@ -213,19 +216,19 @@ static bool is_worth_computing(enum carry_effort effort, enum carry_verdict verd
 }
 
 /* The verdict needs no sum: a stored 0 tells, or the header. Nothing is in the way of one. */
-static CARRY_SELDOM void complete(const uint8_t *data, enum carry_effort effort,
-                                  struct carry_packet_sum *sum, enum carry_verdict zero) {
+static CARRY_COLD void set_expected(const uint8_t *data, enum carry_effort effort,
+                                    struct carry_packet_sum *sum, enum carry_verdict zero) {
     if (sum->verdict == zero && is_worth_computing(effort, zero))
-        sum->expected = compute(data, sum, zero);
+        sum->expected = compute_checksum(data, sum, zero);
 }
 
 /*
  * The field may tell all the same, where it was captured and its layer has room for it; not if
  * something is malformed.
  */
-static CARRY_SELDOM void judge_obstructed(const uint8_t *data, struct limits limits,
+static CARRY_COLD void judge_unverifiable(const uint8_t *data, struct limits limits,
                                           struct carry_packet_sum *sum, enum carry_verdict zero) {
-    enum carry_reason reason = obstacle(limits, sum);
+    enum carry_reason reason = unverifiable_reason(limits, sum);
     if (field_end(sum) <= limits.readable - sum->cover_offset)
         read_field(data, sum, zero);
     if (reason == CARRY_REASON_MALFORMED)
@@ -235,24 +238,25 @@ static CARRY_SELDOM void judge_obstructed(const uint8_t *data, struct limits lim
 }
 
 /* Judges a sum that says what it covers, but not yet of which packet. */
-PER_SUM void judge(struct carry_walk *walk, struct carry_packet_sum *sum, enum carry_verdict zero) {
+ALWAYS_INLINE void judge_field(struct carry_walk *walk, struct carry_packet_sum *sum,
+                               enum carry_verdict zero) {
     sum->version = walk->version;
     sum->quoted = walk->quoted;
     sum->field_offset += walk->offset;
     sum->network_offset = walk->network;
     sum->cover_offset = walk->offset;
-    if (!CARRY_USUALLY(is_open(walk, sum))) {
-        judge_obstructed(walk->data, limits_of(walk), sum, zero);
+    if (!CARRY_LIKELY(is_verifiable(walk, sum))) {
+        judge_unverifiable(walk->data, read_limits(walk), sum, zero);
         return;
     }
     read_field(walk->data, sum, zero);
-    if (!CARRY_USUALLY(sum->verdict == CARRY_VERDICT_UNVERIFIABLE))
-        complete(walk->data, walk->effort, sum, zero);
+    if (!CARRY_LIKELY(sum->verdict == CARRY_VERDICT_UNVERIFIABLE))
+        set_expected(walk->data, walk->effort, sum, zero);
     else if (walk->effort != CARRY_EFFORT_FIND)
-        verify(walk, sum, zero);
+        verify_field(walk, sum, zero);
 }
 
-PER_SUM void copy_sum(struct carry_packet_sum *sum, const struct carry_packet_sum *other) {
+ALWAYS_INLINE void copy_sum(struct carry_packet_sum *sum, const struct carry_packet_sum *other) {
     *sum = *other;
 }
 
@@ -262,13 +266,13 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
     copy_sum(sum, field);
-    judge(walk, sum, zero);
+    judge_field(walk, sum, zero);
 }
 
 /* What carry_walk_sum() lists, before it is judged. */
-PER_SUM void describe_sum(const struct carry_walk *walk, struct carry_packet_sum *sum,
-                          enum carry_protocol protocol, uint32_t field, uint32_t size,
-                          uint32_t pseudo) {
+ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_packet_sum *sum,
+                                enum carry_protocol protocol, uint32_t field, uint32_t size,
+                                uint32_t pseudo) {
     uint8_t pseudo_protocol = pseudo ? walk->pseudo_protocol : 0;
     uint32_t pseudo_size = pseudo ? walk->pseudo_size : 0;
     *sum = (struct carry_packet_sum){
@@ -284,14 +288,14 @@ PER_SUM void describe_sum(const struct carry_walk *walk, struct carry_packet_sum
 }
 
 /* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
-CARRY_IN_LINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
-                                  uint32_t field, uint32_t size, uint32_t pseudo,
-                                  enum carry_verdict zero) {
+CARRY_ALWAYS_INLINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
+                                        uint32_t field, uint32_t size, uint32_t pseudo,
+                                        enum carry_verdict zero) {
     if (walk->count == walk->capacity)
         return;
     struct carry_packet_sum *sum = &walk->sums[walk->count++];
     describe_sum(walk, sum, protocol, field, size, pseudo);
-    judge(walk, sum, zero);
+    judge_field(walk, sum, zero);
 }
 
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
@@ -309,7 +313,7 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
     carry_walk_sum(walk, protocol, field, other.size, other.pseudo, CARRY_ZERO_IS_PLAIN);
     const struct carry_packet_sum *second = &walk->sums[index];
     if (second->verdict != CARRY_VERDICT_GOOD &&
-        obstacle(limits_of(walk), second) == CARRY_REASON_NONE)
+        unverifiable_reason(read_limits(walk), second) == CARRY_REASON_NONE)
         copy_sum(&walk->sums[index], &first);
 }
 
@@ -326,8 +330,9 @@ bool carry_walk_enter_tunnel(struct carry_walk *walk) {
 }
 
 /* Only what its own frame holds whole, so that sizes can be relied on. */
-static CARRY_IN_LINE void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
-                                            uint32_t identification, uint32_t place, bool more) {
+static CARRY_ALWAYS_INLINE void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
+                                                  uint32_t identification, uint32_t place,
+                                                  bool more) {
     if (walk->quoted || walk->end > walk->bound)
         return;
     *walk->fragment = (struct carry_packet_fragment){
@@ -343,14 +348,15 @@ static CARRY_IN_LINE void describe_fragment(const struct carry_walk *walk, uint8
     };
 }
 
-CARRY_IN_LINE uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol,
-                                           uint32_t identification, uint32_t place, bool more) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol,
+                                                 uint32_t identification, uint32_t place,
+                                                 bool more) {
     if (walk->fragment && !walk->fragmented)
         describe_fragment(walk, protocol, identification, place, more);
     walk->fragmented = true;
     if (place != 0)
         return CARRY_NEXT_NONE;
-    carry_walk_doubt(walk, CARRY_REASON_FRAGMENT);
+    carry_walk_mark_unverifiable(walk, CARRY_REASON_FRAGMENT);
     walk->beyond = CARRY_REASON_FRAGMENT;
     return CARRY_NEXT(IP, protocol);
 }
@@ -365,7 +371,7 @@ CARRY_IN_LINE uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t prot
 #define CARRY_ON_ICMP(number)
 
 #define CARRY_ON_LINK(number) case number:
-CARRY_IN_LINE uint32_t carry_walk_on_link(uint32_t linktype) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_on_link(uint32_t linktype) {
     switch (linktype) {
     default:
         return CARRY_NEXT_NONE;
@@ -377,7 +383,7 @@ CARRY_IN_LINE uint32_t carry_walk_on_link(uint32_t linktype) {
 
 #undef CARRY_ON_ETHERTYPE
 #define CARRY_ON_ETHERTYPE(number) case number:
-CARRY_IN_LINE uint32_t carry_walk_on_ethertype(uint32_t type) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ethertype(uint32_t type) {
     switch (type) {
     default:
         return CARRY_NEXT_NONE;
@@ -389,7 +395,7 @@ CARRY_IN_LINE uint32_t carry_walk_on_ethertype(uint32_t type) {
 
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number) case number:
-CARRY_IN_LINE uint32_t carry_walk_on_ip(uint32_t protocol) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
     switch (protocol) {
     default:
         return CARRY_NEXT_NONE;
@@ -412,7 +418,7 @@ union udp_ports {
 
 #undef CARRY_ON_UDP
 #define CARRY_ON_UDP(number) case number:
-CARRY_IN_LINE uint32_t carry_walk_on_udp(uint32_t port) {
+CARRY_ALWAYS_INLINE uint32_t carry_walk_on_udp(uint32_t port) {
     if (port > sizeof(union udp_ports))
         return CARRY_NEXT_NONE;
     switch (port) {
@@ -454,12 +460,13 @@ static uint32_t (*const steps[])(struct carry_walk *walk) = {
 #undef CARRY_PROTOCOL
 };
 
-static CARRY_IN_LINE uint32_t take_step(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t take_step(struct carry_walk *walk, uint32_t next) {
     return steps[next](walk);
 }
 
 /* Starts where nothing is known but where the bytes are. */
-static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_frame *frame) {
+static CARRY_ALWAYS_INLINE void start_walk(struct carry_walk *walk,
+                                           const struct carry_frame *frame) {
     /* Field by field: not all of it needs clearing for each frame. */
     walk->data = frame->data;
     walk->captured = frame->captured;
@@ -469,7 +476,7 @@ static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_fram
     walk->end = walk->wire;
     walk->network = 0;
     walk->version = 0;
-    walk->doubt = CARRY_REASON_NONE;
+    walk->why_unverifiable = CARRY_REASON_NONE;
     walk->beyond = CARRY_REASON_LENGTH;
     walk->quoted = false;
     walk->fragmented = false;
@@ -481,16 +488,16 @@ static CARRY_IN_LINE void start(struct carry_walk *walk, const struct carry_fram
     walk->steps = 0;
 }
 
-static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
-    struct carry_walk_spare *spare = walk->spare;
-    const struct carry_walk_rest *rest = &spare->rests[--spare->rest_count];
+static CARRY_COLD uint32_t resume_walk(struct carry_walk *walk) {
+    struct carry_walk_cold *cold = walk->cold;
+    const struct carry_walk_resume_point *rest = &cold->resume_points[--cold->resume_count];
     walk->offset = rest->offset;
     walk->bound = rest->bound;
     walk->end = rest->end;
     walk->network = rest->network;
     walk->scope = rest->scope;
     walk->version = rest->version;
-    walk->doubt = rest->doubt;
+    walk->why_unverifiable = rest->why_unverifiable;
     walk->beyond = rest->beyond;
     walk->quoted = rest->quoted;
     uint32_t next = CARRY_NEXT_NONE;
@@ -499,7 +506,7 @@ static CARRY_SELDOM uint32_t start_rest(struct carry_walk *walk) {
     return next;
 }
 
-static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) {
+static CARRY_COLD void list_layer(struct carry_walk *walk, uint32_t protocol) {
     if (walk->layers_count == walk->layers_capacity)
         return;
     struct carry_packet_layer *layer = &walk->layers[walk->layers_count++];
@@ -508,13 +515,13 @@ static CARRY_SELDOM void list_layer(struct carry_walk *walk, uint32_t protocol) 
 }
 
 /* What comes next, behind places to return to if the packet has ended. */
-static CARRY_IN_LINE uint32_t leave_packet(struct carry_walk *walk, uint32_t next) {
-    while (next == CARRY_NEXT_NONE && walk->spare->rest_count)
-        next = start_rest(walk);
+static CARRY_ALWAYS_INLINE uint32_t leave_packet(struct carry_walk *walk, uint32_t next) {
+    while (next == CARRY_NEXT_NONE && walk->cold->resume_count)
+        next = resume_walk(walk);
     return next;
 }
 
-static CARRY_IN_LINE uint32_t advance(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t advance_walk(struct carry_walk *walk, uint32_t next) {
     walk->steps++;
     if (walk->layers)
         list_layer(walk, next);
@@ -522,24 +529,24 @@ static CARRY_IN_LINE uint32_t advance(struct carry_walk *walk, uint32_t next) {
 }
 
 /* Goes on with what comes next, to the end. */
-static void go_on(struct carry_walk *walk, uint32_t next) {
-    struct carry_walk_spare spare;
-    spare.rest_count = 0;
-    spare.rest_dropped = false;
-    walk->spare = &spare;
+static void run_walk(struct carry_walk *walk, uint32_t next) {
+    struct carry_walk_cold cold;
+    cold.resume_count = 0;
+    cold.resume_dropped = false;
+    walk->cold = &cold;
     /* A step lists one sum at most, so this many steps list no more than is promised. */
     while (next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX)
-        next = advance(walk, next);
-    walk->spare = NULL;
+        next = advance_walk(walk, next);
+    walk->cold = NULL;
     if (walk->fragment)
-        walk->fragment->deeper = next != CARRY_NEXT_NONE || spare.rest_dropped;
+        walk->fragment->deeper = next != CARRY_NEXT_NONE || cold.resume_dropped;
     if (walk->unsettled)
         carry_offload_settle(walk);
 }
 
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) {
-    start(walk, frame);
-    go_on(walk, CARRY_NEXT(LINK, frame->linktype));
+    start_walk(walk, frame);
+    run_walk(walk, CARRY_NEXT(LINK, frame->linktype));
 }
 
 /* --- The same in line --- */
@@ -556,23 +563,23 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) 
         next = carry_packet_walk_##name(walk);                                                     \
         break;
 
-static CARRY_IN_LINE uint32_t step_over_ethernet(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t step_over_ethernet(struct carry_walk *walk, uint32_t next) {
     switch (next) { STEP(ETHERNET, ethernet) }
     return next;
 }
 
-static CARRY_IN_LINE uint32_t step_over_tag(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t step_over_tag(struct carry_walk *walk, uint32_t next) {
     switch (next) { STEP(VLAN, vlan) }
     return next;
 }
 
-static CARRY_IN_LINE uint32_t step_over_transport(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t step_over_transport(struct carry_walk *walk, uint32_t next) {
     switch (next) { STEP(TCP, tcp) STEP(UDP, udp) }
     return next;
 }
 
 /* What an IP header holds is in line twice, since its version is then a constant. */
-static CARRY_IN_LINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
+static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
     switch (next) {
     case CARRY_PROTOCOL_IP:
         walk->steps++;
@@ -589,9 +596,10 @@ static CARRY_IN_LINE uint32_t step_over_network(struct carry_walk *walk, uint32_
 
 /*
  * Copies the walk to memory. Member by member: a copy of the whole struct would force the walk into
- * memory from the start. It lists no layers. A new member of struct carry_walk needs its line here.
+ * memory from the start_walk. It lists no layers. A new member of struct carry_walk needs its line
+ * here.
  */
-static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
+static CARRY_ALWAYS_INLINE struct carry_walk spill_walk(const struct carry_walk *walk) {
     return (struct carry_walk){
         .data = walk->data,
         .captured = walk->captured,
@@ -601,7 +609,7 @@ static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
         .network = walk->network,
         .scope = walk->scope,
         .version = walk->version,
-        .doubt = walk->doubt,
+        .why_unverifiable = walk->why_unverifiable,
         .beyond = walk->beyond,
         .quoted = walk->quoted,
         .fragmented = walk->fragmented,
@@ -619,30 +627,30 @@ static CARRY_IN_LINE struct carry_walk put_down(const struct carry_walk *walk) {
     };
 }
 
-static CARRY_SELDOM size_t finish(struct carry_walk walk, uint32_t next) {
-    go_on(&walk, next);
+static CARRY_COLD size_t finish_walk(struct carry_walk walk, uint32_t next) {
+    run_walk(&walk, next);
     return walk.count;
 }
 
-/* carry_walk_frame() to judge, with what captures are full of in line. */
+/* carry_walk_frame() to judge_field, with what captures are full of in line. */
 static size_t check(const struct carry_frame *frame, const struct carry_packet_options *options,
                     struct carry_packet_sum *sums, size_t capacity,
                     struct carry_packet_fragment *fragment) {
     struct carry_walk walk;
     carry_walk_prepare(&walk, options, CARRY_EFFORT_JUDGE, sums, capacity);
     walk.fragment = fragment;
-    start(&walk, frame);
+    start_walk(&walk, frame);
     uint32_t next;
-    if (CARRY_USUALLY(frame->linktype == LINKTYPE_ETHERNET && capacity >= IN_LINE_SUMS_MAX)) {
+    if (CARRY_LIKELY(frame->linktype == LINKTYPE_ETHERNET && capacity >= IN_LINE_SUMS_MAX)) {
         next = step_over_ethernet(&walk, CARRY_NEXT(LINK, LINKTYPE_ETHERNET));
         next = step_over_tag(&walk, next);
         next = step_over_network(&walk, next);
-        if (CARRY_USUALLY(next == CARRY_NEXT_NONE && !walk.unsettled))
+        if (CARRY_LIKELY(next == CARRY_NEXT_NONE && !walk.unsettled))
             return walk.count;
     } else {
         next = CARRY_NEXT(LINK, frame->linktype);
     }
-    return finish(put_down(&walk), next);
+    return finish_walk(spill_walk(&walk), next);
 }
 
 size_t carry_packet_check(const struct carry_frame *frame,
@@ -683,7 +691,7 @@ size_t carry_packet_layers(const struct carry_frame *frame,
 
 /* --- Names --- */
 
-static const char *name_of(const char *const *names, size_t count, unsigned index) {
+static const char *name_or_unknown(const char *const *names, size_t count, unsigned index) {
     return index < count ? names[index] : "unknown";
 }
 
@@ -693,7 +701,7 @@ const char *carry_packet_protocol_name(unsigned protocol) {
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
     };
-    return name_of(names, CARRY_PROTOCOL_COUNT, protocol);
+    return name_or_unknown(names, CARRY_PROTOCOL_COUNT, protocol);
 }
 
 const char *carry_packet_verdict_name(unsigned verdict) {
@@ -702,7 +710,7 @@ const char *carry_packet_verdict_name(unsigned verdict) {
         [CARRY_VERDICT_PARTIAL] = "partial", [CARRY_VERDICT_ABSENT] = "absent",
         [CARRY_VERDICT_ILLEGAL] = "illegal", [CARRY_VERDICT_UNVERIFIABLE] = "unverifiable",
     };
-    return name_of(names, CARRY_VERDICT_COUNT, verdict);
+    return name_or_unknown(names, CARRY_VERDICT_COUNT, verdict);
 }
 
 const char *carry_packet_reason_name(unsigned reason) {
@@ -712,7 +720,7 @@ const char *carry_packet_reason_name(unsigned reason) {
         [CARRY_REASON_MALFORMED] = "malformed", [CARRY_REASON_QUOTED] = "quoted",
         [CARRY_REASON_ROUTING] = "routing",
     };
-    return name_of(names, CARRY_REASON_COUNT, reason);
+    return name_or_unknown(names, CARRY_REASON_COUNT, reason);
 }
 
 const char *carry_packet_cause_name(unsigned cause) {
@@ -721,5 +729,5 @@ const char *carry_packet_cause_name(unsigned cause) {
         [CARRY_CAUSE_HEADER] = "header",
         [CARRY_CAUSE_ADLER32] = "adler32",
     };
-    return name_of(names, CARRY_CAUSE_COUNT, cause);
+    return name_or_unknown(names, CARRY_CAUSE_COUNT, cause);
 }

@@ -10,7 +10,7 @@
 #define SIZE_OLDER 20
 
 /* Of the header; 0 if it is none. */
-static uint32_t header_size(const struct carry_walk *walk) {
+static uint32_t peekremote_header_size(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, SIZE_MIN);
     if (!header)
         return 0;
@@ -21,7 +21,7 @@ static uint32_t header_size(const struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_peekremote(struct carry_walk *walk) {
-    uint32_t size = header_size(walk);
+    uint32_t size = peekremote_header_size(walk);
     bool is_there = size >= SIZE_MIN && carry_walk_take(walk, size);
     return is_there ? CARRY_NEXT(LINK, CARRY_LINKTYPE_IEEE80211) : CARRY_NEXT_NONE;
 }

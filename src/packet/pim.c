@@ -21,7 +21,7 @@ static struct carry_cover cover(struct carry_walk *walk, uint32_t size) {
     return (struct carry_cover){size, pseudo};
 }
 
-static uint32_t shown_header(const struct carry_walk *walk) {
+static uint32_t walk_shown_header(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, SHOWN_SIZE);
     bool is_shown = header && header[0] == SHOWN_VERSION && header[9] == SHOWN_PROTOCOL &&
                     carry_load16(header + 2) == SHOWN_SIZE;
@@ -40,5 +40,5 @@ uint32_t carry_packet_walk_pim(struct carry_walk *walk) {
     }
     carry_walk_sum_either(walk, CARRY_PROTOCOL_PIM, 2, cover(walk, REGISTER_SIZE), whole);
     walk->offset += REGISTER_SIZE;
-    return header[4] & NULL_REGISTER ? shown_header(walk) : CARRY_NEXT(LINK, 101);
+    return header[4] & NULL_REGISTER ? walk_shown_header(walk) : CARRY_NEXT(LINK, 101);
 }

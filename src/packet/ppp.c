@@ -10,7 +10,7 @@
 enum { CISCO_UNICAST = 0x0f, CISCO_BROADCAST = 0x8f };
 
 /* The protocols of RFC 1332, RFC 5072 and RFC 3032 (section 4.3). */
-static uint32_t content_of(uint32_t protocol) {
+static uint32_t ppp_content(uint32_t protocol) {
     switch (protocol) {
     case 0x0021:
         return CARRY_NEXT(ETHERTYPE, 0x0800);
@@ -39,5 +39,5 @@ uint32_t carry_packet_walk_ppp(struct carry_walk *walk) {
     /* Only the last byte of a protocol is odd: the first may be left out (RFC 1661, 6.5). */
     uint32_t size = header[0] & 1 ? 1 : 2;
     walk->offset += size;
-    return content_of(size == 1 ? header[0] : carry_load16(header));
+    return ppp_content(size == 1 ? header[0] : carry_load16(header));
 }

@@ -9,7 +9,7 @@
 #define FLAG_PADDED 0x20
 
 /* The field `flags`, which only the time stamp may precede; 0 if it is absent. */
-static uint8_t flags_of(const uint8_t *header, uint32_t size) {
+static uint8_t radiotap_flags(const uint8_t *header, uint32_t size) {
     uint32_t present = carry_load_le32(header + 4);
     uint32_t fields = 8;
     for (uint32_t mask = present; mask & PRESENT_MORE && fields + 4 <= size; fields += 4)
@@ -26,6 +26,6 @@ uint32_t carry_packet_walk_radiotap(struct carry_walk *walk) {
     uint32_t size = carry_load_le16(header + 2);
     if (header[0] != 0 || size < 8 || !carry_walk_take(walk, size))
         return CARRY_NEXT_NONE;
-    bool padded = flags_of(header, size) & FLAG_PADDED;
+    bool padded = radiotap_flags(header, size) & FLAG_PADDED;
     return carry_walk_ieee80211(walk, padded ? CARRY_IEEE80211_PADDED : CARRY_IEEE80211_PLAIN);
 }

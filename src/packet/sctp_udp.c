@@ -8,7 +8,7 @@
 #define COMMON_HEADER_SIZE 12
 
 /* Types are counted from 0, 64, 128 and 192 on, by what receivers do that do not know them. */
-static bool is_known(uint8_t type) {
+static bool is_known_chunk(uint8_t type) {
     return (type & 0x3f) <= (type < 0x40 ? 14 : 4);
 }
 
@@ -17,7 +17,7 @@ static uint32_t chunk_size(const struct carry_walk *walk, uint64_t offset) {
     if (offset + 4 > carry_walk_readable(walk) - walk->offset)
         return 0;
     const uint8_t *chunk = walk->data + walk->offset + offset;
-    if (!is_known(chunk[0]))
+    if (!is_known_chunk(chunk[0]))
         return 0;
     uint32_t size = carry_load16(chunk + 2);
     return size < 4 ? 0 : (size + 3) & ~3u;

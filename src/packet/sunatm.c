@@ -12,7 +12,7 @@ enum kind { KIND_LANE = 1, KIND_LLC = 2 };
 
 #define LANE_CONTROL 0xff00
 
-static uint32_t lan_emulation(struct carry_walk *walk) {
+static uint32_t walk_lan_emulation(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 2);
     bool is_data = header && carry_load16(header) != LANE_CONTROL;
     return is_data ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
@@ -25,7 +25,7 @@ uint32_t carry_packet_walk_sunatm(struct carry_walk *walk) {
     carry_walk_narrow_scope(walk, carry_load32(header) & CIRCUIT);
     switch (header[0] & KIND) {
     case KIND_LANE:
-        return lan_emulation(walk);
+        return walk_lan_emulation(walk);
     case KIND_LLC:
         return CARRY_NEXT(LINK, 100);
     default:

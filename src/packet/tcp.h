@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-CARRY_IN_LINE uint32_t carry_packet_walk_tcp(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_tcp(struct carry_walk *walk) {
     uint32_t size = carry_walk_size(walk);
     carry_walk_sum(walk, CARRY_PROTOCOL_TCP, 16, size, carry_walk_pseudo(walk, 6, size),
                    CARRY_ZERO_IS_PLAIN);

@@ -22,7 +22,7 @@ static bool skip_tags(struct carry_walk *walk) {
     return walk->data[walk->offset - 1] == TAG_END;
 }
 
-static uint32_t content_of(uint32_t frame) {
+static uint32_t tzsp_content(uint32_t frame) {
     switch (frame) {
     case FRAME_ETHERNET:
         return CARRY_NEXT(LINK, 1);
@@ -40,5 +40,5 @@ static uint32_t content_of(uint32_t frame) {
 uint32_t carry_packet_walk_tzsp(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 4);
     bool is_frame = header && header[0] == VERSION && header[1] <= TYPE_TO_TRANSMIT;
-    return is_frame && skip_tags(walk) ? content_of(carry_load16(header + 2)) : CARRY_NEXT_NONE;
+    return is_frame && skip_tags(walk) ? tzsp_content(carry_load16(header + 2)) : CARRY_NEXT_NONE;
 }

@@ -50,7 +50,7 @@ static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_wa
 /* Enters a datagram of `size` bytes, unless that contradicts the IP header. */
 static inline uint32_t carry_udp_enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
     uint64_t end = walk->offset + (uint64_t)size;
-    bool fits = end <= walk->end || walk->doubt == CARRY_REASON_FRAGMENT;
+    bool fits = end <= walk->end || walk->why_unverifiable == CARRY_REASON_FRAGMENT;
     if (size < 8 || !fits)
         return CARRY_NEXT_NONE;
     walk->offset += 8;
@@ -58,7 +58,7 @@ static inline uint32_t carry_udp_enter(struct carry_walk *walk, uint32_t size, u
     return tunnel;
 }
 
-CARRY_IN_LINE uint32_t carry_packet_walk_udp(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_udp(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 8);
     uint32_t size = carry_walk_size(walk);
     uint32_t tunnel = CARRY_NEXT_NONE;

@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-CARRY_IN_LINE uint32_t carry_packet_walk_vlan(struct carry_walk *walk) {
+CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_vlan(struct carry_walk *walk) {
     const uint8_t *tag = carry_walk_header(walk, 4);
     if (tag)
         carry_walk_narrow_scope(walk, carry_load16(tag) & 0xfff);

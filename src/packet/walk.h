@@ -23,17 +23,17 @@
  * A walk stays in registers as long as nobody has its address. So a function that is not in line
  * takes it by value where one in line calls it.
  */
-#define CARRY_IN_LINE inline __attribute__((__always_inline__))
+#define CARRY_ALWAYS_INLINE inline __attribute__((__always_inline__))
 
 /* What hardly any packet needs, and is therefore kept out of line. Linux defines `noinline`. */
-#define CARRY_SELDOM __attribute__((__noinline__))
+#define CARRY_COLD __attribute__((__noinline__))
 
-#define CARRY_USUALLY(condition) __builtin_expect(!!(condition), 1)
+#define CARRY_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 struct carry_walk;
 
 /* Where and how the walk goes on after the packet that it is in. */
-struct carry_walk_rest {
+struct carry_walk_resume_point {
     uint32_t (*walk)(struct carry_walk *walk);
     uint64_t end; /* these as in the walk */
     uint32_t offset;
@@ -41,20 +41,21 @@ struct carry_walk_rest {
     uint32_t network;
     uint32_t scope;
     uint8_t version;
-    uint8_t doubt;
+    uint8_t why_unverifiable;
     uint8_t beyond;
     bool quoted;
 };
 
 /* Of these within each other; the rest of what nests deeper is dropped. */
-#define CARRY_WALK_RESTS_MAX 4
+#define CARRY_WALK_RESUME_POINTS_MAX 4
 
 /* What is seldom needed, and then in memory. */
-struct carry_walk_spare {
+struct carry_walk_cold {
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
-    bool rest_dropped;     /* for want of room */
-    uint32_t rest_count;
-    struct carry_walk_rest rests[CARRY_WALK_RESTS_MAX]; /* the innermost last */
+    bool resume_dropped;   /* for want of room */
+    uint32_t resume_count;
+    struct carry_walk_resume_point
+        resume_points[CARRY_WALK_RESUME_POINTS_MAX]; /* the innermost last */
 };
 
 struct carry_walk {
@@ -65,15 +66,15 @@ struct carry_walk {
     uint32_t bound;  /* where the bytes that were on the wire for this layer end */
 
     /* The innermost IP header so far. */
-    uint32_t network;        /* its offset */
-    uint32_t scope;          /* see carry_walk_narrow_scope() */
-    uint8_t version;         /* 4 or 6; 0 before the first IP header */
-    uint8_t doubt;           /* enum carry_reason: why sums over its content cannot be told */
-    uint8_t beyond;          /* enum carry_reason: what it means to go beyond `bound` */
-    bool quoted;             /* inside a packet that an ICMP error quotes */
-    bool fragmented;         /* in a fragment: the first, or a later one */
-    uint8_t effort;          /* enum carry_effort */
-    uint8_t pseudo_protocol; /* what the pseudo-header summed last says */
+    uint32_t network;         /* its offset */
+    uint32_t scope;           /* see carry_walk_narrow_scope() */
+    uint8_t version;          /* 4 or 6; 0 before the first IP header */
+    uint8_t why_unverifiable; /* enum carry_reason: why sums over its content cannot be told */
+    uint8_t beyond;           /* enum carry_reason: what it means to go beyond `bound` */
+    bool quoted;              /* inside a packet that an ICMP error quotes */
+    bool fragmented;          /* in a fragment: the first, or a later one */
+    uint8_t effort;           /* enum carry_effort */
+    uint8_t pseudo_protocol;  /* what the pseudo-header summed last says */
     uint32_t pseudo_size;
     uint32_t flags;     /* enum carry_packet_flag */
     const uint8_t *src; /* the addresses of its pseudo-header */
@@ -89,9 +90,9 @@ struct carry_walk {
     size_t layers_capacity;
     struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
 
-    uint32_t steps;                 /* taken */
-    uint32_t wire;                  /* where the bytes of the frame end that were on the wire */
-    struct carry_walk_spare *spare; /* NULL in line */
+    uint32_t steps;               /* taken */
+    uint32_t wire;                /* where the bytes of the frame end that were on the wire */
+    struct carry_walk_cold *cold; /* NULL in line */
 };
 
 /* How much work a sum is worth. */
@@ -112,7 +113,7 @@ static inline void carry_walk_prepare(struct carry_walk *walk,
     walk->capacity = capacity;
     walk->layers = NULL;
     walk->fragment = NULL;
-    walk->spare = NULL;
+    walk->cold = NULL;
 }
 
 /* Walks over a frame. What was found is then in what was prepared, and in walk->count. */
@@ -220,18 +221,18 @@ static inline uint32_t carry_load_family(const uint8_t *p) {
 }
 
 /* Where the bytes end that belong to this layer and were captured. */
-static CARRY_IN_LINE uint32_t carry_walk_readable(const struct carry_walk *walk) {
+static CARRY_ALWAYS_INLINE uint32_t carry_walk_readable(const struct carry_walk *walk) {
     return walk->bound < walk->captured ? walk->bound : walk->captured;
 }
 
 /* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
-static CARRY_IN_LINE const uint8_t *carry_walk_header(const struct carry_walk *walk,
-                                                      uint32_t size) {
+static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_header(const struct carry_walk *walk,
+                                                            uint32_t size) {
     return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
 /* The header at `offset`, as above; moves behind it if it is there. */
-static CARRY_IN_LINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
+static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_header(walk, size);
     if (header)
         walk->offset += size;
@@ -248,12 +249,12 @@ static inline const uint8_t *carry_walk_extension(const struct carry_walk *walk,
 }
 
 /* The bytes from `offset` to where this layer ends, as its header says. */
-static CARRY_IN_LINE uint32_t carry_walk_size(const struct carry_walk *walk) {
+static CARRY_ALWAYS_INLINE uint32_t carry_walk_size(const struct carry_walk *walk) {
     return (uint32_t)(walk->end - walk->offset);
 }
 
 /* Says where this layer ends. */
-static CARRY_IN_LINE void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
+static CARRY_ALWAYS_INLINE void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
     walk->end = end;
     if (end < walk->bound)
         walk->bound = (uint32_t)end;
@@ -265,30 +266,30 @@ static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
 }
 
 /*
- * Has `walk_rest` go on at `offset`, in the layer of now, when what comes next has ended: for
+ * Has `resume` go on at `offset`, in the layer of now, when what comes next has ended: for
  * headers with something behind the packet that they hold.
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
-                                        uint32_t (*walk_rest)(struct carry_walk *walk)) {
-    struct carry_walk_spare *spare = walk->spare;
+                                        uint32_t (*resume)(struct carry_walk *walk)) {
+    struct carry_walk_cold *cold = walk->cold;
     if (offset >= walk->bound)
         return;
-    if (spare->rest_count == CARRY_WALK_RESTS_MAX) {
-        spare->rest_dropped = true;
+    if (cold->resume_count == CARRY_WALK_RESUME_POINTS_MAX) {
+        cold->resume_dropped = true;
         return;
     }
-    struct carry_walk_rest *rest = &spare->rests[spare->rest_count];
-    rest->walk = walk_rest;
+    struct carry_walk_resume_point *rest = &cold->resume_points[cold->resume_count];
+    rest->walk = resume;
     rest->end = walk->end;
     rest->offset = (uint32_t)offset;
     rest->bound = walk->bound;
     rest->network = walk->network;
     rest->scope = walk->scope;
     rest->version = walk->version;
-    rest->doubt = walk->doubt;
+    rest->why_unverifiable = walk->why_unverifiable;
     rest->beyond = walk->beyond;
     rest->quoted = walk->quoted;
-    spare->rest_count++;
+    cold->resume_count++;
 }
 
 /* What follows a header that gives it as an address family of the capturing system. */
@@ -310,12 +311,12 @@ static inline uint32_t carry_walk_family(uint32_t family) {
  * What follows a type field of Ethernet: up to 1,500 it is the length of an 802.2 LLC frame, for
  * which Linux has an ethertype of its own (ETH_P_802_2), as in cooked captures.
  */
-static CARRY_IN_LINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
-    if (CARRY_USUALLY(type == 0x0800))
+static CARRY_ALWAYS_INLINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
+    if (CARRY_LIKELY(type == 0x0800))
         return CARRY_NEXT(ETHERTYPE, 0x0800);
-    if (CARRY_USUALLY(type == 0x86dd))
+    if (CARRY_LIKELY(type == 0x86dd))
         return CARRY_NEXT(ETHERTYPE, 0x86dd);
-    if (CARRY_USUALLY(type == 0x8100))
+    if (CARRY_LIKELY(type == 0x8100))
         return CARRY_NEXT(ETHERTYPE, 0x8100);
     if (type > 1500)
         return CARRY_NEXT(ETHERTYPE, type);
@@ -369,13 +370,13 @@ static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
 }
 
 /* What follows a header of `size` bytes, of which the last two are such a type field. */
-static CARRY_IN_LINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
+static CARRY_ALWAYS_INLINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
 }
 
 /* Tells apart networks, such as VLANs and tunnels, in which addresses may be the same by chance. */
-static CARRY_IN_LINE void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
+static CARRY_ALWAYS_INLINE void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
     walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
@@ -386,26 +387,27 @@ static CARRY_IN_LINE void carry_walk_narrow_scope(struct carry_walk *walk, uint3
 bool carry_walk_enter_tunnel(struct carry_walk *walk);
 
 /* Is an IP header at `offset` wanted? */
-static CARRY_IN_LINE bool carry_walk_enter_ip(struct carry_walk *walk) {
+static CARRY_ALWAYS_INLINE bool carry_walk_enter_ip(struct carry_walk *walk) {
     return !walk->version || carry_walk_enter_tunnel(walk);
 }
 
 /* Starts an IP header at `offset`, whose datagram ends at `end`. */
-static CARRY_IN_LINE void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
-                                                    const uint8_t *src, const uint8_t *dst,
-                                                    uint64_t end) {
+static CARRY_ALWAYS_INLINE void carry_walk_start_datagram(struct carry_walk *walk, uint8_t version,
+                                                          const uint8_t *src, const uint8_t *dst,
+                                                          uint64_t end) {
     walk->network = walk->offset;
     walk->version = version;
     walk->src = src;
     walk->dst = dst;
-    walk->doubt = CARRY_REASON_NONE;
+    walk->why_unverifiable = CARRY_REASON_NONE;
     carry_walk_set_end(walk, end);
 }
 
 /* Gives a reason why sums over this datagram's content cannot be told; the gravest is kept. */
-static CARRY_IN_LINE void carry_walk_doubt(struct carry_walk *walk, enum carry_reason reason) {
-    if (walk->doubt == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
-        walk->doubt = (uint8_t)reason;
+static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *walk,
+                                                             enum carry_reason reason) {
+    if (walk->why_unverifiable == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
+        walk->why_unverifiable = (uint8_t)reason;
 }
 
 /*
@@ -416,7 +418,7 @@ static inline void carry_walk_require_length(struct carry_walk *walk) {
     bool is_jumbogram = walk->version == 6 && walk->end - walk->network - 40 > UINT16_MAX;
     uint32_t length = carry_load16(walk->data + walk->network + (walk->version == 6 ? 4 : 2));
     if (length == 0 && !is_jumbogram)
-        carry_walk_doubt(walk, CARRY_REASON_MALFORMED);
+        carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
 }
 
 #endif

@@ -108,7 +108,7 @@ MUTANTS = {
         "uint32_t next) {\n    walk->steps++;\n    if (walk->layers)",
         "uint32_t next) {\n    if (walk->layers)",
         "ensures_steps",
-        "advance",
+        "advance_walk",
     ),
     "lists the sum of both ways to cover": (
         "packet.c",
@@ -122,13 +122,13 @@ MUTANTS = {
         "    walk->end = rest->end;\n",
         "",
         "assert_end",
-        "start_rest",
+        "resume_walk",
     ),
     "counts a sum before it is listed": (
         "packet.c",
-        "    return finish(put_down(&walk), next);\n",
-        "    walk.count++;\n    return finish(put_down(&walk), next);\n",
-        "call_finish_requires",
+        "    return finish_walk(spill_walk(&walk), next);\n",
+        "    walk.count++;\n    return finish_walk(spill_walk(&walk), next);\n",
+        "call_finish_walk_requires",
         "check",
     ),
     "goes back to the message that it is in": (
@@ -303,8 +303,8 @@ def record_renamed(project: Path, *pairs: str) -> tuple[int, str]:
 def test_renamed_functions_stay_proven(project: Path) -> None:
     before = results(project)
     rename(project, "skip_routes", "a_name_that_is_sorted_first")
-    rename(project, "redirected", "walk_wccp")
-    pairs = ("skip_routes=a_name_that_is_sorted_first", "redirected=walk_wccp")
+    rename(project, "walk_redirected", "walk_wccp")
+    pairs = ("skip_routes=a_name_that_is_sorted_first", "walk_redirected=walk_wccp")
     assert record_renamed(project, *pairs) == (0, "gre.c: only names changed")
     after = results(project)
     assert after["gre.c"][:2] == before["gre.c"][:2] == ["20", "7"]
@@ -313,46 +313,47 @@ def test_renamed_functions_stay_proven(project: Path) -> None:
     assert record_renamed(project, *pairs) == (0, "")  # nothing is stale
 
 
-# What else changes in gre.c where `content` becomes `walk_content`, the arguments, and the answer.
+# What else changes in gre.c beside `walk_gre_content`, which becomes `walk_content`; the arguments;
+# and the answer.
 NOT_ONLY_RENAMED = {
     "code changes": (
         [("carry_load16", "carry_load_le16")],
-        ["content=walk_content"],
+        ["walk_gre_content=walk_content"],
         "gre.c: more than names changed",
     ),
     "a renaming is not named": (
         [("payload", "room")],
-        ["content=walk_content"],
+        ["walk_gre_content=walk_content"],
         "gre.c: more than names changed",
     ),
     "two names become one": (
-        [("redirected", "walk_content")],
-        ["content=walk_content"],
+        [("walk_redirected", "walk_content")],
+        ["walk_gre_content=walk_content"],
         "gre.c: more than names changed",
     ),
     "two names become one, and both are named": (
-        [("redirected", "walk_content")],
-        ["content=walk_content", "redirected=walk_content"],
+        [("walk_redirected", "walk_content")],
+        ["walk_gre_content=walk_content", "walk_redirected=walk_content"],
         "--renamed: walk_content would be the name of two things",
     ),
     "one name becomes two": (
-        [("redirected", "walk_wccp")],
-        ["content=walk_content", "content=walk_wccp"],
+        [("walk_redirected", "walk_wccp")],
+        ["walk_gre_content=walk_content", "walk_gre_content=walk_wccp"],
         "gre.c: one name became two",
     ),
     "the former name is still there": (
-        [("payload", "content")],
-        ["content=walk_content"],
-        "gre.c: also has the former name content",
+        [("payload", "walk_gre_content")],
+        ["walk_gre_content=walk_content"],
+        "gre.c: also has the former name walk_gre_content",
     ),
     "two names are exchanged": (
-        [("skip_routes", "content")],
-        ["content=walk_content", "skip_routes=content"],
-        "gre.c: also has the former name content",
+        [("skip_routes", "walk_gre_content")],
+        ["walk_gre_content=walk_content", "skip_routes=walk_gre_content"],
+        "gre.c: also has the former name walk_gre_content",
     ),
     "another header has the name": (
-        [("redirected", "carry_sum_fold")],
-        ["content=walk_content", "redirected=carry_sum_fold"],
+        [("walk_redirected", "carry_sum_fold")],
+        ["walk_gre_content=walk_content", "walk_redirected=carry_sum_fold"],
         "--renamed: include/carry/sum.h also has the name carry_sum_fold",
     ),
 }
@@ -362,7 +363,7 @@ NOT_ONLY_RENAMED = {
 def test_proof_of_other_text_is_not_kept(change: str, project: Path) -> None:
     others, pairs, answer = NOT_ONLY_RENAMED[change]
     before = results(project)
-    rename(project, "content", "walk_content")
+    rename(project, "walk_gre_content", "walk_content")
     for old, new in others:
         rename(project, old, new)
     assert record_renamed(project, *pairs) == (1, answer)
