@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
+/* Adler-32, to recognise sums of SCTP from before RFC 3309. */
 #include "packet/adler32.h"
 
-/* The largest prime below 2^16 (RFC 1950, section 8.2), and how many bytes its sums take in 32
- * bits. */
+/* The largest prime below 2^16 (RFC 1950, section 8.2); so many bytes do not overflow 32 bits. */
 #define ADLER32_PRIME 65521
 #define ADLER32_RUN   5552
 
 struct adler32 {
-    uint32_t sum;     /* of the bytes, and 1 */
-    uint32_t of_sums; /* of what `sum` was behind each byte */
+    uint32_t sum;     /* of the bytes, plus 1 */
+    uint32_t of_sums; /* sum of the values of `sum` after each byte */
 };
 
 static void adler32_add_run(struct adler32 *adler, const uint8_t *bytes, uint32_t size) {

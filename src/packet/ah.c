@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The IP authentication header (RFC 4302). It encrypts nothing: sums behind it can be verified.
- * Its own integrity value needs a key and is no checksum.
+ * The IP authentication header (RFC 4302). It encrypts nothing: sums behind it can be verified. Its
+ * integrity value needs a key and is no checksum.
  */
 #include "packet/walk.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The time stamp of Arista's switches: a subtype, a version that tells its size, the time in
+ * The time stamp of Arista's switches: a subtype, a version that determines its size, the time in
  * seconds and nanoseconds, then a type field.
  */
 #include "packet/walk.h"

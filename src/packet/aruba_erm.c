@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Aruba's access points mirror, in the format that was asked for: a record of a capture file,
- * perhaps with 4 bytes of a radio header, which the size of the frame tells; PPI; radiotap; or the
- * header of OmniPeek.
+ * Frames that Aruba's access points mirror, in one of these formats: a record of a capture file,
+ * with or without 4 bytes of a radio header, as the size of the frame shows; PPI; radiotap; or
+ * OmniPeek's header.
  */
 #include "packet/ieee80211.h"
 
@@ -13,7 +13,7 @@
 
 enum linktype { LINKTYPE_RADIOTAP = 127, LINKTYPE_PPI = 192 };
 
-/* Of a record's header; 0 if it is none. */
+/* Returns the size of a record's header, or 0 if it is none. */
 static uint32_t record_size(const struct carry_walk *walk, const uint8_t *header) {
     uint32_t there = carry_load32(header + 8), room = carry_walk_size(walk) - RECORD_SIZE;
     if (carry_load32(header + 4) >= MICROSECONDS || there > carry_load32(header + 12))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Classical IP over ATM (RFC 2225) as Linux records it: with an LLC header, or IP alone. SuSE's
- * kernels had a link type of their own, 18, which OpenBSD uses for what never begins as IP does.
+ * kernels used link type 18 for it. OpenBSD uses 18 for frames that never begin like IP.
  */
 #include "packet/snap.h"
 

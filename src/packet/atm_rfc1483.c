@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What AAL5 carries (RFC 2684, which replaces RFC 1483): behind an LLC header in the frame, or, as
- * only the two ends know, IP alone (section 6.1), which then is all that there is.
+ * The content of AAL5 (RFC 2684, which replaces RFC 1483): a packet behind an LLC header, or IP
+ * alone (section 6.1). Only the two ends know which: IP alone must fill the frame.
  */
 #include "packet/snap.h"
 

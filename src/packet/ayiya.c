@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * AYIYA (draft-massar-v6ops-ayiya-02, section 4), the tunnel of SixXS: sizes and methods, what
- * follows, the time, an identity, a signature. IP that fills the rest exactly tells it from other
- * traffic on its port.
+ * AYIYA (draft-massar-v6ops-ayiya-02, section 4), the tunnel of SixXS: sizes and methods, the next
+ * header, the time, an identity, a signature. It is recognised by IP that fills the rest exactly.
  */
 #include "packet/walk.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tag of Broadcom's switches where it stands in front of Ethernet: 4 bytes. */
+/* The tag of Broadcom's switches before an Ethernet header: 4 bytes. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_brcm_prepend(struct carry_walk *walk) {

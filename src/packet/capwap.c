@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CAPWAP data (RFC 5415, section 4.3): frames between access points and their controller. Those in
- * DTLS, and fragments but the first, are left.
+ * CAPWAP data (RFC 5415, section 4.3): frames between access points and their controller. The walk
+ * ends at frames in DTLS, and at fragments except the first.
  */
 #include "packet/ieee80211.h"
 
-/* In the first 32 bits, of which the first 8 are the version and type. */
+/* Fields of the first 32 bits; the preamble is version and type. */
 #define PREAMBLE   0xff000000
 #define BINDING    0x00003e00
-#define NATIVE     0x00000100 /* frames as the wireless binding has them; else Ethernet's */
+#define NATIVE     0x00000100 /* frames in the format of the wireless binding, otherwise Ethernet */
 #define FRAGMENT   0x00000080
 #define KEEP_ALIVE 0x00000008
 #define RESERVED   0x00000007

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * DCCP (RFC 4340, section 9): covered are the header, whose length the data offset says, and as
- * many words of data as the checksum coverage says, less one; 0 stands for all. The pseudo-header
- * holds the length of the datagram, not that of the coverage.
+ * DCCP (RFC 4340, section 9). The checksum covers the header, whose length is the data offset, and
+ * one word of data less than the checksum coverage; coverage 0 stands for all data. The
+ * pseudo-header holds the length of the datagram, not the number of covered bytes.
  */
 #include "packet/walk.h"
 

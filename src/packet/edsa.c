@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The DSA tag that has an ethertype: 2 bytes reserved, the tag's 4, then a type field. */
+/* The DSA tag with an ethertype: 2 reserved bytes, the tag (4 bytes), then a type field. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_edsa(struct carry_walk *walk) {

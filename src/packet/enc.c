@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenBSD's view into IPsec (enc): an address family, an SPI and flags, then the packet in clear.
- */
+/* OpenBSD's view into IPsec (enc): address family, SPI and flags, then the packet in clear. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_enc(struct carry_walk *walk) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records of Endace's cards (ERF types reference guide): a time stamp, a type, flags, the length of
- * the record, losses, the length on the wire; then headers of 8 bytes as long as a bit says so.
+ * the record, losses, the length on the wire; then headers of 8 bytes, each announced by a bit.
  */
 #include "packet/walk.h"
 
 #define TYPE_MASK     0x7f
 #define HAS_EXTENSION 0x80 /* in the type, and in the first byte of each extension */
 
-/* What precedes frames: the number of the channel; of a cell, the header without its checksum. */
+/* Before a frame: the number of the channel, and the header of a cell without its checksum. */
 #define CHANNEL_BYTES 4
 #define ATM_BYTES     4
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cisco FabricPath: a tag of a forwarding tree and a time to live, then the frame it carries. */
+/* Cisco FabricPath: a forwarding tree and a time to live (2 bytes), then an Ethernet frame. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_fabricpath(struct carry_walk *walk) {

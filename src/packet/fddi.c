@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* FDDI (ISO 9314-2): frame control and two addresses, then LLC if the control says so. */
+/* FDDI (ISO 9314-2): frame control and two addresses, then LLC if frame control announces it. */
 #include "packet/walk.h"
 
 #define FORMAT_MASK 0xf0 /* class, address size, format */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting checksums right where they stand, from the innermost outwards. */
+/* Repairs and fills in the checksums of a frame, from the innermost outwards. */
 #include "packet/walk.h"
 
 #define BIT(verdict) (1u << (verdict))
@@ -11,8 +11,8 @@ struct repair {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* as last judged */
     size_t count;
     uint8_t verdicts[CARRY_PACKET_SUMS_MAX]; /* as first judged */
-    uint32_t due;   /* which sums are to be good in the end, and were not written yet */
-    uint32_t fresh; /* which were written since they were last judged */
+    uint32_t due;   /* set of the sums that must be good in the end, less those already written */
+    uint32_t fresh; /* set of the sums written since they were last judged */
     struct carry_packet_sum *changes;
     size_t changed;
     size_t capacity;
@@ -26,7 +26,7 @@ static uint32_t set_without(uint32_t members, size_t index) {
     return members & ~BIT(index);
 }
 
-/* Does sum `index` cover one of the set `inner`, which stand further in? */
+/* Checks whether sum `index` covers a sum of the set `inner` that is listed behind it. */
 static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
     for (size_t i = index + 1; i < repair->count; i++)
         if (set_contains(inner, i) && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
@@ -34,15 +34,15 @@ static bool covers_any(const struct repair *repair, size_t index, uint32_t inner
     return false;
 }
 
-/* Is the sum right for when a partial one that it covers is complete? */
+/* Checks whether the sum becomes right once a partial sum that it covers is complete. */
 static bool is_around_partial(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && sum->expected == sum->stored;
 }
 
 /*
- * A change of what an unverifiable sum covers could make that sum bad, and nobody would know; a
- * sum around a partial one would be bad, and is to be put right only with all that are partial.
- * Quoted ones cover nothing behind the quote, whatever they say.
+ * Checks whether the bytes that a sum covers must not change. A change could make an unverifiable
+ * sum bad without anyone noticing. It makes a sum around a partial one bad, which is repaired only
+ * if partial sums are `wanted`. Quoted sums cover nothing behind the quote, whatever they state.
  */
 static bool blocks_change(const struct carry_packet_sum *sum, uint32_t wanted) {
     if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
@@ -69,7 +69,7 @@ static void plan_writes(struct repair *repair, uint32_t wanted) {
     }
 }
 
-/* What verifies by the rule of its time is left, unless the caller names what it is today. */
+/* Removes sums that are right as Adler-32, SCTP's former checksum, from those to be written. */
 static void keep_adler32(struct repair *repair) {
     for (size_t i = 0; i < repair->count; i++)
         if (repair->sums[i].cause == CARRY_CAUSE_ADLER32)
@@ -111,12 +111,15 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
     case CARRY_VERDICT_ABSENT:
     case CARRY_VERDICT_ILLEGAL:
         return sum->expected != 0;
-    default: /* of an unverifiable header all is there, except what tells who left it empty */
+    default: /* all of the header is there; only the reason for its 0 is unknown */
         return sum->cause == CARRY_CAUSE_HEADER;
     }
 }
 
-/* Writes what is due, but for sums that cover one just written: they need another judgement. */
+/*
+ * Writes the sums that are due, except those that cover a sum just written: they must be judged
+ * again. Returns whether it wrote one.
+ */
 static bool write_due(struct repair *repair) {
     repair->fresh = 0;
     for (size_t i = repair->count; i-- > 0;)
@@ -126,7 +129,7 @@ static bool write_due(struct repair *repair) {
     return repair->fresh;
 }
 
-/* Is one due that covers what was just written? All others are what they were judged to be. */
+/* Checks whether a sum that is due covers one just written. All other verdicts still hold. */
 static bool is_stale(const struct repair *repair) {
     for (size_t outer = 0; outer < repair->count; outer++)
         if (set_contains(repair->due, outer) && covers_any(repair, outer, repair->fresh))
@@ -134,7 +137,7 @@ static bool is_stale(const struct repair *repair) {
     return false;
 }
 
-/* Ends, since a field is written once at most. */
+/* Repairs the sums with a `wanted` verdict. Ends because each field is written once at most. */
 static size_t repair_sums(const struct carry_frame *frame,
                           const struct carry_packet_options *options, uint32_t wanted,
                           struct carry_packet_sum *changes, size_t capacity) {

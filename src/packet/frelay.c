@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frame Relay (RFC 2427, section 3): an address of 2 to 4 bytes (Q.922, section 3.2), then control
- * and a protocol identifier. Cisco's encapsulation has an ethertype in their place.
+ * and a protocol identifier. Cisco's encapsulation has an ethertype instead of these two.
  */
 #include "packet/snap.h"
 
 #define ADDRESS_END  0x01
-#define CIRCUIT      0xfcf0 /* of the first two bytes of the address, the rest of which are flags */
+#define CIRCUIT      0xfcf0 /* in the first two bytes of the address; their other bits are flags */
 #define UNNUMBERED   0x03
-#define ADDRESS_SIZE 4 /* at most */
+#define ADDRESS_SIZE 4 /* maximum */
 
-/* 0 if it is not there, or has no end. */
+/* Returns the size of the address, or 0 if it is missing or has no end. */
 static uint32_t frelay_address_size(const struct carry_walk *walk) {
     for (uint32_t size = 2; size <= ADDRESS_SIZE; size++) {
         const uint8_t *address = carry_walk_header(walk, size);

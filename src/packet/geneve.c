@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Geneve (RFC 8926). Reserved bits are zero: that tells it from other traffic on its port.
- * Receivers ignore them (section 3.4): where some are set, a packet that fills it tells it.
+ * Geneve (RFC 8926). It is recognised by reserved bits that are zero. Receivers ignore these bits
+ * (section 3.4): if some are set, it is recognised by a packet that fills the rest exactly.
  */
 #include "packet/walk.h"
 

@@ -17,11 +17,11 @@ enum type {
     TYPE_EOIP = 0x6400,
     TYPE_WCCP = 0x883e,
     TYPE_ERSPAN = 0x88be,
-    TYPE_ARUBA_FIRST = 0x8200, /* and each 16th up to the last: frames of IEEE 802.11 */
+    TYPE_ARUBA_FIRST = 0x8200, /* and each 16th number up to the last: frames of IEEE 802.11 */
     TYPE_ARUBA_LAST = 0x8370,
 };
 
-/* Each flag adds a field of 4 bytes. */
+/* Returns the size of the optional fields: each flag adds 4 bytes. */
 static uint32_t optional_size(uint32_t flags) {
     return (flags & KEY ? 4 : 0) + (flags & SEQUENCE ? 4 : 0) + (flags & ACKNOWLEDGMENT ? 4 : 0);
 }
@@ -30,8 +30,10 @@ static bool is_aruba(uint32_t type) {
     return type >= TYPE_ARUBA_FIRST && type <= TYPE_ARUBA_LAST && type % 16 == 0;
 }
 
-/* Packets that WCCP redirects: version 2 puts 4 bytes before them, which no IPv4 header begins
- * like. */
+/*
+ * Returns the protocol of a packet that WCCP redirects. Version 2 puts 4 bytes before it, which
+ * differ from the start of any IPv4 header.
+ */
 static uint32_t walk_redirected(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);
     if (header && header[0] >> 4 != 4)
@@ -39,9 +41,9 @@ static uint32_t walk_redirected(struct carry_walk *walk) {
     return carry_walk_ip_version(walk);
 }
 
-/* Mostly an ethertype, except for these. */
+/* Returns the protocol that a type announces: nearly all types are ethertypes. */
 static uint32_t walk_gre_content(struct carry_walk *walk, uint32_t flags, uint32_t type) {
-    /* ERSPAN type I has no header of its own, of which the missing sequence number tells. */
+    /* Without a sequence number it is ERSPAN type I, which has no header of its own. */
     bool bare = type == TYPE_ERSPAN && !(flags & SEQUENCE);
     if (bare || type == TYPE_EOIP)
         return CARRY_NEXT(ETHERTYPE, TYPE_ETHERNET);
@@ -51,7 +53,7 @@ static uint32_t walk_gre_content(struct carry_walk *walk, uint32_t flags, uint32
                           : CARRY_NEXT(ETHERTYPE, type);
 }
 
-/* Routes end with one for no family of addresses, which has no bytes. */
+/* Skips the source routes. The last one has address family 0 and no bytes. */
 static bool skip_routes(struct carry_walk *walk) {
     for (const uint8_t *route; (route = carry_walk_take(walk, 4));) {
         if (carry_load16(route) == 0 && route[3] == 0)
@@ -62,11 +64,11 @@ static bool skip_routes(struct carry_walk *walk) {
     return false;
 }
 
-/* The checksum covers the header too. Its field is also there where only routes are. */
+/* Walks version 0. The checksum also covers the header; its field also precedes routes. */
 static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     if (flags & CHECKSUM)
         carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
-    uint32_t key = flags & (CHECKSUM | ROUTING) ? 8 : 4; /* where it stands */
+    uint32_t key = flags & (CHECKSUM | ROUTING) ? 8 : 4; /* offset of the key */
     const uint8_t *header = carry_walk_take(walk, key + optional_size(flags & (KEY | SEQUENCE)));
     if (!header || (flags & ROUTING && !skip_routes(walk)))
         return CARRY_NEXT_NONE;
@@ -75,7 +77,7 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
     return walk_gre_content(walk, flags, type);
 }
 
-/* Its key holds the size of the payload, then the number of the call. */
+/* Walks version 1, whose key holds the size of the payload, then the number of the call. */
 static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     uint32_t size = 4 + optional_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
     const uint8_t *header = carry_walk_header(walk, size);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GRE in UDP (RFC 8086). Reserved bits are zero, and the type is a known one: that tells it from
- * other traffic on its port.
+ * GRE in UDP (RFC 8086). It is recognised by reserved bits that are zero, and by a known type.
  */
 #include "packet/walk.h"
 
-#define RESERVED 0x4fff /* of the flags, the rest of which announce fields, and the version */
+#define RESERVED 0x4fff /* of the flags and the version; the other flags announce fields */
 
 uint32_t carry_packet_walk_gre_udp(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);

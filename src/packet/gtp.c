@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * User packets of mobile networks: GTP-U (3GPP TS 29.281), and version 0 of GTP (GSM 09.60). The
- * length tells them from other traffic on their ports: it is that of the datagram, or below it that
- * of an IP packet. What is behind it is ignored, as receivers do.
+ * User packets of mobile networks: GTP-U (3GPP TS 29.281), and version 0 of GTP (GSM 09.60). They
+ * are recognised by their length: it equals that of the datagram, or is smaller and equals that of
+ * an IP packet. The walk ignores bytes behind that packet, as receivers do.
  */
 #include "packet/walk.h"
 
 #define USER_PACKET 255
 
-/* Version 1: any of the three flags adds 4 bytes, the last of which starts a chain of headers. */
+/* Version 1: if any of three flags is set, 4 bytes follow; the last is the type of an extension. */
 #define VERSION_1  0x30
 #define EXTENSIONS 0x04
 #define OPTIONAL   0x07
 
-/* Version 0: 20 bytes, no more. The last bit is a flag. */
+/* Version 0: always 20 bytes. The last bit is a flag. */
 #define VERSION_0 0x1e
 
 static bool skip_bytes(struct carry_walk *walk, uint32_t size) {
@@ -23,7 +23,7 @@ static bool skip_bytes(struct carry_walk *walk, uint32_t size) {
     return true;
 }
 
-/* Each header starts with its size in units of 4 bytes, and ends with the type of the next. */
+/* Skips extensions. Each starts with its size in units of 4 bytes, and ends with the next type. */
 static bool skip_gtp_extensions(struct carry_walk *walk) {
     while (walk->data[walk->offset - 1] != 0) {
         const uint8_t *header = carry_walk_header(walk, 1);
@@ -40,7 +40,7 @@ static bool skip_version_1(struct carry_walk *walk, uint32_t flags) {
     return !(flags & EXTENSIONS) || skip_gtp_extensions(walk);
 }
 
-/* Its tunnel is told by the subscriber, and by which of his contexts. */
+/* Skips a header of version 0, whose tunnel is identified by the subscriber and a context. */
 static bool skip_version_0(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 20);
     if (!header)

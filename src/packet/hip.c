@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HIP (RFC 7401, section 5.1.1): covers itself alone, with the pseudo-header of either IP. */
+/* HIP (RFC 7401, section 5.1.1): the checksum covers HIP alone, and a pseudo-header of any IP. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_hip(struct carry_walk *walk) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ProCurve's switches mirror: 12 bytes that nothing documents, then Ethernet. IP that fills
- * the frame tells it from other traffic on the port.
+ * Frames that ProCurve's switches mirror: 12 undocumented bytes, then Ethernet. They are recognised
+ * by IP that fills the frame.
  */
 #include "packet/walk.h"
 

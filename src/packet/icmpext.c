@@ -5,9 +5,9 @@
  */
 #include "packet/icmp.h"
 
-#define VERSION        0xf000 /* of the first 16 bits, the rest of which is reserved */
+#define VERSION        0xf000 /* of the first 16 bits; the others are reserved */
 #define VERSION_2      0x2000
-#define QUOTE_SIZE_MIN 128 /* where there is an extension, packets are padded to it */
+#define QUOTE_SIZE_MIN 128 /* packets with an extension behind them are padded to it */
 
 uint32_t carry_packet_walk_icmpext(struct carry_walk *walk) {
     carry_walk_sum(walk, CARRY_PROTOCOL_ICMPEXT, 2, carry_walk_size(walk), 0, CARRY_VERDICT_ABSENT);
@@ -21,10 +21,10 @@ uint32_t carry_icmp_extension(struct carry_walk *walk) {
 }
 
 /*
- * Senders from before RFC 4884 quote 128 bytes, and do not say whether an extension follows
- * (section 5.5). Objects that fill the rest exactly tell it from a packet that goes on. Where some
- * were not captured, those that were may still be all that shows: true then too, so that a cut
- * never shows sums that the whole message has not.
+ * Checks for an extension that is not announced. Senders from before RFC 4884 quote 128 bytes, and
+ * do not announce an extension (section 5.5): it is recognised by objects that fill the rest
+ * exactly. Also returns true if the captured objects may be the start of such an extension, so that
+ * a cut message never shows sums that the whole message does not.
  */
 static bool may_be_extended_silently(const struct carry_walk *walk) {
     uint64_t all = carry_walk_size(walk), offset = CARRY_ICMP_HEADER_SIZE + QUOTE_SIZE_MIN;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Data frames of IEEE 802.11 (2020, section 9.3.2): each holds an MSDU, or an A-MSDU of several,
- * and each of those an LLC frame. What is encrypted ends the walk.
+ * and each MSDU an LLC frame. The walk ends at encrypted frames.
  */
 #include "packet/ieee80211.h"
 
 /* Frame control, as two bytes. */
-#define TYPE_MASK   0x0f /* and version */
+#define TYPE_MASK   0x0f /* with the version */
 #define DATA        0x08
 #define NO_DATA     0x40
 #define QOS         0x80
@@ -18,7 +18,8 @@
 #define FRAGMENT_NUMBER 0x0f /* of sequence control */
 #define A_MSDU          0x80 /* of QoS control */
 
-/* Of the fields before QoS Control: a fourth address is there between access points. */
+/* Returns the size of the fields before QoS Control. Frames between access points have a fourth
+ * address. */
 static uint32_t mac_address_size(uint8_t flags) {
     return (flags & BOTH_DS) == BOTH_DS ? 30 : 24;
 }
@@ -32,7 +33,7 @@ static bool has_clear_data(uint8_t type, uint8_t flags) {
     return (type & TYPE_MASK) == DATA && !(type & NO_DATA) && !(flags & PROTECTED);
 }
 
-/* A subframe (section 9.3.2.2.2) is padded to a multiple of 4 bytes, the last one need not be. */
+/* Walks a subframe (section 9.3.2.2.2). Each except the last is padded to a multiple of 4 bytes. */
 static uint32_t walk_subframe(struct carry_walk *walk) {
     uint32_t start = walk->offset;
     const uint8_t *header = carry_walk_take(walk, 14);
@@ -50,7 +51,7 @@ uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form
         return CARRY_NEXT_NONE;
     bool swapped = form == CARRY_IEEE80211_SWAPPED && (header[0] & TYPE_MASK) != DATA;
     uint8_t type = header[swapped], flags = header[!swapped];
-    /* Who swaps frame control swaps sequence control or not: no fragments are expected there. */
+    /* Senders that swap frame control may also swap sequence control: no fragments are expected. */
     bool is_later_fragment = !swapped && header[22] & FRAGMENT_NUMBER;
     if (!has_clear_data(type, flags) || is_later_fragment)
         return CARRY_NEXT_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of IEEE 802.11, for the headers that captures put before them. */
+/* Frames of IEEE 802.11, for the protocols whose headers come before them in captures. */
 #ifndef CARRY_PACKET_IEEE80211_H
 #define CARRY_PACKET_IEEE80211_H
 
@@ -10,10 +10,10 @@
 enum carry_ieee80211_form {
     CARRY_IEEE80211_PLAIN,
     CARRY_IEEE80211_PADDED,  /* what follows the header was moved to a multiple of 4 bytes */
-    CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: either order */
+    CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: any order */
 };
 
-/* Walks on from an 802.11 header. */
+/* Walks the frame whose 802.11 header is at `offset`. */
 uint32_t carry_walk_ieee80211(struct carry_walk *walk, enum carry_ieee80211_form form);
 
 #endif

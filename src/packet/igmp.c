@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IGMP (RFC 2236, RFC 3376): covered to the end of the datagram, whatever the version. */
+/* IGMP (RFC 2236, RFC 3376): the checksum covers all of the datagram, in any version. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_igmp(struct carry_walk *walk) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IPv4 (RFC 791). */
+/* IPv4 (RFC 791): enters the datagram, and lists the checksum of the header. */
 #ifndef CARRY_PACKET_IP_H
 #define CARRY_PACKET_IP_H
 
@@ -15,7 +15,7 @@ enum carry_ip_option {
     CARRY_IP_OPTION_SSRR = 137,
 };
 
-/* The last address of a source route that has hops left; else NULL. */
+/* Returns the last address of a source route that has hops left, otherwise NULL. */
 static const uint8_t *carry_ip_end_of_route(const uint8_t *option, uint32_t size) {
     uint32_t pointer = size < 3 ? 0 : option[2]; /* counts from 1 */
     bool has_hops = pointer >= 4 && pointer <= size && (size - 3) % 4 == 0;
@@ -23,8 +23,8 @@ static const uint8_t *carry_ip_end_of_route(const uint8_t *option, uint32_t size
 }
 
 /*
- * The destination in pseudo-headers, of a header with options: the final one (RFC 1122, section
- * 4.1.3.4).
+ * Returns the destination for pseudo-headers behind a header with options: the final one (RFC 1122,
+ * section 4.1.3.4).
  */
 static CARRY_COLD const uint8_t *carry_ip_final_destination(const uint8_t *header, uint32_t size) {
     const uint8_t *destination = header + 16;
@@ -43,13 +43,13 @@ static CARRY_COLD const uint8_t *carry_ip_final_destination(const uint8_t *heade
     return destination;
 }
 
-/* Why a header that is not there cannot be judged: its rest may be in the next fragment. */
+/* Returns why an incomplete header cannot be judged: its rest may be in the next fragment. */
 static CARRY_ALWAYS_INLINE enum carry_reason carry_ip_missing(const struct carry_walk *walk) {
     bool may_be_in_next = walk->beyond == CARRY_REASON_FRAGMENT && walk->bound - walk->offset < 20;
     return may_be_in_next ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
 }
 
-/* Lists a header behind which nothing can be found. */
+/* Lists an invalid or incomplete header, which ends the walk. */
 static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
                                                         enum carry_reason why_unverifiable) {
     walk->network = walk->offset;
@@ -59,11 +59,11 @@ static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
     return CARRY_NEXT_NONE;
 }
 
-/* Enters the datagram behind a header of `size` bytes. */
+/* Lists the sum of a header of `size` bytes, and enters its datagram. Returns the next protocol. */
 static CARRY_ALWAYS_INLINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint8_t *header,
                                                    uint32_t size) {
-    /* Segmentation offload leaves a total length of 0 for what 16 bits cannot hold, or for the
-       card to fill in: then the datagram is all there is. */
+    /* Segmentation offload leaves a total length of 0 where 16 bits cannot hold it, or where the
+       card fills it in: then the datagram is all that is there. */
     uint32_t total = carry_load16(header + 2);
     uint64_t end = total ? walk->offset + (uint64_t)total : walk->end;
     carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);
@@ -90,7 +90,7 @@ CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ip(struct carry_walk *walk) {
     uint32_t size = header ? (header[0] & 15) * 4u : 0;
     if (size < 20 || header[0] >> 4 != 4)
         return carry_ip_list_alone(walk, header ? CARRY_REASON_MALFORMED : carry_ip_missing(walk));
-    /* Without options, as nearly all: in line a second time, with a constant for the size. */
+    /* Nearly no header has options: inlined twice, once with a constant size. */
     return CARRY_LIKELY(size == 20) ? carry_ip_enter(walk, header, 20)
                                     : carry_ip_enter(walk, header, size);
 }

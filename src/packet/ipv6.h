@@ -11,8 +11,8 @@ CARRY_ALWAYS_INLINE uint32_t carry_packet_walk_ipv6(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 40);
     if (!header || header[0] >> 4 != 6)
         return CARRY_NEXT_NONE;
-    /* A payload length of 0 stands for one that 16 bits cannot hold: a jumbogram, whose length an
-       option will tell, or segmentation offload, as in IPv4. */
+    /* A payload length of 0 means that 16 bits cannot hold it: a jumbogram, whose length is in an
+       option, or segmentation offload, as in IPv4. */
     uint32_t payload = carry_load16(header + 4);
     uint64_t end = payload ? walk->offset + (uint64_t)payload + 40 : walk->end;
     carry_walk_start_datagram(walk, 6, header + 8, header + 24, end);

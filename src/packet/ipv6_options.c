@@ -5,8 +5,8 @@
 enum option { OPTION_PAD1 = 0x00, OPTION_JUMBO = 0xc2, OPTION_HOME_ADDRESS = 0xc9 };
 
 /*
- * The length of a jumbogram (RFC 2675), in the hop-by-hop options, which stand right behind the
- * IPv6 header.
+ * Sets the end of a jumbogram (RFC 2675). Its length is in the hop-by-hop options, which directly
+ * follow the IPv6 header.
  */
 static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
     uint32_t first = walk->network + 40;
@@ -19,7 +19,7 @@ static void read_jumbo(struct carry_walk *walk, const uint8_t *value) {
         carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
 }
 
-/* False if the option contradicts itself. */
+/* Applies an option. Returns false if its size is wrong. */
 static bool read_option(struct carry_walk *walk, const uint8_t *option) {
     switch (option[0]) {
     case OPTION_JUMBO:
@@ -38,7 +38,7 @@ static bool read_option(struct carry_walk *walk, const uint8_t *option) {
     }
 }
 
-/* False if an option does, or goes beyond the header of `size` bytes. */
+/* Applies all options. Returns false if one is wrong or goes beyond the header of `size` bytes. */
 static bool read_ipv6_options(struct carry_walk *walk, const uint8_t *header, uint32_t size) {
     for (uint32_t i = 2; i < size;) {
         if (header[i] == OPTION_PAD1) {
@@ -57,7 +57,7 @@ uint32_t carry_packet_walk_ipv6_options(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_extension(walk, &size);
     if (!header)
         return CARRY_NEXT_NONE;
-    /* No receiver goes on (RFC 8200, section 4.2), so nothing tells whose address counts. */
+    /* Receivers drop the packet (RFC 8200, section 4.2): no rule says which address counts. */
     if (!read_ipv6_options(walk, header, size))
         carry_walk_mark_unverifiable(walk, CARRY_REASON_MALFORMED);
     walk->offset += size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Juniper's routers put before each frame: a magic number, flags, and if these say so, a size
- * and as many bytes of extensions. The link type says what is behind that.
+ * The header that Juniper's routers put before each frame: a magic number, flags, and if a flag
+ * announces them, a size and that many bytes of extensions. The link type names the content.
  */
 #ifndef CARRY_PACKET_JUNIPER_H
 #define CARRY_PACKET_JUNIPER_H
@@ -12,7 +12,7 @@
 #define CARRY_JUNIPER_NO_LINK        0x02     /* 4 bytes, then a packet */
 #define CARRY_JUNIPER_HAS_EXTENSIONS 0x80
 
-/* What follows: the frame of a link type behind a `cookie` of so many bytes. */
+/* Returns the protocol behind the header: the frame of a link type, behind `cookie` bytes. */
 static inline uint32_t carry_walk_juniper(struct carry_walk *walk, uint32_t cookie,
                                           uint32_t linktype) {
     const uint8_t *header = carry_walk_take(walk, 4);

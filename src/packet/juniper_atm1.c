@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ATM on Juniper's first cards for it: a cookie of 4 bytes. */
+/* ATM on Juniper's first generation of ATM cards: a cookie of 4 bytes. */
 #include "packet/juniper.h"
 
 uint32_t carry_packet_walk_juniper_atm1(struct carry_walk *walk) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ATM on Juniper's second cards for it: a cookie of 8 bytes. */
+/* ATM on Juniper's second generation of ATM cards: a cookie of 8 bytes. */
 #include "packet/juniper.h"
 
 uint32_t carry_packet_walk_juniper_atm2(struct carry_walk *walk) {

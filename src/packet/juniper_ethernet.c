@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ethernet on Juniper's routers, and PPPoE, which it carries. */
+/* Ethernet on Juniper's routers, also with PPPoE in it. */
 #include "packet/juniper.h"
 
 uint32_t carry_packet_walk_juniper_ethernet(struct carry_walk *walk) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * L2TP, version 2 (RFC 2661): its data messages carry PPP. What version 3 carries, and behind a
- * cookie of which size, only its two ends know.
+ * L2TP, version 2 (RFC 2661): its data messages carry PPP. The walk ends at version 3, because only
+ * its two ends know the content and the size of the cookie before it.
  */
 #include "packet/walk.h"
 
@@ -24,7 +24,7 @@ uint32_t carry_packet_walk_l2tp(struct carry_walk *walk) {
     if (!header)
         return CARRY_NEXT_NONE;
     uint32_t flags = carry_load16(header);
-    uint32_t tunnel = flags & LENGTH ? 4 : 2; /* where its number stands, and that of the session */
+    uint32_t tunnel = flags & LENGTH ? 4 : 2; /* offset of the numbers of tunnel and session */
     uint32_t size = tunnel + 4 + (flags & SEQUENCE ? 4 : 0);
     uint32_t total = flags & LENGTH ? carry_load16(header + 2) : carry_walk_size(walk);
     if (flags & OFFSET) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LISP data (RFC 9300, section 5): 8 bytes that may hold anything, then an IP packet. */
+/* LISP data (RFC 9300, section 5): 8 bytes of any value, then IP that must fill the rest. */
 #include "packet/walk.h"
 
 #define HAS_INSTANCE 0x08

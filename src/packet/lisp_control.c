@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* LISP control (RFC 9301): its type 8 wraps another control message, IP and UDP headers and all. */
+/* LISP control (RFC 9301): type 8 wraps another control message with its IP and UDP headers. */
 #include "packet/walk.h"
 
 #define ENCAPSULATED 0x8
-#define SECURITY     0x08 /* authentication data stand in front, of a size that their type knows */
+#define SECURITY     0x08 /* authentication data of unknown size precede the message */
 
 uint32_t carry_packet_walk_lisp_control(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);

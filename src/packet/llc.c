@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IEEE 802.2 LLC. Only SNAP says that IP follows; its two encapsulations name an ethertype. */
+/* IEEE 802.2 LLC. Only SNAP announces IP: both of its encapsulations name an ethertype. */
 #include "packet/snap.h"
 
 #define RFC_1042      0x000000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MACsec (IEEE 802.1AE): a security tag, then what it protects, an ethertype first, then the check
- * value. What is only protected is walked; what is encrypted, or changed, ends the walk.
+ * MACsec (IEEE 802.1AE): a security tag, then the protected data, which begin with an ethertype,
+ * then the check value. The walk ends at data that are encrypted or changed.
  */
 #include "packet/walk.h"
 
@@ -9,7 +9,7 @@
 #define HAS_SCI   0x20
 #define ENCRYPTED 0x08
 #define CHANGED   0x04
-#define SIZE_MASK 0x3f /* of what is protected, if it is short */
+#define SIZE_MASK 0x3f /* of the protected data if they are short, otherwise 0 */
 
 uint32_t carry_packet_walk_macsec(struct carry_walk *walk) {
     const uint8_t *tag = carry_walk_header(walk, 6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ethernet with its preamble (IEEE 802.3, section 99.3): 7 bytes, then the delimiter, which tells
- * whole frames from parts of those that others interrupt.
+ * Ethernet with its preamble (IEEE 802.3, section 99.3): 7 bytes, then the delimiter, which shows
+ * whether the frame is whole or a part of an interrupted frame.
  */
 #include "packet/walk.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPLS (RFC 3032): labels down to the bottom of the stack, which does not say what follows. The
- * first bits of it do: IP versions, or those that RFC 4385 gives to pseudowires. They mislead where
- * an Ethernet pseudowire without a control word begins with such an address: then only the frame is
- * filled by an IP packet.
+ * MPLS (RFC 3032): labels down to the bottom of the stack. No label announces the content; its
+ * first bits show it: they are an IP version, or one of the numbers of RFC 4385 for pseudowires.
+ * They mislead if an Ethernet pseudowire has no control word and begins with such an address: then
+ * IP fills the Ethernet frame, and not the content.
  */
 #include "packet/mpls.h"
 
-/* Channels beside a pseudowire, of these two types for tests of it (RFC 5085, section 8.1). */
+/* Returns the content of a channel that tests a pseudowire (RFC 5085, section 8.1). */
 static uint32_t content_of_channel(uint32_t type) {
     switch (type) {
     case 0x0021:
@@ -19,7 +19,7 @@ static uint32_t content_of_channel(uint32_t type) {
     }
 }
 
-/* As much as carry_walk_exact_ethernet() looks at, where it was on the wire, but not captured. */
+/* Checks whether bytes that carry_walk_exact_ethernet() needs were sent, but not captured. */
 static bool is_cut_short(const struct carry_walk *walk) {
     return walk->bound - walk->offset >= 24 && !carry_walk_header(walk, 24);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * MPLS in UDP (RFC 7510). Any bytes could be labels: only IP that fills the rest exactly tells them
- * from other traffic on the port, so pseudowires are left.
+ * MPLS in UDP (RFC 7510). Any bytes could be labels: it is recognised by IP that fills the rest
+ * exactly. So the walk ends at pseudowires.
  */
 #include "packet/mpls.h"
 

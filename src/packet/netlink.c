@@ -2,7 +2,7 @@
 /*
  * Linux's netlink (RFC 3549, section 2), behind the header of cooked captures, whose last two bytes
  * are the family. Packets are in the messages of two subsystems of netfilter: its log and its
- * queue. Messages are in the byte order of the capturing host, as is the type that tells it.
+ * queue. Messages are in the byte order of the capturing host, which their type shows.
  */
 #include "packet/netlink.h"
 
@@ -11,12 +11,12 @@
 #define FAMILY_NETFILTER 12
 #define HEADER_SIZE      16
 
-/* Subsystem and message, of which PACKET is 0. */
+/* Subsystem in the high byte, message in the low byte. */
 enum type { TYPE_QUEUE_PACKET = 0x0300, TYPE_LOG_PACKET = 0x0400 };
 
 static const struct carry_nflog_form queue = {.payload = 10, .ethertype_at = 4};
 
-/* Types are no palindromes: in the wrong order they are of another subsystem. */
+/* Checks whether the message is big-endian: in the wrong byte order, the types name no packets. */
 static bool is_swapped(const uint8_t *header) {
     uint32_t type = carry_load16(header + 4);
     return type == TYPE_QUEUE_PACKET || type == TYPE_LOG_PACKET;

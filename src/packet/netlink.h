@@ -7,12 +7,12 @@
 
 #define CARRY_ARPHRD_NETLINK 824 /* the type of device in cooked captures */
 
-/* Is what a cooked capture has for an ethertype a family of netlink? */
+/* Checks whether the ethertype of a cooked capture is a family of netlink. */
 static inline bool carry_is_netlink(uint32_t device_type, uint32_t type) {
     return device_type == CARRY_ARPHRD_NETLINK && type <= 0xff;
 }
 
-/* Walks on from the first message, of a netlink family. */
+/* Walks the messages of a netlink family, from the first one at `offset`. */
 uint32_t carry_walk_netlink(struct carry_walk *walk, uint32_t family);
 
 #endif

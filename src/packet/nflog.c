@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux's netfilter log: the family of the table, then fields of a size, a type and data, one of
- * which is the packet. Sizes and types are in the byte order of the capturing host. Tables of other
- * families than IP, as those of bridges, have a field that holds the packet's ethertype.
+ * Linux's netfilter log: the family of the table, then fields of a size, a type and data; one field
+ * is the packet. Sizes and types are in the byte order of the capturing host. In tables of families
+ * other than IP, such as those of bridges, a field holds the packet's ethertype.
  */
 #include "packet/nflog.h"
 
@@ -11,18 +11,18 @@
 #define TYPE_PACKET_HEADER 1
 
 struct field {
-    uint32_t size; /* of its header of 4 bytes, too */
+    uint32_t size; /* with its header of 4 bytes */
     uint32_t type;
 };
 
-/* Types are small: in the wrong order they are not. */
+/* Reads the header of a field. Types are small numbers, which shows the byte order. */
 static struct field read_nflog_field(const uint8_t *header) {
     if (header[2] == 0)
         return (struct field){carry_load16(header), header[3]};
     return (struct field){carry_load_le16(header), carry_load_le16(header + 2)};
 }
 
-/* Moves to the data of the packet's field. *ethertype is what an earlier field says of it, or 0. */
+/* Moves to the data of the packet's field. Sets *ethertype from an earlier field, or to 0. */
 static bool find_payload(struct carry_walk *walk, struct carry_nflog_form form,
                          uint32_t *ethertype) {
     *ethertype = 0;

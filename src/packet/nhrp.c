@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NHRP (RFC 2332, section 5.2.1), by which the ends of GRE find each other: covered for as long as
- * its own length says.
+ * NHRP (RFC 2332, section 5.2.1), with which ends of GRE find each other. The checksum covers as
+ * many bytes as NHRP's length says.
  */
 #include "packet/walk.h"
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A network card completes one sum of a frame, or several, and some cards fill in the sums of IPv4
- * headers too. What is left to them shows in the frame's other sums:
+ * Decides at the end of a frame which checksums the sender left to its network card. A card
+ * completes one sum of a frame or several, and some cards also fill in the sums of IPv4 headers:
  *
- * - A header's sum of 0 is left to the card where a sum in the same packet is partial. Chance makes
- *   one header in 65,535 hold 0, and hardly ever beside a partial sum. By itself, 0 is damage,
- *   unless the caller knows the sender.
- * - The headers of tunnels around it hold sums that become right once the card has filled in the
- *   inner one ("local checksum offload"): no damage either.
+ * - A header's sum of 0 is left to the card if a sum in the same packet is partial. One header in
+ *   65,535 holds 0 by chance, and hardly ever beside a partial sum. Without a partial sum, 0 is
+ *   damage, unless the caller knows the sender.
+ * - The sums of tunnels around a partial sum become right once the card has completed the inner one
+ *   ("local checksum offload"): they are no damage either.
  */
 #include "packet/offload.h"
 
 /* --- Sums of IPv4 headers --- */
 
-/* Where the packet of this header ends. A total length of 0 says that all is of it. */
+/* Returns the end of the header's packet. A total length of 0 stands for all bytes on the wire. */
 static uint32_t packet_end(const struct carry_walk *walk, const struct carry_packet_sum *header) {
     uint32_t total = carry_load16(walk->data + header->cover_offset + 2);
     uint32_t left = walk->wire - header->cover_offset;
     return total && total < left ? header->cover_offset + total : walk->wire;
 }
 
-/* From here on, headers and outer sums are meant by their index in walk->sums. */
+/* From here on, headers and outer sums are passed as indices into walk->sums. */
 static bool holds_partial(const struct carry_walk *walk, size_t header) {
     uint32_t end = packet_end(walk, &walk->sums[header]);
     for (size_t i = header + 1; i < walk->count; i++)
@@ -29,7 +29,9 @@ static bool holds_partial(const struct carry_walk *walk, size_t header) {
     return false;
 }
 
-/* Not by its reason: in a fragment, another one is graver. */
+/* Checks whether covered bytes are missing. The reason does not show it: a fragment's has
+ * precedence.
+ */
 static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;
@@ -39,12 +41,12 @@ static bool has_field(const struct carry_walk *walk, const struct carry_packet_s
     return (uint64_t)sum->field_offset + sum->field_size <= walk->captured;
 }
 
-/* Has it one pseudo-header? PIM has two, and which of them it takes only all of it tells. */
+/* Checks whether the pseudo-header is certain. PIM has two forms; only all bytes show which. */
 static bool has_one_form(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_TCP || sum->protocol == CARRY_PROTOCOL_UDP;
 }
 
-/* Could this one, of which not all was captured, be partial? */
+/* Checks whether a sum whose covered bytes were not all captured could be partial. */
 static bool may_be_partial(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     if (!is_cut(walk, sum))
         return false;
@@ -54,8 +56,8 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
 }
 
 /*
- * Could sums be listed behind the last one, had the capture kept more? It cannot be partial. Behind
- * TCP or UDP there are none: UDP with a packet in it is not where the walk ends.
+ * Checks whether a longer capture could show sums behind the last one, which is not partial. Behind
+ * TCP and UDP there are none: a walk does not end at UDP with a packet in it.
  */
 static bool may_list_more(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
@@ -65,8 +67,8 @@ static bool may_list_more(const struct carry_walk *walk) {
 }
 
 /*
- * Would a partial sum show in the packet, if there were one? A cut never turns partial into bad.
- * Behind what an ICMP error quotes come its extensions, of which none is partial.
+ * Checks whether the header's packet may hold a partial sum that was not captured: a cut must not
+ * turn partial into bad. Behind a quoted packet there are only extensions, which are never partial.
  */
 static bool is_hidden(const struct carry_walk *walk, size_t header) {
     if (walk->captured >= packet_end(walk, &walk->sums[header]))
@@ -98,14 +100,14 @@ static void judge_empty_header(const struct carry_walk *walk, size_t header) {
 
 /* --- Sums around others --- */
 
-/* What the sum changes by, as a partial one, when it holds what is expected of it. */
+/* Returns by what a partial sum over the field changes when the card stores the expected value. */
 static uint32_t completion_change(const struct carry_packet_sum *sum) {
     const uint8_t bytes[4] = {(uint8_t)(sum->expected >> 8), (uint8_t)sum->expected,
                               (uint8_t) ~(sum->stored >> 8), (uint8_t)~sum->stored};
     return carry_sum(bytes, sizeof bytes, 0);
 }
 
-/* Does it verify once all that it covers is complete, of which there is something? */
+/* Checks whether the outer sum covers a partial sum, and verifies once all of them are complete. */
 static bool verifies_around(const struct carry_walk *walk, size_t outer) {
     const struct carry_packet_sum *around = &walk->sums[outer];
     bool is_around = false;
@@ -131,7 +133,7 @@ static void judge_around(const struct carry_walk *walk, size_t outer) {
     sum->expected = sum->stored;
 }
 
-/* From the innermost outwards, since headers are among what sums stand around. */
+/* Goes from the innermost sum outwards, because outer sums cover the headers of inner packets. */
 void carry_offload_settle(const struct carry_walk *walk) {
     for (size_t i = walk->count; i-- > 0;) {
         if (carry_offload_is_empty_header(&walk->sums[i]))

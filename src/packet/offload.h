@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What senders leave for network cards to complete, and how it is told from damage. */
+/* Recognises checksums that senders leave to their network cards: they are not damaged. */
 #ifndef CARRY_PACKET_OFFLOAD_H
 #define CARRY_PACKET_OFFLOAD_H
 
 #include "packet/walk.h"
 
 /*
- * Does the field hold the folded sum of the pseudo-header, not inverted? For large sends, Windows
- * leaves the length out of it, since each segment will have its own. `stored` is in memory order.
+ * Checks whether the field holds the folded sum of the pseudo-header, not inverted. For large
+ * sends, Windows omits the length, which differs between segments. `stored` is in memory order.
  */
 static inline bool carry_offload_is_partial(const struct carry_packet_sum *sum, uint16_t stored) {
     uint32_t size;
@@ -18,19 +18,20 @@ static inline bool carry_offload_is_partial(const struct carry_packet_sum *sum, 
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
 }
 
-/* Is a card to complete it, or something in it? None completes what an ICMP error quotes. */
+/* Checks whether a card will complete the sum, or one that it covers. No card completes quotes. */
 static inline bool carry_offload_is_left(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && !sum->quoted;
 }
 
-/* An IPv4 header's sum that is bad, and holds 0: a card may be left to fill it in. */
+/* Checks for an IPv4 header's bad sum that holds 0: a card may fill it in. */
 static inline bool carry_offload_is_empty_header(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
 }
 
 /*
- * Judges what only the other sums of the frame tell. To be called at the end of a walk, if it
- * listed a sum that is left to a card, or may be.
+ * Judges the sums whose verdict depends on the other sums of the frame. Call it at the end of a
+ * walk that listed a sum for which carry_offload_is_left() or carry_offload_is_empty_header()
+ * holds.
  */
 void carry_offload_settle(const struct carry_walk *walk);
 

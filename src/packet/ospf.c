@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * OSPF, covered for as long as its own length says. Version 2 (RFC 2328, sections A.3.1 and D.4)
- * leaves its authentication out, and has no checksum where that is cryptographic. Version 3 (RFC
- * 5340, section A.3.1) has a pseudo-header, and where a trailer authenticates it, no checksum but 0
- * (RFC 7166, section 4.2).
+ * OSPF. The checksum covers as many bytes as OSPF's length says. In version 2 (RFC 2328, sections
+ * A.3.1 and D.4) it does not cover the authentication, and is absent if that is cryptographic. In
+ * version 3 (RFC 5340, section A.3.1) it covers a pseudo-header too, and is 0 if a trailer
+ * authenticates the packet (RFC 7166, section 4.2).
  */
 #include "packet/walk.h"
 
 #define FIELD                12
-#define HEADER_BYTES         16 /* what both versions have in common */
-#define AUTHENTICATION_BYTES 8  /* behind those in version 2 */
+#define HEADER_BYTES         16 /* in both versions */
+#define AUTHENTICATION_BYTES 8  /* follow in version 2 */
 #define CRYPTOGRAPHIC        2
 
 static void list_version_2(struct carry_walk *walk, const uint8_t *header) {

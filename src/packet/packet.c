@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk from header to header, and the judgement of each checksum on the way. */
+/*
+ * The walk from header to header, and the verdict on each checksum on the way.
+ *
+ * Reading order, by the way of one packet of TCP over IPv4 in Ethernet. (The sections below are in
+ * the order in which the compiler has to see them.)
+ *
+ *  1. check() prepares the walk (start_walk()) and takes the steps of the most frequent packets.
+ *  2. step_over_ethernet() calls carry_packet_walk_ethernet() in ethernet.h. Its helper in walk.h,
+ *     carry_walk_typed(), takes the header and returns the protocol that comes next, which
+ *     carry_walk_on_ethertype() finds. step_over_tag() does the same for a VLAN tag (vlan.h).
+ *  3. step_over_network() calls carry_packet_walk_ip() in ip.h, which enters the datagram
+ *     (carry_walk_start_datagram() in walk.h) and lists the header's checksum with
+ *     carry_walk_sum(). carry_walk_on_ip() returns the protocol that the header names.
+ *  4. step_over_transport() calls carry_packet_walk_tcp() in tcp.h, which sums the pseudo-header
+ *     (carry_walk_pseudo()) and lists TCP's checksum. It returns CARRY_NEXT_NONE: the walk ends.
+ *  5. carry_walk_sum() describes each checksum (describe_sum()), and judge_field() judges it:
+ *     is_verifiable(), read_field(), verify_sum(), and explain_mismatch() if it does not match.
+ *  6. Any other packet is copied to memory (spill_walk()). run_walk() takes its steps through the
+ *     table `steps`, and calls carry_offload_settle() in offload.c if a checksum may be partial.
+ */
 #include "packet/adler32.h"
 #include "packet/offload.h"
 #include "packet/walk.h"
@@ -8,8 +27,8 @@
 /* --- Judgement --- */
 
 /*
- * What nearly every sum goes through. In line the size of the field and the want of a gap are
- * constants, as are most offsets.
+ * For what nearly every sum goes through: inlined, so that the size of the field, the absence of a
+ * gap and most offsets are constants.
  */
 #define ALWAYS_INLINE static CARRY_ALWAYS_INLINE
 
@@ -25,12 +44,12 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t 
     return sum;
 }
 
-/* Counted from what is covered. */
+/* Returns where the field ends, as an offset from cover_offset. */
 ALWAYS_INLINE uint32_t field_end(const struct carry_packet_sum *sum) {
     return sum->field_offset - sum->cover_offset + sum->field_size;
 }
 
-/* Does the header that lists the sum agree with itself? */
+/* Checks whether field and gap lie within the covered bytes. */
 ALWAYS_INLINE bool is_consistent(const struct carry_packet_sum *sum) {
     return field_end(sum) <= sum->cover_size &&
            (uint32_t)sum->gap_offset + sum->gap_size <= sum->cover_size;
@@ -40,7 +59,7 @@ ALWAYS_INLINE bool is_consistent(const struct carry_packet_sum *sum) {
 struct limits {
     uint64_t end;
     uint32_t bound;
-    uint32_t readable; /* and captured */
+    uint32_t readable; /* end of the bytes that belong to the layer and were captured */
     uint8_t why_unverifiable;
     uint8_t beyond;
 };
@@ -55,14 +74,17 @@ ALWAYS_INLINE struct limits read_limits(const struct carry_walk *walk) {
     };
 }
 
-/* Is there no unverifiable_reason()? What is readable lies within `bound`, and so within `end`. */
+/*
+ * Checks whether unverifiable_reason() is CARRY_REASON_NONE. Readable bytes lie within `bound`, and
+ * so within `end`.
+ */
 ALWAYS_INLINE bool is_verifiable(const struct carry_walk *walk,
                                  const struct carry_packet_sum *sum) {
     return walk->why_unverifiable == CARRY_REASON_NONE &&
            sum->cover_size <= carry_walk_readable(walk) - sum->cover_offset && is_consistent(sum);
 }
 
-/* Why the sum cannot be told, the gravest reason first. */
+/* Returns why the sum cannot be verified; the most severe reason first. */
 static enum carry_reason unverifiable_reason(struct limits limits,
                                              const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
@@ -79,19 +101,19 @@ static enum carry_reason unverifiable_reason(struct limits limits,
     return CARRY_REASON_NONE;
 }
 
-/* The pseudo-header, less the bytes of the gap. */
+/* Returns the sum of the pseudo-header less the sum of the gap. */
 static uint32_t pseudo_less_gap(const uint8_t *data, const struct carry_packet_sum *sum) {
     const uint8_t *gap = data + sum->cover_offset + sum->gap_offset;
     uint16_t less = (uint16_t)~carry_sum_fold(carry_sum(gap, sum->gap_size, 0));
     return carry_sum_combine(sum->pseudo, less, 0);
 }
 
-/* What the sum starts from, the gap being among the bytes that will be added. */
+/* Returns the sum to start from if all covered bytes are added, those of the gap too. */
 ALWAYS_INLINE uint32_t seed_of_sum(const uint8_t *data, const struct carry_packet_sum *sum) {
     return sum->gap_size ? pseudo_less_gap(data, sum) : sum->pseudo;
 }
 
-/* The partial sum of what is covered, but for the field itself. */
+/* Returns the partial sum of the covered bytes, without the field. */
 static uint32_t sum_without_field(const uint8_t *data, const struct carry_packet_sum *sum,
                                   uint32_t seed) {
     uint32_t before = sum->field_offset - sum->cover_offset;
@@ -100,7 +122,7 @@ static uint32_t sum_without_field(const uint8_t *data, const struct carry_packet
     return carry_sum(cover + after, sum->cover_size - after, carry_sum(cover, before, seed));
 }
 
-/* A CRC32c covers its own field as zeros, and is stored with its lowest byte first. */
+/* Returns the CRC32c of the covered bytes, as stored (lowest byte first). The field counts as 0. */
 static uint32_t compute_crc32c(const uint8_t *data, const struct carry_packet_sum *sum) {
     static const uint8_t zeros[4];
     uint32_t before = sum->field_offset - sum->cover_offset;
@@ -110,12 +132,12 @@ static uint32_t compute_crc32c(const uint8_t *data, const struct carry_packet_su
     return __builtin_bswap32(carry_crc32c(cover + after, sum->cover_size - after, crc));
 }
 
-/* The number that the two bytes of a checksum are in the frame. */
+/* Converts a checksum in memory order to a number. */
 static uint32_t checksum_number(uint16_t check) {
     return carry_load16((const uint8_t *)&check);
 }
 
-/* What to store in the field, where all that is covered is there. */
+/* Returns the right value of the field. All covered bytes must be captured. */
 static uint32_t compute_checksum(const uint8_t *data, const struct carry_packet_sum *sum,
                                  enum carry_verdict zero) {
     if (sum->field_size == 4)
@@ -126,16 +148,15 @@ static uint32_t compute_checksum(const uint8_t *data, const struct carry_packet_
     return checksum_number(check);
 }
 
-/* What routers cut and edit may mismatch without being damage. */
+/* Judges a mismatch. Routers truncate and edit the packets they quote: there it is no damage. */
 static void mark_bad(struct carry_packet_sum *sum) {
     sum->verdict = sum->quoted ? CARRY_VERDICT_UNVERIFIABLE : CARRY_VERDICT_BAD;
     sum->reason = sum->quoted ? CARRY_REASON_QUOTED : CARRY_REASON_NONE;
 }
 
 /*
- * The same, from the sum of all that is covered, the field with what is stored there included. As
- * in any difference, nobody can tell zeros alone from what adds up to all ones (RFC 1624,
- * section 3): then what is covered has to be asked again.
+ * Returns the right value of the field from `total`, the sum of all covered bytes with the stored
+ * field. A result of 0 is ambiguous (RFC 1624, section 3): then the covered bytes are summed again.
  */
 static uint32_t expected_from_total(const uint8_t *data, const struct carry_packet_sum *sum,
                                     enum carry_verdict zero, uint32_t total, uint16_t stored) {
@@ -144,8 +165,8 @@ static uint32_t expected_from_total(const uint8_t *data, const struct carry_pack
 }
 
 /*
- * What an Internet checksum that does not verify_field is, and what it should be. Is it to be
- * looked at again when all sums are listed?
+ * Judges an Internet checksum that does not verify: sets `expected` and the verdict. Returns
+ * whether carry_offload_settle() must judge it again when all sums are listed.
  */
 static CARRY_COLD bool explain_mismatch(const uint8_t *data, struct carry_packet_sum *sum,
                                         enum carry_verdict zero, uint32_t total) {
@@ -173,10 +194,10 @@ ALWAYS_INLINE void verify_sum(struct carry_walk *walk, struct carry_packet_sum *
                               enum carry_verdict zero) {
     const uint8_t *cover = walk->data + sum->cover_offset;
     uint32_t seed = seed_of_sum(walk->data, sum);
-    /* IPv4 headers without options are every other sum: their length is worth a constant. */
+    /* Half of all sums are those of IPv4 headers without options: a constant size is faster. */
     uint32_t total = sum->cover_size == 20 ? carry_sum(cover, 20, seed)
                                            : carry_sum(cover, sum->cover_size, seed);
-    /* A quoted 0 that says that there is none is no sum, whatever all else adds up to. */
+    /* A quoted 0 that means "no checksum" is never good, whatever the other bytes add up to. */
     bool is_sum = sum->stored || zero == CARRY_ZERO_IS_PLAIN;
     if (CARRY_LIKELY(carry_sum_fold(total) == 0xffff && is_sum)) {
         sum->verdict = CARRY_VERDICT_GOOD;
@@ -186,7 +207,7 @@ ALWAYS_INLINE void verify_sum(struct carry_walk *walk, struct carry_packet_sum *
     }
 }
 
-/* Judges a field, of which all that it covers is there. */
+/* Judges a field whose covered bytes were all captured. */
 ALWAYS_INLINE void verify_field(struct carry_walk *walk, struct carry_packet_sum *sum,
                                 enum carry_verdict zero) {
     if (sum->field_size == 4)
@@ -195,7 +216,7 @@ ALWAYS_INLINE void verify_field(struct carry_walk *walk, struct carry_packet_sum
         verify_sum(walk, sum, zero);
 }
 
-/* Does a stored 0 say that there is no sum? */
+/* Checks whether a stored 0 means that there is no checksum. */
 ALWAYS_INLINE bool zero_means_absent(const struct carry_packet_sum *sum, enum carry_verdict zero) {
     bool blames = zero == CARRY_VERDICT_ILLEGAL && sum->quoted;
     return zero != CARRY_ZERO_IS_PLAIN && !blames;
@@ -209,13 +230,16 @@ ALWAYS_INLINE void read_field(const uint8_t *data, struct carry_packet_sum *sum,
         sum->verdict = (uint8_t)zero;
 }
 
-/* Nobody wants to know what a sum would be that need not be there, unless to fill it in. */
+/* Checks whether `expected` is wanted: that of an absent sum only if sums are to be filled in. */
 static bool is_worth_computing(enum carry_effort effort, enum carry_verdict verdict) {
     return effort == CARRY_EFFORT_FILL ||
            (effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);
 }
 
-/* The verdict needs no sum: a stored 0 tells, or the header. Nothing is in the way of one. */
+/*
+ * Sets `expected` of a sum that a stored 0 or the header has judged already. All covered bytes must
+ * be captured.
+ */
 static CARRY_COLD void set_expected(const uint8_t *data, enum carry_effort effort,
                                     struct carry_packet_sum *sum, enum carry_verdict zero) {
     if (sum->verdict == zero && is_worth_computing(effort, zero))
@@ -223,8 +247,8 @@ static CARRY_COLD void set_expected(const uint8_t *data, enum carry_effort effor
 }
 
 /*
- * The field may tell all the same, where it was captured and its layer has room for it; not if
- * something is malformed.
+ * Judges a sum that cannot be verified. A stored 0 still shows that it is absent or illegal, if the
+ * field was captured and nothing is malformed.
  */
 static CARRY_COLD void judge_unverifiable(const uint8_t *data, struct limits limits,
                                           struct carry_packet_sum *sum, enum carry_verdict zero) {
@@ -237,7 +261,10 @@ static CARRY_COLD void judge_unverifiable(const uint8_t *data, struct limits lim
         sum->reason = (uint8_t)reason;
 }
 
-/* Judges a sum that says what it covers, but not yet of which packet. */
+/*
+ * Judges a sum. On entry, `field_offset` counts from the header at `offset`; version, quoted and
+ * the offsets of network and covered bytes are not set.
+ */
 ALWAYS_INLINE void judge_field(struct carry_walk *walk, struct carry_packet_sum *sum,
                                enum carry_verdict zero) {
     sum->version = walk->version;
@@ -269,7 +296,7 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     judge_field(walk, sum, zero);
 }
 
-/* What carry_walk_sum() lists, before it is judged. */
+/* Sets `sum` to what carry_walk_sum() lists, before it is judged. */
 ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_packet_sum *sum,
                                 enum carry_protocol protocol, uint32_t field, uint32_t size,
                                 uint32_t pseudo) {
@@ -287,7 +314,7 @@ ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_pack
     };
 }
 
-/* Not through carry_walk_list(): nearly all sums come this way, and are written where they stay. */
+/* Not through carry_walk_list(): nearly all sums go through here, and are written in place. */
 CARRY_ALWAYS_INLINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
                                         uint32_t field, uint32_t size, uint32_t pseudo,
                                         enum carry_verdict zero) {
@@ -301,7 +328,7 @@ CARRY_ALWAYS_INLINE void carry_walk_sum(struct carry_walk *walk, enum carry_prot
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                            struct carry_cover cover, struct carry_cover other) {
     size_t index = walk->count;
-    walk->pseudo_size = cover.size; /* such pseudo-headers hold what is covered */
+    walk->pseudo_size = cover.size; /* these pseudo-headers hold the number of covered bytes */
     carry_walk_sum(walk, protocol, field, cover.size, cover.pseudo, CARRY_ZERO_IS_PLAIN);
     if (walk->count == index || walk->sums[index].verdict == CARRY_VERDICT_GOOD ||
         walk->effort == CARRY_EFFORT_FIND)
@@ -329,7 +356,7 @@ bool carry_walk_enter_tunnel(struct carry_walk *walk) {
     return true;
 }
 
-/* Only what its own frame holds whole, so that sizes can be relied on. */
+/* Describes a fragment that lies in its frame as a whole, so that its size is reliable. */
 static CARRY_ALWAYS_INLINE void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
                                                   uint32_t identification, uint32_t place,
                                                   bool more) {
@@ -361,9 +388,9 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_
     return CARRY_NEXT(IP, protocol);
 }
 
-/* --- What comes next --- */
+/* --- The protocol that comes next --- */
 
-/* A switch for each space: its keys are cases there, those of the others nothing. */
+/* One switch for each space: the keys of that space are cases, all other keys expand to nothing. */
 #define CARRY_PROTOCOL(id, name, keys) keys return CARRY_PROTOCOL_##id;
 #define CARRY_ON_ETHERTYPE(number)
 #define CARRY_ON_IP(number)
@@ -405,7 +432,7 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number)
 
-/* As large as the largest number of a port: no larger one needs a look. */
+/* Its size is the largest port number of the table: larger ports need no switch. */
 #undef CARRY_PROTOCOL
 #define CARRY_PROTOCOL(id, name, keys) keys
 #undef CARRY_ON_UDP
@@ -464,10 +491,10 @@ static CARRY_ALWAYS_INLINE uint32_t take_step(struct carry_walk *walk, uint32_t 
     return steps[next](walk);
 }
 
-/* Starts where nothing is known but where the bytes are. */
+/* Starts the walk at the first byte of the frame. */
 static CARRY_ALWAYS_INLINE void start_walk(struct carry_walk *walk,
                                            const struct carry_frame *frame) {
-    /* Field by field: not all of it needs clearing for each frame. */
+    /* Member by member: not all members need clearing for each frame. */
     walk->data = frame->data;
     walk->captured = frame->captured;
     walk->offset = 0;
@@ -514,7 +541,7 @@ static CARRY_COLD void list_layer(struct carry_walk *walk, uint32_t protocol) {
     layer->offset = walk->offset;
 }
 
-/* What comes next, behind places to return to if the packet has ended. */
+/* Returns the next protocol. If the packet has ended, continues at the places to return to. */
 static CARRY_ALWAYS_INLINE uint32_t leave_packet(struct carry_walk *walk, uint32_t next) {
     while (next == CARRY_NEXT_NONE && walk->cold->resume_count)
         next = resume_walk(walk);
@@ -528,13 +555,13 @@ static CARRY_ALWAYS_INLINE uint32_t advance_walk(struct carry_walk *walk, uint32
     return leave_packet(walk, take_step(walk, next));
 }
 
-/* Goes on with what comes next, to the end. */
+/* Takes the step `next` and all later ones, to the end of the frame. */
 static void run_walk(struct carry_walk *walk, uint32_t next) {
     struct carry_walk_cold cold;
     cold.resume_count = 0;
     cold.resume_dropped = false;
     walk->cold = &cold;
-    /* A step lists one sum at most, so this many steps list no more than is promised. */
+    /* A step lists one sum at most: so many steps list CARRY_PACKET_SUMS_MAX sums at most. */
     while (next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX)
         next = advance_walk(walk, next);
     walk->cold = NULL;
@@ -549,14 +576,14 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) 
     run_walk(walk, CARRY_NEXT(LINK, frame->linktype));
 }
 
-/* --- The same in line --- */
+/* --- The walk, inlined, for the most frequent packets --- */
 
 #define LINKTYPE_ETHERNET 1
 
-/* With room for this many sums, these steps never run out. */
+/* The most sums that these steps list. */
 #define IN_LINE_SUMS_MAX 2
 
-/* Each takes a step if what comes next is one of its protocols, and returns what comes then. */
+/* These functions take a step if `next` is one of their protocols, and return the next protocol. */
 #define STEP(ID, name)                                                                             \
     case CARRY_PROTOCOL_##ID:                                                                      \
         walk->steps++;                                                                             \
@@ -578,7 +605,7 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_transport(struct carry_walk *walk,
     return next;
 }
 
-/* What an IP header holds is in line twice, since its version is then a constant. */
+/* The transport is inlined twice, so that the version of IP is a constant. */
 static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
     switch (next) {
     case CARRY_PROTOCOL_IP:
@@ -595,9 +622,9 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, u
 }
 
 /*
- * Copies the walk to memory. Member by member: a copy of the whole struct would force the walk into
- * memory from the start_walk. It lists no layers. A new member of struct carry_walk needs its line
- * here.
+ * Returns a copy of the walk, to be kept in memory. Copies member by member: a copy of the whole
+ * struct would force the walk into memory from the start. Members for layers are omitted, because
+ * this walk lists none. A new member of struct carry_walk needs a line here.
  */
 static CARRY_ALWAYS_INLINE struct carry_walk spill_walk(const struct carry_walk *walk) {
     return (struct carry_walk){
@@ -632,7 +659,7 @@ static CARRY_COLD size_t finish_walk(struct carry_walk walk, uint32_t next) {
     return walk.count;
 }
 
-/* carry_walk_frame() to judge_field, with what captures are full of in line. */
+/* Judges the sums of a frame as carry_walk_frame() does, with the most frequent steps inlined. */
 static size_t check(const struct carry_frame *frame, const struct carry_packet_options *options,
                     struct carry_packet_sum *sums, size_t capacity,
                     struct carry_packet_fragment *fragment) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What access points send to OmniPeek: a radio header, then a frame of IEEE 802.11. The newer
- * header has a magic number and its own size; the older is told by the size of the frame.
+ * Frames that access points send to OmniPeek: a radio header, then a frame of IEEE 802.11. The
+ * newer header has a magic number and a size; the older one is recognised by the size of the frame.
  */
 #include "packet/ieee80211.h"
 
@@ -9,7 +9,7 @@
 #define SIZE_MIN   9
 #define SIZE_OLDER 20
 
-/* Of the header; 0 if it is none. */
+/* Returns the size of the radio header, or 0 if it is none. */
 static uint32_t peekremote_header_size(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, SIZE_MIN);
     if (!header)

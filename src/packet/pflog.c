@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log of BSD's packet filter (pflog(4)): a header that tells its own size, without the padding
- * to 4 bytes, and an address family.
+ * The log of BSD's packet filter (pflog(4)): a header with an address family and with its own size,
+ * which does not include the padding to 4 bytes.
  */
 #include "packet/walk.h"
 

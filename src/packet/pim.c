@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PIM (RFC 7761, section 4.9): covered to the end, over IPv6 with a pseudo-header. Register
- * messages, which hold a packet, are covered up to it; receivers must accept that the packet is
- * covered too, as some senders do. A Null-Register holds a header for show (section 4.9.3): of
- * IPv4, with a sum unless that is 0.
+ * PIM (RFC 7761, section 4.9). The checksum covers all, over IPv6 with a pseudo-header. In Register
+ * messages, which hold a packet, it covers the bytes before that packet; some senders cover the
+ * packet too, which receivers must accept. A Null-Register holds a dummy header (section 4.9.3),
+ * that of IPv4 with a checksum or 0.
  */
 #include "packet/walk.h"
 
@@ -11,7 +11,7 @@
 #define REGISTER_SIZE 8
 #define NULL_REGISTER 0x40
 
-/* The header in a Null-Register. */
+/* The dummy header in a Null-Register. */
 #define SHOWN_SIZE     20
 #define SHOWN_VERSION  0x45
 #define SHOWN_PROTOCOL 103
@@ -29,7 +29,7 @@ static uint32_t walk_shown_header(const struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_pim(struct carry_walk *walk) {
-    if (carry_walk_size(walk) == 0) /* behind a header for show */
+    if (carry_walk_size(walk) == 0) /* behind a dummy header */
         return CARRY_NEXT_NONE;
     carry_walk_require_length(walk);
     const uint8_t *header = carry_walk_header(walk, REGISTER_SIZE);

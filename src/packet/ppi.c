@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Per-Packet Information (CACE, 1.0.10): fields of one total size, then the link type it names. */
+/* Per-Packet Information (CACE, 1.0.10): the total size, the link type of the frame, fields. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_ppi(struct carry_walk *walk) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PPP (RFC 1661), with the address and control of HDLC-like framing (RFC 1662, section 3.1) or
- * without. Routers write their HDLC into the same captures: its address says so.
+ * PPP (RFC 1661), with or without the address and control of HDLC-like framing (RFC 1662, section
+ * 3.1). Routers write Cisco HDLC into the same captures: its address shows that.
  */
 #include "packet/walk.h"
 
@@ -9,7 +9,7 @@
 
 enum { CISCO_UNICAST = 0x0f, CISCO_BROADCAST = 0x8f };
 
-/* The protocols of RFC 1332, RFC 5072 and RFC 3032 (section 4.3). */
+/* Returns the content, by the numbers of RFC 1332, RFC 5072 and RFC 3032 (section 4.3). */
 static uint32_t ppp_content(uint32_t protocol) {
     switch (protocol) {
     case 0x0021:
@@ -36,7 +36,7 @@ uint32_t carry_packet_walk_ppp(struct carry_walk *walk) {
         if (!header)
             return CARRY_NEXT_NONE;
     }
-    /* Only the last byte of a protocol is odd: the first may be left out (RFC 1661, 6.5). */
+    /* Only the last byte of a protocol is odd: the first may be omitted (RFC 1661, section 6.5). */
     uint32_t size = header[0] & 1 ? 1 : 2;
     walk->offset += size;
     return ppp_content(size == 1 ? header[0] : carry_load16(header));

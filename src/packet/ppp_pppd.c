@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * PPP as Linux's pppd records it: the address of HDLC-like framing (RFC 1662, section 3.1) makes
- * place for the direction, 0 or 1.
+ * PPP as Linux's pppd records it: the direction, 0 or 1, replaces the address of HDLC-like framing
+ * (RFC 1662, section 3.1).
  */
 #include "packet/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What wlan-ng drivers put before an 802.11 header: the Prism header, of one size, or that of AVS,
- * which tells its own. Old drivers announce both as the former.
+ * Headers of wlan-ng drivers before an 802.11 header: the Prism header of constant size, or the AVS
+ * header, which holds its size. Old drivers announce both as Prism.
  */
 #include "packet/ieee80211.h"
 

@@ -8,7 +8,7 @@
 
 #define FLAG_PADDED 0x20
 
-/* The field `flags`, which only the time stamp may precede; 0 if it is absent. */
+/* Returns the field `flags`, or 0 if it is absent. Only the time stamp may precede it. */
 static uint8_t radiotap_flags(const uint8_t *header, uint32_t size) {
     uint32_t present = carry_load_le32(header + 4);
     uint32_t fields = 8;

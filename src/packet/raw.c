@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An IP packet without any link header (LINKTYPE_RAW): its own version says which. */
+/* IPv4 or IPv6 without any link header (LINKTYPE_RAW). */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_raw(struct carry_walk *walk) {

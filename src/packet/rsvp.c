@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* RSVP (RFC 2205, section 3.1.1): covered for as long as its own length says; 0 means none. */
+/* RSVP (RFC 2205, section 3.1.1): the checksum covers RSVP's own length; 0 means "absent". */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_rsvp(struct carry_walk *walk) {

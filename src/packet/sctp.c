@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SCTP (RFC 9260, section 6.8): a CRC32c to the end of the datagram. A stored 0 was agreed upon
- * (RFC 9653), or is left to transmit offload: the frame does not tell which.
+ * SCTP (RFC 9260, section 6.8): a CRC32c over all of the datagram. A stored 0 was agreed upon (RFC
+ * 9653), or is left to transmit offload: the frame does not show which.
  */
 #include "packet/walk.h"
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SCTP in UDP (RFC 6951). Chunks of known types that fill the rest exactly tell it from other
- * traffic on the port.
+ * SCTP in UDP (RFC 6951). It is recognised by chunks of known types that fill the rest exactly.
  */
 #include "packet/walk.h"
 
 #define COMMON_HEADER_SIZE 12
 
-/* Types are counted from 0, 64, 128 and 192 on, by what receivers do that do not know them. */
+/* Checks a type. Each of the ranges from 0, 64, 128 and 192 on has types of its own. */
 static bool is_known_chunk(uint8_t type) {
     return (type & 0x3f) <= (type < 0x40 ? 14 : 4);
 }
 
-/* The size of the chunk that stands `offset` bytes into the packet, padded; 0 if it is none. */
+/* Returns the padded size of the chunk `offset` bytes into the packet, or 0 if it is none. */
 static uint32_t chunk_size(const struct carry_walk *walk, uint64_t offset) {
     if (offset + 4 > carry_walk_readable(walk) - walk->offset)
         return 0;

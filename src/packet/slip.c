@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SLIP (RFC 1055) as BSD records it: a direction and the header that was on the line, compressed or
- * not (RFC 1144), in 16 bytes; then the whole packet.
+ * SLIP (RFC 1055) as BSD records it: 16 bytes with the direction and the header that was on the
+ * line, compressed or not (RFC 1144); then the packet with its uncompressed header.
  */
 #include "packet/walk.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux "cooked" capture, version 1 (LINKTYPE_LINUX_SLL): 16 bytes, the last two an ethertype, or
- * for a device of netlink, a small number: its family.
+ * Linux "cooked" capture, version 1 (LINKTYPE_LINUX_SLL): 16 bytes. The last two are an ethertype
+ * or, for a device of netlink, its family, which is a small number.
  */
 #include "packet/netlink.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux "cooked" capture, version 2 (LINKTYPE_LINUX_SLL2): 20 bytes, the first two an ethertype,
- * or for a device of netlink its family; those from the fifth on the number of an interface.
+ * Linux "cooked" capture, version 2 (LINKTYPE_LINUX_SLL2): 20 bytes. The first two are an ethertype
+ * or, for a device of netlink, its family; the fifth to eighth are the number of an interface.
  */
 #include "packet/netlink.h"
 

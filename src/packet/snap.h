@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The two headers of a network protocol that wide-area links share: SNAP's, and one byte. */
+/* Two headers that announce a network protocol on wide-area links: SNAP, and NLPID of one byte. */
 #ifndef CARRY_PACKET_SNAP_H
 #define CARRY_PACKET_SNAP_H
 
 #include "packet/walk.h"
 
-/* LLC headers that say what follows (IEEE 802.2), as the first three bytes of a frame. */
+/* LLC headers (IEEE 802.2) of frames with a SNAP header or an NLPID: three bytes. */
 #define CARRY_LLC_SNAP  0xaaaa03
 #define CARRY_LLC_NLPID 0xfefe03
 
@@ -15,8 +15,8 @@
 #define CARRY_SNAP_ETHERNET         0x0007
 
 /*
- * What follows an organisation and a type of its own: RFC 2427, section 4, and RFC 2684, section 5.
- * `padding` is what a bridged frame is aligned with.
+ * Returns the protocol behind a SNAP header, which holds an organisation and a type (RFC 2427,
+ * section 4; RFC 2684, section 5). `padding` is the number of bytes before a bridged frame.
  */
 static inline uint32_t carry_walk_snap(struct carry_walk *walk, uint32_t padding) {
     const uint8_t *header = carry_walk_take(walk, 5);
@@ -30,7 +30,7 @@ static inline uint32_t carry_walk_snap(struct carry_walk *walk, uint32_t padding
     return is_ethernet && carry_walk_take(walk, padding) ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
 }
 
-/* What follows a network layer protocol identifier (ISO/IEC TR 9577), of which one is SNAP. */
+/* Returns the protocol behind a network layer protocol identifier (NLPID, ISO/IEC TR 9577). */
 static inline uint32_t carry_walk_nlpid(struct carry_walk *walk, uint32_t padding) {
     const uint8_t *identifier = carry_walk_take(walk, 1);
     switch (identifier ? *identifier : 0) {

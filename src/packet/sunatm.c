@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SunATM: direction and kind of traffic in a byte, the circuit in three. LAN emulation (ATM Forum
- * LANE 1.0, section 4.1.1) puts a client's number before Ethernet, or what marks a control frame.
+ * SunATM: direction and kind of traffic in a byte, the circuit in three. In LAN emulation (ATM
+ * Forum LANE 1.0, section 4.1.1), the number of a client or the mark of control frames follows.
  */
 #include "packet/walk.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* TCP (RFC 9293): covered to the end of the datagram. */
+/* TCP (RFC 9293): the checksum covers all bytes to the end of the datagram. */
 #ifndef CARRY_PACKET_TCP_H
 #define CARRY_PACKET_TCP_H
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Teredo (RFC 4380): an IPv6 packet, after indications of authentication and origin if they are
- * there. Its addresses tell it from other traffic on its port.
+ * Teredo (RFC 4380): optional indications of authentication and origin, then an IPv6 packet. It is
+ * recognised by its addresses.
  */
 #include "packet/walk.h"
 
 enum indication { INDICATION_ORIGIN = 0, INDICATION_AUTHENTICATION = 1 };
 
-/* The size of the indication at `offset`, 0 if there is none (section 5.1.1). */
+/* Returns the size of the indication at `offset` (section 5.1.1), or 0 if there is none. */
 static uint32_t indication_size(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 4);
     if (!header)
@@ -22,7 +22,7 @@ static uint32_t indication_size(const struct carry_walk *walk) {
     }
 }
 
-/* Of the two addresses one is Teredo's, or the source has none yet but that of its link. */
+/* Checks whether an address is Teredo's. A source that has none yet uses its link-local address. */
 static bool is_teredo(const uint8_t *src, const uint8_t *dst) {
     enum { PREFIX = 0x20010000 };
     return carry_load32(src) == PREFIX || carry_load32(dst) == PREFIX ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Token Ring (IEEE 802.5): access and frame control, two addresses, then, if the source address
- * says so, routing information; then LLC.
+ * Token Ring (IEEE 802.5): access and frame control, two addresses, then routing information if the
+ * source address announces it, then LLC.
  */
 #include "packet/walk.h"
 

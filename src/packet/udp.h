@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* UDP (RFC 768, over IPv6 RFC 8200): covered for as long as its own length says. */
+/* UDP (RFC 768; over IPv6 RFC 8200): the checksum covers as many bytes as UDP's length says. */
 #ifndef CARRY_PACKET_UDP_H
 #define CARRY_PACKET_UDP_H
 
 #include "packet/walk.h"
 
-/* A length of 0 is for what 16 bits cannot hold (RFC 2675, section 4); IPv6 hosts accept any. */
+/*
+ * Returns how many bytes the checksum covers. A stated length of 0 is for datagrams whose size 16
+ * bits cannot hold (RFC 2675, section 4); over IPv6, hosts accept it in any datagram.
+ */
 static inline uint32_t carry_udp_covered_size(const struct carry_walk *walk, uint32_t stated,
                                               uint32_t room) {
     bool too_long_to_state = walk->version == 6 || room > UINT16_MAX;
@@ -13,15 +16,16 @@ static inline uint32_t carry_udp_covered_size(const struct carry_walk *walk, uin
 }
 
 /*
- * The tunnel that a port announces, or CARRY_NEXT_NONE. Replies come from such a port too. That is
- * no proof, for any client may have been given the port: tunnels look twice at what they find.
+ * Returns the tunnel that the destination port or, in replies, the source port announces, or
+ * CARRY_NEXT_NONE. A port is no proof, because any client may use it: each tunnel also checks that
+ * its header is plausible.
  */
 static inline uint32_t carry_udp_tunnel_on(const uint8_t *header) {
     uint32_t to = CARRY_NEXT(UDP, carry_load16(header + 2));
     return to != CARRY_NEXT_NONE ? to : CARRY_NEXT(UDP, carry_load16(header));
 }
 
-/* Not SCTP (RFC 6951, section 5.3), nor what mirrors frames. */
+/* Checks whether `next` is a tunnel. SCTP (RFC 6951, section 5.3) and mirrored frames are none. */
 static inline bool carry_udp_is_tunnel(uint32_t next) {
     switch (next) {
     case CARRY_NEXT_NONE:
@@ -37,8 +41,8 @@ static inline bool carry_udp_is_tunnel(uint32_t next) {
 }
 
 /*
- * Over IPv4 the sender may choose to send no checksum; over IPv6 it must send one, but for tunnels,
- * to which receivers allow it by port (RFC 6935, section 5).
+ * Returns the verdict on a stored 0. Over IPv4 the sender may omit the checksum. Over IPv6 it must
+ * not, except in tunnels on ports for which receivers allow it (RFC 6935, section 5).
  */
 static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_walk *walk,
                                                            uint32_t tunnel) {
@@ -47,7 +51,7 @@ static inline enum carry_verdict carry_udp_meaning_of_zero(const struct carry_wa
     return may_omit ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL;
 }
 
-/* Enters a datagram of `size` bytes, unless that contradicts the IP header. */
+/* Enters a datagram of `size` bytes, unless that contradicts the IP header. Returns the tunnel. */
 static inline uint32_t carry_udp_enter(struct carry_walk *walk, uint32_t size, uint32_t tunnel) {
     uint64_t end = walk->offset + (uint64_t)size;
     bool fits = end <= walk->end || walk->why_unverifiable == CARRY_REASON_FRAGMENT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * VRRP: version 2 (RFC 3768, section 5.3.8) without a pseudo-header; version 3 (RFC 5798, section
- * 5.2.8) with one, but over IPv4 both readings are in use. CARP, which shares its number, covers
- * itself as version 2 does.
+ * VRRP. In version 2 (RFC 3768, section 5.3.8), the checksum covers no pseudo-header. In version 3
+ * (RFC 5798, section 5.2.8) it covers one; over IPv4, some senders omit it. CARP, which has the
+ * same protocol number, sums as version 2 does.
  */
 #include "packet/walk.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * VXLAN (RFC 7348), with its group policy (draft-smith-vxlan-group-policy) and generic protocol
- * (draft-ietf-nvo3-vxlan-gpe) extensions. Bits that none of them defines are zero: that tells it
- * from other traffic on its ports. Receivers ignore them (RFC 7348, section 5): where some are set,
- * an IP packet that fills the frame inside tells it.
+ * (draft-ietf-nvo3-vxlan-gpe) extensions. It is recognised by undefined bits that are zero.
+ * Receivers ignore these bits (RFC 7348, section 5): if some are set, it is recognised by an IP
+ * packet that fills the Ethernet frame inside.
  */
 #include "packet/walk.h"
 
@@ -16,10 +16,10 @@
 #define DONT_LEARN     0x40 /* of group policy */
 #define POLICY_APPLIED 0x08
 
-/* By the protocol number of VXLAN-GPE, which some senders write without its flag. */
+/* Ethertypes by the protocol number of VXLAN-GPE, which some senders store without its flag. */
 static const uint16_t ethertypes[] = {0x6558, 0x0800, 0x86dd, 0x6558, 0x894f, 0x8847};
 
-/* As the header says; 0 if it has bits set that nothing defines. */
+/* Returns the ethertype of the content, or 0 if undefined bits of the header are set. */
 static uint32_t ethertype_of(const uint8_t *header) {
     if (header[7] != 0)
         return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside of `packet`: the state of a walk over one frame, and what its protocols share.
+ * The state of a walk over one frame, and the functions that its protocols share.
  *
- * Each protocol of protocols.def is a function that looks at the header at `offset`, hands its
- * checksum to carry_walk_sum(), moves `offset` behind the header, narrows `bound` where the header
- * says how long its content is, and returns what comes next. It lists one sum at most. packet.c
- * calls one after the other.
+ * Each protocol of protocols.def is a function. It looks at the header at `offset`, passes its
+ * checksum to carry_walk_sum(), moves `offset` behind the header, narrows `bound` if the header
+ * gives the length of its content, and returns the next protocol. It lists one sum at most.
+ * packet.c calls one function after the other; its head comment gives the order.
  *
  * Invariant between calls: offset <= bound <= wire, offset <= captured, offset <= end.
  */
@@ -20,22 +20,22 @@
  * packet.c includes the most frequent protocols as headers. The compiler inlines their functions
  * into the walk and keeps its state in registers. Other files call the same functions.
  *
- * A walk stays in registers as long as nobody has its address. So a function that is not in line
- * takes it by value where one in line calls it.
+ * A walk stays in registers as long as its address is not taken. So an inlined function passes it
+ * by value to a function that is not inlined.
  */
 #define CARRY_ALWAYS_INLINE inline __attribute__((__always_inline__))
 
-/* What hardly any packet needs, and is therefore kept out of line. Linux defines `noinline`. */
+/* For what hardly any packet needs: never inlined. (Linux defines a macro `noinline`.) */
 #define CARRY_COLD __attribute__((__noinline__))
 
 #define CARRY_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 struct carry_walk;
 
-/* Where and how the walk goes on after the packet that it is in. */
+/* A place at which the walk continues after the present packet, and the state that it has there. */
 struct carry_walk_resume_point {
     uint32_t (*walk)(struct carry_walk *walk);
-    uint64_t end; /* these as in the walk */
+    uint64_t end; /* this and the others as in struct carry_walk */
     uint32_t offset;
     uint32_t bound;
     uint32_t network;
@@ -46,13 +46,13 @@ struct carry_walk_resume_point {
     bool quoted;
 };
 
-/* Of these within each other; the rest of what nests deeper is dropped. */
+/* How many places can be nested; deeper ones are dropped. */
 #define CARRY_WALK_RESUME_POINTS_MAX 4
 
-/* What is seldom needed, and then in memory. */
+/* Members of a walk that few frames need. They are always in memory. */
 struct carry_walk_cold {
     uint8_t final_dst[16]; /* for `dst`, where the frame holds it in parts (RFC 6554) */
-    bool resume_dropped;   /* for want of room */
+    bool resume_dropped;   /* no free slot */
     uint32_t resume_count;
     struct carry_walk_resume_point
         resume_points[CARRY_WALK_RESUME_POINTS_MAX]; /* the innermost last */
@@ -61,48 +61,48 @@ struct carry_walk_cold {
 struct carry_walk {
     const uint8_t *data;
     uint32_t captured;
-    uint32_t offset; /* of the header to look at */
-    uint64_t end;    /* where this layer ends as its header says: may go beyond `bound` */
-    uint32_t bound;  /* where the bytes that were on the wire for this layer end */
+    uint32_t offset; /* of the present header */
+    uint64_t end;    /* end of this layer as its header states it; may be beyond `bound` */
+    uint32_t bound;  /* end of the bytes of this layer that were on the wire */
 
     /* The innermost IP header so far. */
     uint32_t network;         /* its offset */
     uint32_t scope;           /* see carry_walk_narrow_scope() */
     uint8_t version;          /* 4 or 6; 0 before the first IP header */
-    uint8_t why_unverifiable; /* enum carry_reason: why sums over its content cannot be told */
-    uint8_t beyond;           /* enum carry_reason: what it means to go beyond `bound` */
-    bool quoted;              /* inside a packet that an ICMP error quotes */
-    bool fragmented;          /* in a fragment: the first, or a later one */
+    uint8_t why_unverifiable; /* enum carry_reason, for sums over its content */
+    uint8_t beyond;           /* enum carry_reason, for sums that go beyond `bound` */
+    bool quoted;              /* in a packet that an ICMP error quotes */
+    bool fragmented;          /* in a fragment, first or later */
     uint8_t effort;           /* enum carry_effort */
-    uint8_t pseudo_protocol;  /* what the pseudo-header summed last says */
+    uint8_t pseudo_protocol;  /* of the pseudo-header that was summed last */
     uint32_t pseudo_size;
     uint32_t flags;     /* enum carry_packet_flag */
     const uint8_t *src; /* the addresses of its pseudo-header */
     const uint8_t *dst;
 
-    const struct carry_packet_sum *unsettled; /* see carry_offload_settle(); NULL: none is */
-    size_t count;                             /* of the sums listed */
+    const struct carry_packet_sum *unsettled; /* any sum for carry_offload_settle(), or NULL */
+    size_t count;                             /* of listed sums */
     size_t capacity;
     struct carry_packet_sum *sums;
 
-    struct carry_packet_layer *layers; /* to be listed; NULL: not wanted */
+    struct carry_packet_layer *layers; /* NULL: not wanted */
     size_t layers_count;
     size_t layers_capacity;
-    struct carry_packet_fragment *fragment; /* to be described; NULL: not wanted */
+    struct carry_packet_fragment *fragment; /* NULL: not wanted */
 
-    uint32_t steps;               /* taken */
-    uint32_t wire;                /* where the bytes of the frame end that were on the wire */
-    struct carry_walk_cold *cold; /* NULL in line */
+    uint32_t steps;               /* taken so far */
+    uint32_t wire;                /* size of the frame on the wire, at least `captured` */
+    struct carry_walk_cold *cold; /* NULL in inlined steps */
 };
 
-/* How much work a sum is worth. */
+/* What to compute for each sum. */
 enum carry_effort {
-    CARRY_EFFORT_FIND,  /* sum nothing */
-    CARRY_EFFORT_JUDGE, /* what the verdict needs */
-    CARRY_EFFORT_FILL, /* also what absent sums should be: `expected` is 0 if that cannot be told */
+    CARRY_EFFORT_FIND,  /* nothing */
+    CARRY_EFFORT_JUDGE, /* the verdict */
+    CARRY_EFFORT_FILL,  /* also `expected` of absent sums: 0 if it cannot be computed */
 };
 
-/* Has a walk list sums. What else is wanted of it, the caller sets behind this. */
+/* Prepares a walk that lists sums. To get layers or a fragment, set those members afterwards. */
 static inline void carry_walk_prepare(struct carry_walk *walk,
                                       const struct carry_packet_options *options,
                                       enum carry_effort effort, struct carry_packet_sum *sums,
@@ -116,13 +116,13 @@ static inline void carry_walk_prepare(struct carry_walk *walk,
     walk->cold = NULL;
 }
 
-/* Walks over a frame. What was found is then in what was prepared, and in walk->count. */
+/* Walks over a frame: fills what was prepared, and sets walk->count. */
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame);
 
 /*
- * What comes next: the protocol that a number announces in one of the spaces (LINK, ETHERTYPE, IP,
- * UDP, ICMP), CARRY_NEXT_NONE if the walk does not know it. A further space is a function here, and
- * a switch in packet.c.
+ * Returns the protocol that `number` announces in one of the spaces LINK, ETHERTYPE, IP, UDP and
+ * ICMP, or CARRY_NEXT_NONE if the walk does not know it. A new space needs a function here and a
+ * switch in packet.c.
  */
 #define CARRY_NEXT(space, number) CARRY_NEXT_##space(number)
 #define CARRY_NEXT_LINK           carry_walk_on_link
@@ -142,21 +142,22 @@ uint32_t carry_walk_on_icmp(uint32_t type);
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
 
-/* For protocols in which a stored 0 is a checksum like any other. */
+/* Means, as `zero`, that a stored 0 is a checksum like any other. */
 #define CARRY_ZERO_IS_PLAIN CARRY_VERDICT_BAD
 
 /*
- * Lists and judges the checksum that stands `field` bytes into the header at `offset` and covers
- * `size` bytes from there on, and the pseudo-header whose partial sum is `pseudo`, or 0. `zero` is
- * the verdict on a stored 0: ABSENT, ILLEGAL or CARRY_ZERO_IS_PLAIN.
+ * Lists and judges the checksum that is `field` bytes into the header at `offset`. It covers `size`
+ * bytes from the start of the header, and the pseudo-header whose partial sum is `pseudo` (0:
+ * none). `zero` is the verdict on a stored 0: CARRY_VERDICT_ABSENT, CARRY_VERDICT_ILLEGAL or
+ * CARRY_ZERO_IS_PLAIN.
  */
 void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero);
 
 /*
- * The same for any field, those of 4 bytes being CRC32c: `field` holds protocol, field_size,
- * cover_size, pseudo, gap, and, counted from `offset`, field_offset. Its verdict is UNVERIFIABLE,
- * until judged, or ABSENT where the header says that the field means nothing.
+ * Lists and judges any field; one of 4 bytes is a CRC32c. `field` holds protocol, field_size,
+ * cover_size, pseudo, gap, and field_offset from the start of the header. Its verdict is
+ * CARRY_VERDICT_UNVERIFIABLE, or CARRY_VERDICT_ABSENT if the header says that the field is unused.
  */
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero);
@@ -168,23 +169,23 @@ struct carry_cover {
 };
 
 /*
- * The same where senders differ in what they cover: good if it verifies either way; else what is
- * expected is that of `cover`.
+ * Lists and judges a checksum for which senders differ in what they cover. It is good if it
+ * verifies with `cover` or with `other`; if not, `expected` is that of `cover`.
  */
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                            struct carry_cover cover, struct carry_cover other);
 
-/* The partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
+/* Returns the partial sum of the pseudo-header of the innermost IP header, for `size` bytes. */
 uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size);
 
 /*
- * What comes behind an IP header, or IPv6's fragment header, that says: this is a fragment. `place`
- * is where its content, from `offset` on, stands in that of the datagram.
+ * Returns the next protocol behind a header that announces a fragment. `place` is the offset in the
+ * datagram's content of the bytes at `offset`. Describes the fragment if the caller wants that.
  */
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
                              uint32_t place, bool more);
 
-/* Does what the outer sum covers hold the field of the inner one? */
+/* Checks whether the sum `outer` covers the field of `inner`. */
 static inline bool carry_walk_covers(const struct carry_packet_sum *outer,
                                      const struct carry_packet_sum *inner) {
     return inner->field_offset >= outer->cover_offset &&
@@ -195,7 +196,7 @@ static inline uint32_t carry_load16(const uint8_t *p) {
     return (uint32_t)p[0] << 8 | p[1];
 }
 
-/* In memory order, as partial sums are. */
+/* Loads two bytes in memory order, as in partial sums. */
 static inline uint16_t carry_load_raw16(const uint8_t *p) {
     uint16_t word;
     __builtin_memcpy(&word, p, sizeof word);
@@ -214,24 +215,24 @@ static inline uint32_t carry_load_le32(const uint8_t *p) {
     return carry_load_le16(p + 2) << 16 | carry_load_le16(p);
 }
 
-/* An address family of 4 bytes, in whatever byte order: families are small, so that it shows. */
+/* Loads an address family of 4 bytes. Families are small numbers, which shows the byte order. */
 static inline uint32_t carry_load_family(const uint8_t *p) {
     uint32_t family = carry_load32(p);
     return family > 0xffff ? carry_load_le32(p) : family;
 }
 
-/* Where the bytes end that belong to this layer and were captured. */
+/* Returns the end of the bytes that belong to this layer and were captured. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_readable(const struct carry_walk *walk) {
     return walk->bound < walk->captured ? walk->bound : walk->captured;
 }
 
-/* The header at `offset`, if `size` bytes of it belong to this layer and were captured. */
+/* Returns the header at `offset` if `size` bytes of it are readable, otherwise NULL. */
 static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_header(const struct carry_walk *walk,
                                                             uint32_t size) {
     return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
-/* The header at `offset`, as above; moves behind it if it is there. */
+/* Returns the header at `offset` as above, and moves behind it unless that is NULL. */
 static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_header(walk, size);
     if (header)
@@ -239,7 +240,7 @@ static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_take(struct carry_walk *wal
     return header;
 }
 
-/* The extension header of IPv6 at `offset` and its size (RFC 8200, section 4.2), as above. */
+/* Returns IPv6's extension header at `offset` (RFC 8200, section 4.2) and its size, or NULL. */
 static inline const uint8_t *carry_walk_extension(const struct carry_walk *walk, uint32_t *size) {
     const uint8_t *header = carry_walk_header(walk, 8);
     if (!header || walk->version != 6)
@@ -248,26 +249,26 @@ static inline const uint8_t *carry_walk_extension(const struct carry_walk *walk,
     return carry_walk_header(walk, *size);
 }
 
-/* The bytes from `offset` to where this layer ends, as its header says. */
+/* Returns the number of bytes from `offset` to the end of this layer, as its header states it. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_size(const struct carry_walk *walk) {
     return (uint32_t)(walk->end - walk->offset);
 }
 
-/* Says where this layer ends. */
+/* Sets the end of this layer. */
 static CARRY_ALWAYS_INLINE void carry_walk_set_end(struct carry_walk *walk, uint64_t end) {
     walk->end = end;
     if (end < walk->bound)
         walk->bound = (uint32_t)end;
 }
 
-/* The same, as the size of what begins at `offset`. */
+/* Sets the end of this layer to `size` bytes behind `offset`. */
 static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
     carry_walk_set_end(walk, walk->offset + (uint64_t)size);
 }
 
 /*
- * Has `resume` go on at `offset`, in the layer of now, when what comes next has ended: for
- * headers with something behind the packet that they hold.
+ * Makes the walk call `resume` at `offset`, in the present layer, when the packet that comes next
+ * has ended. For headers with something behind the packet that they hold.
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*resume)(struct carry_walk *walk)) {
@@ -292,7 +293,7 @@ static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset
     cold->resume_count++;
 }
 
-/* What follows a header that gives it as an address family of the capturing system. */
+/* Returns the next protocol, given as an address family of the capturing system. */
 static inline uint32_t carry_walk_family(uint32_t family) {
     switch (family) {
     case 2:
@@ -308,8 +309,8 @@ static inline uint32_t carry_walk_family(uint32_t family) {
 }
 
 /*
- * What follows a type field of Ethernet: up to 1,500 it is the length of an 802.2 LLC frame, for
- * which Linux has an ethertype of its own (ETH_P_802_2), as in cooked captures.
+ * Returns the protocol behind a type field of Ethernet. A type up to 1,500 is the length of an
+ * 802.2 LLC frame, whose ethertype is here that of Linux (ETH_P_802_2), as in cooked captures.
  */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
     if (CARRY_LIKELY(type == 0x0800))
@@ -325,7 +326,7 @@ static CARRY_ALWAYS_INLINE uint32_t carry_walk_ethertype(struct carry_walk *walk
     return CARRY_NEXT(ETHERTYPE, 0x0004);
 }
 
-/* What follows if it is IP, of which only its own first bits tell the version. */
+/* Returns IPv4 or IPv6 by the first four bits at `offset`, for headers that announce any IP. */
 static inline uint32_t carry_walk_ip_version(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 1);
     switch (header ? header[0] >> 4 : 0) {
@@ -339,8 +340,8 @@ static inline uint32_t carry_walk_ip_version(const struct carry_walk *walk) {
 }
 
 /*
- * As above, where nothing else tells IP from other bytes: its length must be what is left of this
- * layer.
+ * Returns IPv4 or IPv6 if the length in the header equals the rest of this layer. For places where
+ * nothing else distinguishes IP from other bytes.
  */
 static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 20);
@@ -351,11 +352,11 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
 }
 
 /*
- * As above, for an Ethernet frame: IP, or IP behind a VLAN tag, must fill it, except for the
- * padding of the shortest frames.
+ * Returns Ethernet if IP, or IP behind a VLAN tag, fills the frame, except for the padding of the
+ * shortest frames.
  */
 static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
-    const uint8_t *frame = carry_walk_header(walk, 14 + 4 + 6); /* with IP's length in any case */
+    const uint8_t *frame = carry_walk_header(walk, 14 + 4 + 6); /* includes IP's length */
     uint32_t head = frame && carry_load16(frame + 12) == 0x8100 ? 14 + 4 : 14, size = 0;
     if (!frame)
         return CARRY_NEXT_NONE;
@@ -369,24 +370,24 @@ static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
     return fills ? CARRY_NEXT(ETHERTYPE, 0x6558) : CARRY_NEXT_NONE;
 }
 
-/* What follows a header of `size` bytes, of which the last two are such a type field. */
+/* Returns the protocol behind a header of `size` bytes whose last two are such a type field. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
 }
 
-/* Tells apart networks, such as VLANs and tunnels, in which addresses may be the same by chance. */
+/* Mixes the number of a VLAN or tunnel into the scope: addresses of two networks may be equal. */
 static CARRY_ALWAYS_INLINE void carry_walk_narrow_scope(struct carry_walk *walk, uint32_t number) {
     walk->scope = (walk->scope ^ number) * 0x9e3779b1 + 1;
 }
 
 /*
- * Goes from the innermost IP header so far to one inside it: false if the caller wants none of
- * those. Tells apart the tunnels between different ends, which that header names.
+ * Enters a tunnel: the innermost IP header so far holds another one. Mixes the addresses of its
+ * ends into the scope. Returns false if the caller wants no tunnels.
  */
 bool carry_walk_enter_tunnel(struct carry_walk *walk);
 
-/* Is an IP header at `offset` wanted? */
+/* Enters a tunnel if there is an IP header already. Returns whether the next one is wanted. */
 static CARRY_ALWAYS_INLINE bool carry_walk_enter_ip(struct carry_walk *walk) {
     return !walk->version || carry_walk_enter_tunnel(walk);
 }
@@ -403,7 +404,7 @@ static CARRY_ALWAYS_INLINE void carry_walk_start_datagram(struct carry_walk *wal
     carry_walk_set_end(walk, end);
 }
 
-/* Gives a reason why sums over this datagram's content cannot be told; the gravest is kept. */
+/* Makes sums over this datagram's content unverifiable. Malformed replaces an earlier reason. */
 static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *walk,
                                                              enum carry_reason reason) {
     if (walk->why_unverifiable == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
@@ -411,8 +412,9 @@ static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *
 }
 
 /*
- * For protocols that no card segments. A length of 0 in the IP header is what segmentation offload
- * leaves of TCP and UDP, or that of a jumbogram (RFC 2675); theirs says that there is nothing.
+ * Marks an IP length of 0 as malformed, for protocols that no card segments. Segmentation offload
+ * leaves a length of 0 for TCP and UDP, and jumbograms (RFC 2675) have it too; elsewhere it says
+ * that there is no content.
  */
 static inline void carry_walk_require_length(struct carry_walk *walk) {
     bool is_jumbogram = walk->version == 6 && walk->end - walk->network - 40 > UINT16_MAX;

@@ -258,12 +258,12 @@ def test_function_with_a_contract_concerns_its_own_file(tmp_path: Path) -> None:
 
 
 def test_declarations_concern_all_files(tmp_path: Path) -> None:
-    old = "    uint32_t bound;  /* where"
+    old = "    uint32_t bound;  /* end of the bytes"
     assert changed(old, old.replace("32", "64"), tmp_path) == {"ah.c", "sll.c", "walk.h"}
 
 
 def test_comments_concern_none(tmp_path: Path) -> None:
-    assert changed("/* taken */", "/* so far */", tmp_path) == set()
+    assert changed("/* taken so far */", "/* until now */", tmp_path) == set()
 
 
 GRE = ("src/packet/gre.c", "proof/packet/contracts_gre.acsl")
