@@ -18,8 +18,7 @@
 #define FRAGMENT_NUMBER 0x0f /* of sequence control */
 #define A_MSDU          0x80 /* of QoS control */
 
-/* Returns the size of the fields before QoS Control. Frames between access points have a fourth
- * address. */
+/* Returns the size before QoS Control. Frames between access points have a fourth address. */
 static uint32_t mac_address_size(uint8_t flags) {
     return (flags & BOTH_DS) == BOTH_DS ? 30 : 24;
 }

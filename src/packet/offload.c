@@ -29,9 +29,7 @@ static bool holds_partial(const struct carry_walk *walk, size_t header) {
     return false;
 }
 
-/* Checks whether covered bytes are missing. The reason does not show it: a fragment's has
- * precedence.
- */
+/* Checks whether covered bytes are missing. The reason is no sign: a fragment's has precedence. */
 static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;

@@ -178,6 +178,68 @@ def test_points_with_joined_conditions_are_refused() -> None:
     assert [line for line, _ in check_style.silent_points(code)] == [2, 3]
 
 
+# --- Steps through the code ---
+
+STEP_NAMES = re.compile(r"`(?P<file>(?:src|include)/[\w/]+\.\w+)`|`(?P<function>\w+)\(\)`")
+
+
+def defines(path: Path, function: str) -> bool:
+    """Checks whether a source file contains the body of a function."""
+    head = rf"^\w[^;{{}}()]*\b{function}\([^;{{}}]*\) \{{$"
+    return bool(re.search(head, path.read_text(), re.MULTILINE))
+
+
+def named_functions(step: str) -> list[tuple[str, str]]:
+    """Returns each function of a step, with the file that is named with it or last before it."""
+    named, file = [], ""
+    for match in STEP_NAMES.finditer(step):
+        file = match["file"] or file
+        following = re.match(r"` in\s+`([\w/.]+)`", step[match.end() - 1 :])
+        if match["function"]:
+            named.append((following[1] if following else file, match["function"]))
+    return named
+
+
+def test_the_steps_of_one_packet_name_functions_of_their_files() -> None:
+    text = (SOURCE / "docs/explanation/architecture.md").read_text()
+    steps = text.split("\n## One TCP packet\n")[1].split("\n## ")[0]
+    named = [
+        pair
+        for step in re.split(r"^\d+\. ", steps, flags=re.M)[1:]
+        for pair in named_functions(step)
+    ]
+    assert len(named) > 20
+    assert [pair for pair in named if not defines(SOURCE / pair[0], pair[1])] == []
+    assert {file for file, _ in named} >= {
+        f"src/packet/{name}" for name in ("packet.c", "ethernet.h", "walk.h", "ip.h", "tcp.h")
+    }
+
+
+def test_packet_c_begins_with_functions_of_their_files() -> None:
+    """Its reading order names functions, each with its file or as one of packet.c."""
+    folder = SOURCE / "src/packet"
+    head = (folder / "packet.c").read_text().split("*/")[1]
+    functions = re.findall(r"\b(\w+)\(\)", head)
+    files = [folder / "packet.c", *(folder / name for name in re.findall(r"\b(\w+\.h)\b", head))]
+    files += [folder / "offload.c"]
+    assert len(functions) > 15
+    assert [name for name in functions if not any(defines(file, name) for file in files)] == []
+
+
+def test_a_function_must_be_defined_to_be_named(tmp_path: Path) -> None:
+    """Calls and declarations are none."""
+    (tmp_path / "a.c").write_text(
+        "int f(int a);\nstatic int g(int a,\n      int b) {\n    f(a);\n}\n"
+    )
+    assert defines(tmp_path / "a.c", "g")
+    assert not defines(tmp_path / "a.c", "f")
+    assert named_functions("`src/a.c`: `f()`, `g()` in\n   `src/b.h`; `h()`") == [
+        ("src/a.c", "f"),
+        ("src/b.h", "g"),
+        ("src/b.h", "h"),
+    ]
+
+
 # --- Decisions ---
 
 DECISIONS = SOURCE / "docs/explanation/decisions"
