@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `sum`: the operations that hold the choices of kernels, and what they describe. */
+/* The operations through which the chosen kernels of `sum` are called, and their tables. */
 #ifndef CARRY_SUM_CHOICE_H
 #define CARRY_SUM_CHOICE_H
 
@@ -7,7 +7,7 @@
 
 #include "kernel/choice.h"
 
-/* What holds the choices, so that a program may have the calls of the kernels patched. */
+/* Hold the chosen kernels as operations, so that a program may patch the calls of the kernels. */
 CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
 CARRY_OP(uint32_t, carry_sum_copy, void *, const void *, size_t, uint32_t);
 CARRY_HIDDEN extern struct carry_key carry_op_carry_sum_copy_try;
@@ -17,6 +17,7 @@ CARRY_OP(uint32_t, carry_crc32c, const void *, size_t, uint32_t);
 extern const struct carry_kernels carry_sum_kernels, carry_sum_copy_kernels,
     carry_sum_copy_try_kernels;
 
+/* Describes the kernel with this index. Returns false if there is none. */
 static inline bool carry_sum_describe(const struct carry_kernels *kernels, size_t index,
                                       struct carry_sum_kernel *kernel) {
     struct carry_kernel_state state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The copying forms of the kernels, and the public functions that call them. */
+/* The tables of the kernels' copying forms, and copies between chains of slices. */
 #include "sum/choice.h"
 #include "sum/sum.h"
 
@@ -64,7 +64,7 @@ static uintptr_t resolve_try(void) {
 struct carry_key carry_op_carry_sum_copy_try = {.value = (uintptr_t)choose_and_try,
                                                 .resolve = resolve_try};
 
-/* The slices that are left of a chain; the first one from byte `at` on. */
+/* The slices that remain of a chain. `at` is the offset in the first one. */
 struct chain {
     const struct carry_slice *slices;
     size_t count;

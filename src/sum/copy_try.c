@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies that sum and survive faults. */
+/* Copies that compute a sum and survive faults. */
 #include <carry/fault.h>
 
 #include "base/fault_host.h"
 #include "sum/sum.h"
 
-#define PIECE_BYTES 512 /* even, and little for the stack of a kernel */
+#define PIECE_BYTES 512 /* even, and small for an operating-system kernel's stack */
 
 /*
- * The sum of what was just copied to `dst`, which may have been taken away since: returns how much
- * of it is still there, and adds that.
+ * Adds the bytes that were just copied to `dst` to *sum. The pages of `dst` may have been unmapped
+ * since: returns how many bytes are still accessible, and adds those only.
  */
 static size_t sum_target(const void *dst, size_t size, uint32_t *sum) {
     const unsigned char *from = dst;

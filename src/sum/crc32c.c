@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of CRC32c. */
+/* The table of CRC32c kernels, and the functions of <carry/crc.h>. */
 #include "sum/crc32c.h"
 
 #include "sum/choice.h"

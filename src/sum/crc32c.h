@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `sum`: the prototypes of the CRC32c kernels. */
+/* The prototypes of the CRC32c kernels. */
 #ifndef CARRY_SUM_CRC32C_H
 #define CARRY_SUM_CRC32C_H
 

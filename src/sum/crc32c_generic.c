@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable kernel, for either byte order: eight bytes a step, with a table for each ("slicing
- * by eight").
+ * The portable CRC32c kernel, for both byte orders: eight bytes a step, with a table for each byte
+ * ("slicing by eight").
  *
- * A CRC is linear over GF(2): what a byte gives is the exclusive or of what its bits give alone. So
- * the tables follow from 64 constants, one for each bit of the eight bytes, and each of these from
- * the one before: the same bit, one step further from the end.
+ * A CRC is linear over GF(2): the CRC of a byte is the exclusive or of the CRCs of its bits. So the
+ * tables follow from 64 constants, one for each bit of the eight bytes. Each constant is that of
+ * the previous bit, shifted by one step.
  */
 #include "sum/crc32c.h"
 
-#define POLYNOMIAL                                                                                 \
-    0x82f63b78 /* 0x1edc6f41 with its bits reversed, as they are all through here                  \
-                */
-#define STEP(crc) ((crc) >> 1 ^ ((crc)&1 ? POLYNOMIAL : 0))
+/* 0x1edc6f41 with its bits reversed, as in all CRCs of this file. */
+#define POLYNOMIAL 0x82f63b78
+#define STEP(crc)  ((crc) >> 1 ^ ((crc)&1 ? POLYNOMIAL : 0))
 
 /* clang-format off */
 #define LATER_BITS(X) \
@@ -27,11 +26,11 @@
     X(57, 56) X(58, 57) X(59, 58) X(60, 59) X(61, 60) X(62, 61) X(63, 62)
 /* clang-format on */
 
-/* BIT_n is what a bit gives that n others follow. */
+/* BIT_n is the CRC of a bit that n bits follow. */
 #define NEXT_BIT(bit, before) BIT_##bit = STEP(BIT_##before),
 enum { BIT_0 = POLYNOMIAL, LATER_BITS(NEXT_BIT) };
 
-/* What the byte `n` gives, whose bits, from the highest, are followed by a to h others. */
+/* The CRC of the byte `n`. Its bits, from the highest, are followed by a to h other bits. */
 #define BYTE(n, a, b, c, d, e, f, g, h)                                                            \
     (((n)&128 ? BIT_##a : 0) ^ ((n)&64 ? BIT_##b : 0) ^ ((n)&32 ? BIT_##c : 0) ^                   \
      ((n)&16 ? BIT_##d : 0) ^ ((n)&8 ? BIT_##e : 0) ^ ((n)&4 ? BIT_##f : 0) ^                      \
@@ -51,7 +50,7 @@ enum { BIT_0 = POLYNOMIAL, LATER_BITS(NEXT_BIT) };
             BYTES_64(192, __VA_ARGS__)                                                             \
     }
 
-/* tables[n]: for bytes that n others follow. */
+/* tables[n] is for bytes that n other bytes of the step follow. */
 static const uint32_t tables[8][256] = {
     TABLE(0, 1, 2, 3, 4, 5, 6, 7),         TABLE(8, 9, 10, 11, 12, 13, 14, 15),
     TABLE(16, 17, 18, 19, 20, 21, 22, 23), TABLE(24, 25, 26, 27, 28, 29, 30, 31),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable kernel, for either byte order. 32-bit words go into a 64-bit accumulator: no carry
- * can be lost before 16 GiB, and size_t sized runs are summed in parts below that.
+ * The portable kernel, for both byte orders. It adds 32-bit words to a 64-bit accumulator, which
+ * loses no carry within 16 GiB; larger sizes are summed in parts.
  *
- * Both forms are one text: where `to` is NULL, which is known when it is compiled, nothing is
- * copied. Words are loaded whole, never assembled from bytes in memory: those stall.
+ * Both forms are one text: it copies nothing if `to` is NULL, which is a constant. Words are loaded
+ * as a whole, because assembling them from bytes in memory stalls.
  */
 #include "sum/sum.h"
 
@@ -12,6 +12,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Returns the word at p + at, and copies it unless `to` is NULL. */
 INLINE uint64_t take32(unsigned char *to, const unsigned char *p, size_t at) {
     uint32_t word;
     __builtin_memcpy(&word, p + at, sizeof word);
@@ -20,7 +21,7 @@ INLINE uint64_t take32(unsigned char *to, const unsigned char *p, size_t at) {
     return word;
 }
 
-/* One byte or two, followed by a zero. */
+/* Returns one or two bytes (`size`) at p + at, padded with zero, and copies them likewise. */
 INLINE uint64_t take16(unsigned char *to, const unsigned char *p, size_t at, size_t size) {
     uint16_t word = 0;
     __builtin_memcpy(&word, p + at, size);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* For CRC32c kernels in assembly: powers of x modulo P, in the reversed order of bits of CRCs. */
+/* Powers of x modulo P for CRC32c kernels in assembly, with bits reversed as in CRCs. */
 /* clang-format off */
 #ifndef CARRY_SUM_POWER_OF_X_H
 #define CARRY_SUM_POWER_OF_X_H
 
-/* \name = x^\power modulo P. */
+/* Sets \name = x^\power modulo P. */
 .macro POWER_OF_X name, power
     .set \name, 0x80000000
     .rept \power

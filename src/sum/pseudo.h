@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `sum` and `packet`: pseudo-headers, in line. Contracts: <carry/sum.h>. */
+/* Inline sums of pseudo-headers, for `sum` and `packet`. Contracts: <carry/sum.h>. */
 #ifndef CARRY_SUM_PSEUDO_H
 #define CARRY_SUM_PSEUDO_H
 
 #include "sum/sum.h"
 
-/* Pseudo-headers are added in words of 32 bits, whose carries gather in the upper half of 64. */
+/* Loads a word of 32 bits. The carries of such words add up in the upper half of 64 bits. */
 static inline uint64_t carry_pseudo_load_word(const void *data, size_t index) {
     uint32_t word;
     __builtin_memcpy(&word, (const unsigned char *)data + 4 * index, sizeof word);
     return word;
 }
 
-/* The word that holds a number in network byte order. */
+/* Returns the word that holds a number in network byte order. */
 static inline uint64_t carry_pseudo_word_of(uint32_t number) {
     const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
                                     (unsigned char)(number >> 8), (unsigned char)number};
@@ -20,8 +20,8 @@ static inline uint64_t carry_pseudo_word_of(uint32_t number) {
 }
 
 /*
- * The end that both pseudo-headers share: the size in 32 bits and the protocol, padded with zeros.
- * IPv4 has 16 bits of size and orders them otherwise, but words may be added in any order.
+ * Returns the sum of the end of both pseudo-headers: the size in 32 bits, and the protocol padded
+ * with zeros. IPv4 has 16 bits of size and another order, but words may be added in any order.
  */
 static inline uint64_t carry_pseudo_size_and_protocol(uint32_t size, uint8_t protocol) {
     return carry_pseudo_word_of(size) + carry_pseudo_word_of(protocol);

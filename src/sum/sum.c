@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of `sum`. */
+/* The table of kernels of carry_sum(), and the functions of <carry/sum.h>. */
 #include "sum/sum.h"
 
 #include "sum/choice.h"
@@ -92,7 +92,7 @@ uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header
     return carry_sum_pseudo6_inline(src, dst, next_header, size, sum);
 }
 
-/* The external copies of what the header defines inline, for FFI and for taking addresses. */
+/* External copies of the header's inline functions, for FFI and for pointers to them. */
 extern inline uint16_t carry_sum_fold(uint32_t sum);
 extern inline uint16_t carry_sum_finish(uint32_t sum);
 extern inline uint16_t carry_sum_finish_nonzero(uint32_t sum);

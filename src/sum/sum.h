@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `sum`: the kernels' prototypes, and the steps that C kernels share. */
+/* The prototypes of the kernels of carry_sum(), and the steps that C kernels share. */
 #ifndef CARRY_SUM_SUM_H
 #define CARRY_SUM_SUM_H
 
@@ -7,12 +7,12 @@
 
 #include "base/arch.h"
 
-/* What a copy has done that survives faults. */
+/* The result of a copy that survives faults. */
 struct carry_sum_tried {
-    size_t left;  /* the bytes from the first one on that could not be reached; all before it are
-                     copied, it and those behind it are untouched */
-    uint64_t sum; /* the partial sum; UINT64_MAX after a fault, even if nothing is left: bytes were
-                     copied in other ways then */
+    size_t left;  /* bytes from the first inaccessible one to the end: they are untouched, and all
+                     bytes before them are copied */
+    uint64_t sum; /* the partial sum; UINT64_MAX after any fault, also if the recovery copied the
+                     rest, because that sums nothing */
 };
 
 static inline bool carry_sum_is_known(const struct carry_sum_tried *tried) {
@@ -22,7 +22,7 @@ static inline bool carry_sum_is_known(const struct carry_sum_tried *tried) {
 typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src, size_t size,
                                                      uint32_t sum);
 
-/* Each kernel in its forms. */
+/* The forms of each kernel. */
 #define CARRY_SUM_KERNEL(arch, name, ...)                                                          \
     CARRY_ROWS_##arch(carry_sum_fn carry_sum_##name; carry_sum_copy_fn carry_sum_copy_##name;      \
                       carry_sum_copy_try_fn carry_sum_copy_try_##name;)
@@ -30,12 +30,13 @@ typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src,
 #undef CARRY_SUM_KERNEL
 
 /*
- * carry_sum_copy() by that form of the chosen kernel that survives faults, if whoever handles them
- * keeps to base/fault.h. Where all kernels are in C, none does: nothing is copied, all is left.
+ * Calls the form of the chosen kernel of carry_sum_copy() that survives faults, if the handler of
+ * faults follows base/fault.h. Kernels in C cannot survive faults: they copy nothing, and return
+ * that all bytes are left.
  */
 carry_sum_copy_try_fn carry_sum_copy_try_call;
 
-/* 64 bits to 32, with the carry added back. */
+/* Folds 64 bits to 32, with end-around carry. */
 static inline uint32_t carry_sum_fold64(uint64_t sum) {
     sum += sum << 32 | sum >> 32; /* as in carry_sum_fold() */
     return (uint32_t)(sum >> 32);

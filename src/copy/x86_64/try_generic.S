@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_copy_try_generic: C cannot survive faults, so this is what every CPU has. */
+/* carry_copy_try_generic: for every CPU. It is in assembly because C cannot survive faults. */
 #define NAME generic
 #include "copy/x86_64/try_words.h"

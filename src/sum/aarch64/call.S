@@ -4,7 +4,7 @@
 #include "patch/aarch64/jump.h"
 
 /*
- * w0 = the sum, or the CRC, by the chosen kernel; or x0 and x1, as sum.h tells
+ * w0 = the sum or the CRC, from the chosen kernel; or x0 and x1: see sum.h
  *
  * uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum)
  * uint32_t carry_sum_copy(void *dst, const void *src, size_t size, uint32_t sum)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_copy_try_generic: C cannot survive faults, so this is what every CPU has. */
+/* carry_sum_copy_try_generic: for every CPU. It is in assembly because C cannot survive faults. */
 #define FUNCTION carry_sum_copy_try_generic
 #define VECTORS  0
 #define SUMS     1

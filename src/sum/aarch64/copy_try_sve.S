@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_copy_try_sve: by NEON. Equation, registers and clobbers: kernel/aarch64/try.h. */
+/* carry_sum_copy_try_sve: uses NEON. Equation, registers and clobbers: kernel/aarch64/try.h. */
 #define FUNCTION carry_sum_copy_try_sve
 #define VECTORS  1
 #define SUMS     1

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * w0 = the CRC, by the crc32c instructions in one stream
+ * w0 = the CRC, with the crc32c instructions in one stream
  *
  * uint32_t carry_crc32c_crc32(const void *data, size_t size, uint32_t crc);
  *

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * w0 = the CRC, by the crc32c instructions in three streams
+ * w0 = the CRC, with the crc32c instructions in three streams
  *
  * uint32_t carry_crc32c_pmull(const void *data, size_t size, uint32_t crc);
  *
- * crc32cx takes a word a cycle, and on some CPUs answers after two or three (docs/models.md): so
+ * crc32cx starts once a cycle, and on some CPUs has a latency of two or three (docs/models.md): so
  * three streams run side by side, the first from `crc`, the others from 0. With n bytes in each
  * stream, and CRCs as polynomials modulo P,
  *
  *     crc(A B C) = crc(A) * x^(16 n) + crc(B) * x^(8 n) + crc(C)
  *
- * The carry-less product of two CRCs, in their reversed order of bits, is theirs times x, and
- * crc32cx multiplies a word by x^32: so factors of x^(16 n - 33) and x^(8 n - 33), and one crc32cx
- * for both products, do the rest.
+ * The carry-less product of two CRCs with reversed bits is their product times x, and crc32cx
+ * multiplies a word by x^32. So the factors are x^(16 n - 33) and x^(8 n - 33), and one crc32cx
+ * reduces both products.
  *
  * In:       x0 data, x1 size, w2 crc
  * Out:      w0
- * Streams:  w2, w3, w4 CRCs of A, B, C; x0, x5, x6 where they are; x7 the end of A
+ * Streams:  w2, w3, w4 CRCs of A, B, C; x0, x5, x6 their addresses; x7 the end of A
  * Clobbers: x0 to x13, v0 to v3, flags
  * Reads:    [data, data + size) and nothing else
  */
@@ -27,7 +27,7 @@
 
     .arch   armv8-a+crc+crypto
 
-/* 16 bytes of each stream. */
+/* Continues each CRC by 16 bytes of its stream. */
 .macro TAKE_16
     ldp     x8, x9, [x0], #16
     ldp     x10, x11, [x5], #16
@@ -46,7 +46,7 @@
     fmov    \register, w8
 .endm
 
-/* While there are three streams of \bytes each: w2, x0 and x1 behind them. */
+/* Continues the CRC w2 by three streams of \bytes each, as often as they fit; moves x0 and x1. */
 .macro ADD_STREAMS bytes
     POWER_OF_X factor_a, 16*\bytes-33
     POWER_OF_X factor_b, 8*\bytes-33
@@ -84,7 +84,7 @@ CARRY_FUNCTION carry_crc32c_pmull
     mvn     w2, w2
     cmp     x1, #384
     b.lo    .Lwords
-    ADD_STREAMS 480                             /* a packet of Ethernet; what is left, or others */
+    ADD_STREAMS 480                             /* packets of Ethernet; then what is left of them */
     ADD_STREAMS 128                             /* below that, joining costs more than it gains */
 .Lwords:
     ADD_WORDS

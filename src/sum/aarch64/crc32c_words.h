@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What CRC32c kernels do with the bytes that are not worth several streams. */
+/* The CRC32c of bytes that are too few for several streams. */
 /* clang-format off */
 #ifndef CARRY_SUM_AARCH64_CRC32C_WORDS_H
 #define CARRY_SUM_AARCH64_CRC32C_WORDS_H

@@ -3,13 +3,12 @@
  * uint32_t carry_sum_neon(const void *data, size_t size, uint32_t sum);
  * uint32_t carry_sum_copy_neon(void *dst, const void *src, size_t size, uint32_t sum);
  *
- * sum + the 16-bit words of data: vpadal adds neighbouring words into 32-bit lanes. A lane takes
- * two words of each vector, so the four lanes of an accumulator hold PART_BYTES without a carry;
- * parts are added with end-around carry. The last size % 16 bytes go through the portable kernel:
- * they start at an even offset.
+ * sum + the 16-bit words of data: vpadal adds neighbouring words to 32-bit lanes, two words of each
+ * vector to a lane. The four lanes of an accumulator hold the sum of PART_BYTES without a carry;
+ * parts are added with end-around carry. The last size % 16 bytes, which start at an even offset,
+ * are summed by the portable kernel.
  *
- * Both forms are one text: where `to` is NULL, which is known when it is compiled, nothing is
- * copied.
+ * Both forms are one text: it copies nothing if `to` is NULL, which is a constant.
  */
 #include <arm_neon.h>
 
@@ -20,7 +19,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* words + the vector at p + at. */
+/* Returns words + the vector at p + at, and copies the vector unless `to` is NULL. */
 INLINE uint32x4_t take(uint32x4_t words, uint8_t *to, const uint8_t *p, size_t at) {
     uint8x16_t bytes = vld1q_u8(p + at);
     if (to)

@@ -6,24 +6,24 @@
  * uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
  * uint32_t carry_sum_copy_<KERNEL>(void *dst, const void *src, size_t size, uint32_t sum)
  *
- * A lane of 64 bits takes four words by a dot product with ones (udot), or two double words by an
- * addition of neighbours (uadalp, SVE2). 2^16 is 1 modulo 2^16 - 1, so the two have one remainder.
- * Lanes with sums of double words are summed as four words each in the end.
+ * Each lane of 64 bits sums four words with a dot product with ones (udot), or two double words
+ * with an addition of neighbours (uadalp, SVE2). 2^16 is 1 modulo 2^16 - 1, so both sums have the
+ * same remainder. At the end, each lane with sums of double words is summed as four words.
  *
- * The last 4 VL bytes, or fewer, are loaded by masks: the way through them depends on no size.
+ * The last 4 VL bytes, or fewer, are loaded with masks: this code does not depend on the size.
  *
  * Parameters:
  *   KERNEL   the name of the kernel
- *   PAIRS    1: every second vector goes by uadalp, which CPUs run beside udot
+ *   PAIRS    1: every second vector is summed by uadalp, which CPUs execute beside udot
  *   COPIES   1: the form that copies
  *
  * In:       sums: x0 data, x1 size, w2 sum; copies: x0 dst, x1 src, x2 size, w3 sum
  * Out:      w0
- * Vectors:  z0, z2, z4, z6 sums by udot; z1, z3, z5, z7 sums by udot or uadalp; z16 ones; z24 to
+ * Vectors:  z0, z2, z4, z6 sums of udot; z1, z3, z5, z7 sums of udot or uadalp; z16 ones; z24 to
  *           z31 data. Eight sums hide the latency of both.
  * Masks:    p0 to p3 the last four vectors; p4 all
- * Clobbers: x0 to x8, z0 to z7, z16, z24 to z31, p0 to p4, flags; d8 to d15 are the caller's
- * Reads:    [data, data + size) and nothing else: what a mask leaves out is not loaded
+ * Clobbers: x0 to x8, z0 to z7, z16, z24 to z31, p0 to p4, flags; d8 to d15 are preserved
+ * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
  */
 #ifndef COPIES
 #define COPIES 0
@@ -48,8 +48,8 @@
 #define SUM64    x2
 #endif
 
-/* Of double words a lane takes two of each vector, and in the end it has those of every second one:
- * it could carry after 2^36 bytes. What is beyond a part is summed as by another call. */
+/* A lane sums two double words of each vector that uadalp sums, and at the end those of all such
+ * vectors: it could overflow after 2^36 bytes. So data beyond PART_BYTES are a further part. */
 #ifndef PART_BYTES
 #define PART_BYTES (1 << 35)
 #endif
@@ -59,7 +59,7 @@
 #define PART SIZE
 #endif
 
-/* The vector at \at * VL. */
+/* Loads the vector at \at * VL. */
 .macro LOAD vector, at, mask=p4
     ld1b    {z\vector\().b}, \mask/z, [DATA, #\at, mul vl]
 .endm
@@ -77,7 +77,7 @@
 #endif
 .endm
 
-/* By \count VL. */
+/* Moves the pointers by \count VL. */
 .macro MOVE_BY count
     addvl   DATA, DATA, #\count
 #if COPIES
@@ -97,7 +97,7 @@
 #endif
 .endm
 
-/* Four vectors, to the sums from z0 or, by z28 to z31, from z4 on. */
+/* Adds four vectors: LOW_4 to the sums from z0 on, HIGH_4 by z28 to z31 to those from z4 on. */
 .macro LOW_4 at0, at1, at2, at3, mask0=p4, mask1=p4, mask2=p4, mask3=p4
     LOAD    24, \at0, \mask0
     LOAD    25, \at1, \mask1
@@ -195,7 +195,7 @@ CARRY_FUNCTION FUNCTION
     uaddv   d0, p4, z0.d
     fmov    x4, d0
     add     SUM64, x4, SUM, uxtw
-    ror     x4, SUM64, #32                      /* as carry_sum_fold64() */
+    ror     x4, SUM64, #32                      /* as in carry_sum_fold64() */
     add     SUM64, SUM64, x4
 #if PAIRS
     cbnz    SIZE, .Lnext_part

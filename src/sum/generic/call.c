@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the chosen kernels, where there are no sites. */
+/* Calls of the chosen kernels on architectures without sites. */
 #include <carry/crc.h>
 
 #include "sum/choice.h"

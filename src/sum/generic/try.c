@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies with their sum, where there is no exception table. */
+/* Copies with their sum on architectures without a fault table. */
 #include "sum/sum.h"
 
 struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_t size,
@@ -7,7 +7,7 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
     return carry_sum_copy_try_generic(dst, src, size, sum);
 }
 
-/* C cannot survive faults. */
+/* Copies nothing: C cannot survive faults. */
 struct carry_sum_tried carry_sum_copy_try_generic(void *dst, const void *src, size_t size,
                                                   uint32_t sum) {
     (void)dst, (void)src, (void)sum;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX2 by additions alone, where multiplications slow the core down (Cascade Lake). Equation:
-   halves.h; registers and clobbers: template.h. */
+/* AVX2 with additions alone, for CPUs on which multiplications slow the core down (Cascade Lake).
+   Equation: halves.h; registers and clobbers: template.h. */
 #define KERNEL       avx2_add
 #define VECTOR_BYTES 32
 #define V(n)         %ymm##n

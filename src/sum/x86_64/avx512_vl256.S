@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX-512 kept to 256 bits, for CPUs without VNNI (Cannon Lake).
+/* AVX-512 limited to 256 bits, for CPUs without VNNI (Cannon Lake).
    Equation: dot.h; registers and clobbers: template.h. */
 #define KERNEL       avx512_vl256
 #define VECTOR_BYTES 32

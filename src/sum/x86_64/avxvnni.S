@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX-VNNI: dot products on 256 bits, in their VEX form.
+/* AVX-VNNI: dot products on 256 bits, in the VEX encoding.
    Equation: dot.h; registers and clobbers: template.h. */
 #define KERNEL       avxvnni
 #define VECTOR_BYTES 32

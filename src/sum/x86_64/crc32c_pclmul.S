@@ -3,15 +3,15 @@
 /*
  * uint32_t carry_crc32c_pclmul(const void *data, size_t size, uint32_t crc);
  *
- * The crc32 instruction answers after three cycles, and takes a word in each: so three streams run
- * side by side, the first from `crc`, the others from 0. With n bytes in each stream, and CRCs as
- * polynomials modulo P,
+ * The crc32 instruction has a latency of three cycles, and starts once a cycle: so three streams
+ * run side by side, the first from `crc`, the others from 0. With n bytes in each stream, and CRCs
+ * as polynomials modulo P,
  *
  *     crc(A B C) = crc(A) * x^(16 n) + crc(B) * x^(8 n) + crc(C)
  *
- * The carry-less product of two CRCs, in their reversed order of bits, is theirs times x, and
- * crc32 of a word multiplies that by x^32: so factors of x^(16 n - 33) and x^(8 n - 33), added to
- * the last word of C before it is taken, do the rest.
+ * The carry-less product of two CRCs with reversed bits is their product times x, and crc32 of a
+ * word multiplies it by x^32. So the factors are x^(16 n - 33) and x^(8 n - 33), and both products
+ * are added to the last word of C before crc32 reads it.
  *
  * In:       rdi data, rsi size, edx crc (upper half undefined)
  * Out:      eax
@@ -21,7 +21,7 @@
 #include "base/asm.h"
 #include "sum/power_of_x.h"
 
-/* While there are three streams of \bytes each: eax, rdi and rsi behind them. */
+/* Continues the CRC eax by three streams of \bytes each while they fit; moves rdi and rsi. */
 .macro ADD_STREAMS bytes
     POWER_OF_X factor_a, 16*\bytes-33
     POWER_OF_X factor_b, 8*\bytes-33
@@ -65,7 +65,7 @@ CARRY_FUNCTION carry_crc32c_pclmul
     notl %eax
     cmpq $96, %rsi
     jb .Lwords
-    ADD_STREAMS 512                     /* long runs, packets, and what is left of either */
+    ADD_STREAMS 512                     /* long runs; then packets; then what is left of both */
     ADD_STREAMS 128
     ADD_STREAMS 32
 .Lwords:

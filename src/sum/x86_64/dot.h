@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * The arithmetic of template.h by dot products. The kernel's file defines
+ * The arithmetic of template.h with dot products. The kernel's file defines
  *
  *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; may spoil words
  *
- * A dot product with ones adds two words into each 32-bit lane, but takes them as signed. So their
- * sign bits are flipped, which turns each word w into w - 0x8000, and 0x8000 is given back for
- * every word, the zeros of a masked load included:
+ * A dot product with ones adds two words to each 32-bit lane, but treats them as signed. So their
+ * sign bits are flipped, which turns each word w into w - 0x8000, and 0x8000 is added back for each
+ * word, also for the zeros of a masked load:
  *
  *     sum of words = sum of (w ^ 0x8000, signed) + 0x8000 * words          (modulo 2^32)
  *
  * The words of one part, at most 128 KiB, add up to less than 2^32. So arithmetic modulo 2^32 is
- * exact, and there is no carry to lose.
+ * exact: no carry is lost.
  */
 #define BIAS_SHIFT 14                   /* 0x8000 a word is 2^14 a byte */
 
@@ -26,7 +26,7 @@
     vpsrlw $15, ONES, ONES
 .endm
 
-/* V(n) = the words of vector i, their sign bits flipped; copied where words are. */
+/* V(n) = the words of vector i, their sign bits flipped; forms that copy store the words. */
 #if COPIES
 #define TAKE(i, n)                                                                                 \
     CARRY_LOAD CARRY_DONE((i) * VECTOR_BYTES), VMOVDQU (i) * VECTOR_BYTES(%rsi), V(n);             \
@@ -55,7 +55,7 @@
     VPXOR V(8), FLIP, V(8);                                                                        \
     DOT ONES, V(8), V(7)
 
-/* r8d = 0x8000 for every word of r9 bytes and of the r8 before them, full vectors of them. */
+/* r8d = 0x8000 for each word of r9 bytes and of the r8 bytes before them, in full vectors. */
 .macro SET_BIAS
     leal VECTOR_BYTES - 1(%r9, %r8), %r8d
     andl $-VECTOR_BYTES, %r8d

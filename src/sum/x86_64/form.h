@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * The three forms of each kernel, of one text:
+ * The three forms of each kernel, which are one text:
  *
  *     uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
  *
@@ -9,7 +9,7 @@
  *
  *     uint32_t carry_sum_copy_<KERNEL>(void *dst, const void *src, size_t size, uint32_t sum)
  *
- * and with RECOVERS 1 too, of the same arguments,
+ * and with RECOVERS 1 too, with the same arguments,
  *
  *     struct carry_sum_tried carry_sum_copy_try_<KERNEL>(...)
  *
@@ -17,8 +17,8 @@
  * define the others and include it.
  *
  * The form that recovers survives a fault at any byte of src or dst. It returns rax = the bytes
- * left, rdx = the sum, or -1 after a fault. To make that so, the copying forms keep to what
- * CARRY_RECOVER asks for (base/fault.h).
+ * left, and rdx = the sum, or -1 after a fault. For this, the copying forms meet the requirements
+ * of CARRY_RECOVER (base/fault.h).
  *
  * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM; the upper
  *           half of SUM64 is undefined before EXTEND_SUM
@@ -75,7 +75,7 @@
 #endif
 .endm
 
-/* Over bytes that are done with. */
+/* Moves the pointers behind bytes that are done. */
 .macro ADVANCE bytes:vararg
     subq $-(\bytes), %rdi
 #if COPIES

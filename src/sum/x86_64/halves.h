@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * The arithmetic of template.h by additions alone, for CPUs whose clock multiplications in vectors
- * lower.
+ * The arithmetic of template.h with additions alone, for CPUs that lower their clock for vector
+ * multiplications.
  *
- * Each 64-bit lane is added whole, modulo 2^64, and its upper half once more by itself:
+ * Each 64-bit lane is added as a whole, modulo 2^64, and its upper half is added again separately:
  *
  *     whole = low + 2^32 * high    (modulo 2^64)        low, high: exact sums of the halves
  *     low + high = whole - 2^32 * high + high
  *
- * A part has at most 2^15 words of 32 bits, so each sum stays below 2^46 and both together below
- * 2^47: there is no carry to lose. That is one instruction a vector more than AVX2 takes in dot.h.
+ * A part has at most 2^15 words of 32 bits, so each sum is below 2^46 and both together are below
+ * 2^47: no carry is lost. This needs one instruction a vector more than AVX2 in dot.h.
  */
 
 .macro SET_CONSTANTS
 .endm
 
-/* V(n) = vector i, copied where words are. */
+/* V(n) = vector i; forms that copy store it. */
 #if COPIES
 #define TAKE(i, n)                                                                                 \
     CARRY_LOAD CARRY_DONE((i) * VECTOR_BYTES), VMOVDQU (i) * VECTOR_BYTES(%rsi), V(n);             \

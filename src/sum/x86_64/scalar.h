@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_SCALAR: the whole scalar kernel, up to and including its return. It stands alone in adc.S,
- * and inside each vector kernel without masked loads, which would lose more by a jump to it than
- * it wins by the vectors. Those with masked loads take parts of it: short.h.
+ * SUM_SCALAR: the whole scalar kernel, including its return. It is the kernel adc.S, and a part of
+ * each vector kernel without masked loads, for which a jump to it would cost more than the vectors
+ * gain. Kernels with masked loads use parts of it: short.h.
  *
  * sum + the little-endian 64-bit words of data, with end-around carry, folded to 32 bits. 2^16 is
  * 1 modulo 0xffff, so words of any multiple of 16 bits add up to the same checksum.
@@ -14,14 +14,14 @@
  * Reads:    [data, data + size) and nothing else
  * Writes:   if it copies, [dst, dst + size) and nothing else
  *
- * A conditional branch that goes both ways costs about as much as four additions even where it is
- * predicted, and some twenty times that where it is not. So there are few of them: up to 128 bytes
- * the words at the end are loaded whatever the size, and what the words before them have already is
- * masked out. There is no indirect jump: kernels would turn it into a retpoline.
+ * A conditional branch that goes both ways costs about as much as four additions if it is
+ * predicted, and some twenty times that if it is not. So there are few of them: up to 128 bytes,
+ * the words at the end are loaded for any size, and bytes that earlier words contain are masked
+ * out. There is no indirect jump, because operating-system kernels would turn it into a retpoline.
  */
 #include "sum/x86_64/form.h"
 
-/* chain += the 64-bit word at offset(DATA), by addq or adcq. Moves leave the carry flag alone. */
+/* chain += the 64-bit word at offset(DATA), with addq or adcq. Moves keep the carry flag. */
 .macro ADD_WORD add, offset, chain
 #if COPIES
     CARRY_LOAD CARRY_DONE(\offset), movq \offset(%rsi), %r10
@@ -42,7 +42,7 @@
     .endr
 .endm
 
-/* chain += the same. */
+/* chain += the same words, with the carry. */
 .macro ADD_WORDS chain, offset, bytes
     CHAIN_WORDS \chain, \offset, \bytes
     adcq $0, \chain
@@ -55,8 +55,9 @@
     .fill 32, 1, 0xff
 
 /*
- * word = the 64-bit word `back` bytes before the end, its bytes that lie before `from` taken for
- * zeros. rcx is .Lmasks. Copied whole. `last` is 0 for the first of several, else the words left.
+ * word = the 64-bit word `back` bytes before the end, with zeros for its bytes before `from`. Forms
+ * that copy store the whole word. rcx is .Lmasks. `last` is 0 for the first of several words,
+ * otherwise the number of words left.
  */
 .macro LOAD_END from, back, word, last=0
 #if COPIES
@@ -69,7 +70,7 @@
 #endif
 .endm
 
-/* register <<= rcx. With BMI2 that is one micro-operation, else three on Intel's CPUs. */
+/* register <<= rcx. With BMI2 that is one micro-operation, without it three on Intel's CPUs. */
 .macro SHIFT_LEFT register
 #if BMI2
     shlxq %rcx, \register, \register
@@ -79,9 +80,9 @@
 .endm
 
 /*
- * eax = SUM64 and the carry flag, folded. The flag is of an addition without a carry in, or of a
- * chain that began with one: if it is set, SUM64 is less than all ones. So what carries here does
- * not carry once more.
+ * eax = SUM64 and the carry flag, folded. The flag is that of an addition without a carry in, or of
+ * a chain that began with one: if it is set, SUM64 is not all ones. So a carry here causes no
+ * second carry.
  */
 .macro RETURN_FOLDED
 #if BMI2
@@ -98,9 +99,9 @@
 .endm
 
 /*
- * rax = the words behind the first `from` bytes, `end` bytes at most. They are counted from the end
- * of all: if the bytes are odd in number, words have theirs swapped. So they are turned by 8 bits
- * for each byte; turns by whole words do no harm.
+ * rax = the sum of the words behind the first `from` bytes, `end` bytes at most. These words are
+ * counted from the end of the data: if the number of bytes is odd, their bytes are swapped. So the
+ * sum is rotated by 8 bits for each byte; rotations by whole words do no harm.
  */
 .macro SUM_END from, end
     LOAD_END \from, \end, %rax
@@ -122,7 +123,7 @@
     rolq %cl, %rax
 .endm
 
-/* The first `from` bytes and the others; only copies begin with the first, as their stores must. */
+/* Sums the first `from` bytes and the others. Copies must store, and so sum, the first ones first. */
 .macro SUM_BOTH from, end
     leaq .Lmasks(%rip), %rcx
 #if COPIES
@@ -172,7 +173,7 @@
 .Labove8:
     SUM_BOTH 8, 8
 
-    /* Blocks of 128 bytes; the carry flag makes additions wait for each other, so in two chains. */
+    /* Blocks of 128 bytes, in two chains because the carry flag makes additions wait. */
 .Lblocks:
     xorl %r8d, %r8d
 .Lblock:
@@ -190,7 +191,7 @@
 .Lunder8:
     cmpl $4, SIZE32
     jb .Lunder4
-    /* The first 4 bytes and the last 4; where they overlap, the same bits meet. */
+    /* The first 4 bytes and the last 4. If they overlap, the shared bits are the same. */
     leal -4(SIZE), %ecx
     CARRY_LOAD 0, movl (DATA), %r9d
     CARRY_LOAD 0, movl (DATA, %rcx), %r8d
@@ -207,7 +208,7 @@
 .Lunder4:
     testl SIZE32, SIZE32
     jz .Lnone
-    /* The first byte, the middle one and the last one, each at its place; some may be the same. */
+    /* The first, the middle and the last byte, each at its place; some may be the same byte. */
     movl SIZE32, %r10d
     shrl $1, %r10d
     leal -1(SIZE), %ecx

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * SUM_HEADER: scalar code for 0, 8, 14, 20, 40, 44 and 64 bytes, each its own, up to and including
+ * SUM_HEADER: scalar code for 0, 8, 14, 20, 40, 44 and 64 bytes, a path for each size, including
  * its returns. Equation and registers: scalar.h.
  */
 #include "sum/x86_64/scalar.h"
 
-/* SUM64 and the carry flag += the number at offset(DATA), which a move extends; spoils r10. */
+/* SUM64 and the carry flag += the number at offset(DATA), extended by the move; spoils r10. */
 .macro ADD_PART add, move, store, offset, part
     CARRY_LOAD CARRY_DONE(\offset), \move \offset(DATA), %r10d
 #if COPIES

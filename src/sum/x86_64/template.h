@@ -14,22 +14,22 @@
  *     ADD_VECTOR, ADD_2_VECTORS, ADD_4_VECTORS, ADD_8_VECTORS
  *                       add the vectors at DATA to V(0) to V(7); spoil V(8) to V(13)
  *     ADD_TAKEN         adds V(8) likewise
- *     SET_BIAS          r8d = what SUM_PART has to add for r9 bytes and those of r8
+ *     SET_BIAS          r8d = what SUM_PART must add for r9 bytes and the r8 bytes before them
  *     SUM_PART          eax = the sum in V(0) to V(7), folded or modulo 2^32; spoils rcx, r9
  *
- * The words of one part, at most 128 KiB, add up to less than 2^32, so either is exact. The parts
- * are added with end-around carry.
+ * The words of one part, at most 128 KiB, add up to less than 2^32, so both sums are exact. The
+ * parts are added with end-around carry.
  *
  * In:       DATA, SIZE, SUM: see form.h
  * Out:      eax; or rax and rdx
- * Clobbers: rcx, rdx, rsi, rdi, r8 to r11, k1, k2, flags, V(0) to V(15), their uppers left clean
+ * Clobbers: rcx, rdx, rsi, rdi, r8 to r11, k1, k2, flags, V(0) to V(15), with clean upper halves
  * Reads:    [data, data + size) and nothing else: a masked load does not touch what it masks out
- * Writes:   if it copies, [dst, dst + size) and nothing else, in the same way
+ * Writes:   if it copies, [dst, dst + size) and nothing else: a masked store likewise
  */
 #define BMI2 1
 #include "sum/x86_64/short.h"
 
-#define PART_BYTES (0x20000 - 0x100)    /* with the vector that is cut by alignment 128 KiB */
+#define PART_BYTES (0x20000 - 0x100)    /* 128 KiB with the vector that alignment cuts */
 #define FLIP       V(14)                /* 0x8000 in every word */
 #define ONES       V(15)                /* 1 in every word */
 
@@ -37,20 +37,21 @@
 #define VPXOR       vpxord
 #define VMOVDQU     vmovdqu64
 #define BLOCK_SHIFT 9                   /* eight vectors are 512 bytes */
-#define ALIGNED_MIN 513                 /* from here on lines that loads straddle cost more */
+#define ALIGNED_MIN 513                 /* from here on, loads that straddle lines cost more */
 #else
 #define VPXOR       vpxor
 #define VMOVDQU     vmovdqu
 #define BLOCK_SHIFT 8
-#define ALIGNED_MIN 0                   /* only every other load straddles: never worth it */
+#define ALIGNED_MIN 0                   /* only half of the loads straddle: never worth it */
 #endif
 
-/* If 129 to 256 bytes are four masked loads at most, which costs copies too many masked stores. */
+/* 1 if 129 to 256 bytes are four loads at most. Copies would need too many masked stores. */
 #define SUMS_FEW (MASKED && VECTOR_BYTES == 64 && !COPIES)
 
 /*
- * Without masked loads: above, vectors take less where calls overlap, copies up to 45 % less. Where
- * the next call waits, scalar code answers sooner up to 400 bytes.
+ * The largest size for scalar code in kernels without masked loads. Above it, vectors cost less if
+ * calls overlap, up to 45 % less for copies. If the next call waits for the result, scalar code has
+ * the lower latency up to 400 bytes.
  */
 #if COPIES
 #define SCALAR_MAX 128
@@ -60,17 +61,17 @@
 
 #if MASKED
 /*
- * The sizes up to 64 that take SUM_HEADER although masked loads exist, a byte each. Where they
- * occur they repeat, so that its branches are predicted, and it answers sooner than any way through
- * a vector register. All other sizes are taken to vary from call to call: a masked load has no
- * branch to mispredict, and one misprediction costs more than everything else here.
+ * The sizes up to 64 that use SUM_HEADER although masked loads exist, a byte each. Where such sizes
+ * occur, they repeat: its branches are predicted, and its latency is lower than with a vector
+ * register. All other sizes are assumed to vary from call to call: a masked load has no branch to
+ * mispredict, and one misprediction costs more than all else here.
  */
     .section .rodata
     .balign 64
 .Lheaders:
     .set size, 0
     .rept 64 + 1
-    /* UDP and ICMP; Ethernet; IPv4 and TCP; IPv6, and IPv4 with TCP; that with an MSS */
+    /* UDP and ICMP; Ethernet; IPv4 or TCP; IPv6, or IPv4 with TCP; IPv4 with TCP and MSS option */
     .set header, (size == 8) | (size == 14) | (size == 20) | (size == 40) | (size == 44)
     .byte (header | (size == 0) | (size == 64)) & 1
     .set size, size + 1
@@ -78,7 +79,7 @@
 #endif
 
 #if MASKED
-/* ONES = 0xffff in every lane of 32 bits, in place of its own value. */
+/* ONES = 0xffff in each lane of 32 bits, instead of its usual value. */
 .macro SET_LOW_WORDS
 #if VECTOR_BYTES == 64
     vpternlogd $0xff, ONES, ONES, ONES
@@ -88,7 +89,7 @@
     vpsrld $16, ONES, ONES
 .endm
 
-/* V(n) = in every lane the sum of its two words; spoils V(m). */
+/* V(n) = in each lane the sum of its two words; spoils V(m). */
 #define SPREAD_WORDS(n, m)                                                                         \
     vpsrld $16, V(n), V(m);                                                                        \
     vpandd ONES, V(n), V(n);                                                                       \
@@ -110,7 +111,8 @@
 #endif
 
 #if MASKED
-/* V(n) = the bytes at DATA + index that the mask k names, and zeros; copied where bytes are. */
+/* V(n) = the bytes at DATA + index that are in the mask k, otherwise zeros; forms that copy store
+ * these bytes. */
 #if COPIES
 #define TAKE_MASKED(done, index, k, n)                                                             \
     CARRY_LOAD done, vmovdqu8 (%rsi, index), V(n){k}{z};                                           \
@@ -135,8 +137,8 @@
     .byte 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14
 
 /*
- * The same from a vector that ends with them, without what others have of it; its words have their
- * bytes swapped if r9 is odd. Spoils rax and rcx.
+ * V(8) = the same, loaded as the vector that ends with these bytes. All other bytes are set to
+ * zero, and the bytes of its words are swapped if r9 is odd. Spoils rax and rcx.
  */
 .macro TAKE_TAIL
     leaq .Lmasks(%rip), %rax
@@ -154,7 +156,7 @@
 .endm
 #endif
 
-/* xmm0 = four lanes, of whose sum that of all lanes of V(0) is; spoils V(1). */
+/* xmm0 = four lanes that add up to the sum of all lanes of V(0); spoils V(1). */
 .macro FOLD_LANES
 #if VECTOR_BYTES == 64
     vextracti64x4 $1, %zmm0, %ymm1
@@ -184,13 +186,13 @@ CARRY_FUNCTION FUNCTION
     leaq .Lheaders(%rip), %rax
     cmpb $0, (%rax, SIZE)
     jne .Lheader
-    /* Beside a masked load that waits for its line fewer others are under way than beside a plain
-       one: cold memory would take twice the time, 17 in place of 9 ns. Sums of cached bytes take a
-       cycle for it, 1.56 in place of 1.35 ns, copies nothing (Zen 5). */
+    /* While a masked load waits for its line, fewer other loads are in flight than beside a plain
+       load: without the prefetch, cold memory costs 17 ns instead of 9. The prefetch costs sums of
+       cached bytes a cycle, 1.56 ns instead of 1.35, and copies nothing (Zen 5). */
     prefetcht0 (DATA)
     prefetcht0 63(DATA)
-    /* So few words need no dot product: the two of a lane fit into it with their carries, so they
-       are added there, which takes fewer instructions and less time. */
+    /* So few words need no dot product: the sum of a lane's two words fits into it, and to add them
+       there needs fewer instructions and less time. */
     movq $-1, %rax
     bzhiq SIZE, %rax, %rax
     SET_LOW_WORDS
@@ -203,8 +205,9 @@ CARRY_FUNCTION FUNCTION
     kmovd %eax, %k1
     shrq $32, %rax
     kmovd %eax, %k2
-    /* Nothing of a second vector stays with the first: beyond it there may be no page, and to find
-       that out costs hundreds of cycles even where all is masked out. */
+    /* If no byte of the second vector is wanted, it is loaded from the address of the first one.
+       Behind that there may be no page: a load there would cost hundreds of cycles even if all
+       bytes are masked out. */
     movl $32, %r9d
     cmpl %r9d, SIZE32
     cmovbel %ecx, %r9d
@@ -238,7 +241,7 @@ CARRY_FUNCTION FUNCTION
 
 .Lvectors:
 #if MASKED && COPIES
-    /* The last vector is masked, too: the lines of its last byte, and of the data's. */
+    /* The last vector is masked too: prefetch the line of the last byte, and that of its vector. */
     movq SIZE, %rax
     orq $VECTOR_BYTES - 1, %rax
     prefetcht0 -1(DATA, SIZE)
@@ -247,7 +250,7 @@ CARRY_FUNCTION FUNCTION
 #if SUMS_FEW
     cmpq $256, SIZE
     ja .Lmany
-    /* The fourth vector stays with the first while nothing of it is to be read: as above. */
+    /* If no byte of the fourth vector is wanted, it is loaded from the first one's address. */
     SET_LOW_WORDS
     movq $-1, %rax
     leaq -128(SIZE), %rcx
@@ -277,16 +280,16 @@ CARRY_FUNCTION FUNCTION
 .Lmany:
 #endif
     SET_CONSTANTS
-    xorl %r10d, %r10d                   /* bits to turn each part's sum by */
+    xorl %r10d, %r10d                   /* bits by which each part's sum is rotated */
 .Lpart:
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7
     vpxor %xmm\n, %xmm\n, %xmm\n
     .endr
-    xorl %r8d, %r8d                     /* bytes taken, masked ones included */
+    xorl %r8d, %r8d                     /* bytes loaded, with masked ones */
 #if ALIGNED_MIN
     /*
-     * What stands before the next multiple of a vector. If it is odd, words are taken from
-     * odd offsets on from here: their sum is that of swapped words, and so must this one's be.
+     * The bytes before the next multiple of a vector. If their number is odd, all later words are
+     * loaded from odd offsets: their bytes are swapped, and so must be those of these words.
      */
     cmpq $ALIGNED_MIN, SIZE
     jb .Laligned
