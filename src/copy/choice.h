@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `copy`: the operations that hold the choices of kernels. */
+/* The operations through which the chosen kernels of `copy` are called. */
 #ifndef CARRY_COPY_CHOICE_H
 #define CARRY_COPY_CHOICE_H
 

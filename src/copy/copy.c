@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The public functions of `copy`. */
+/* The tables of kernels of carry_copy() in their three forms, and the functions of <carry/copy.h>.
+ */
 #include "copy/choice.h"
 
 #define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of `copy`: the kernels' prototypes. */
+/* The prototypes of the kernels of carry_copy(). */
 #ifndef CARRY_COPY_COPY_H
 #define CARRY_COPY_COPY_H
 
@@ -7,7 +7,7 @@
 
 #include "base/arch.h"
 
-/* Returns how many bytes were left at the byte that could not be reached; 0 if all were copied. */
+/* Returns how many bytes are left from the first inaccessible one on; 0 if all were copied. */
 typedef size_t carry_copy_try_fn(void *dst, const void *src, size_t size);
 
 #define CARRY_COPY_KERNEL(arch, name, ...)                                                         \
@@ -17,12 +17,15 @@ typedef size_t carry_copy_try_fn(void *dst, const void *src, size_t size);
 #undef CARRY_COPY_KERNEL
 
 /*
- * By the surviving form of the chosen kernel, if whoever handles faults keeps to base/fault.h. The
- * forms in C leave surviving to the system.
+ * Calls the form of the chosen kernel that survives faults, if the handler of faults follows
+ * base/fault.h. Forms in C let the system copy instead.
  */
 carry_copy_try_fn carry_copy_try_call;
 
-/* `size` bytes, a multiple of 64, to a multiple of 64, past the caches; then the fence. */
+/*
+ * Copies past the caches, then executes the fence. `size` and the address `dst` must be multiples
+ * of 64.
+ */
 carry_copy_fn carry_copy_lines;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The look-up of the instructions that may fault, and the functions that survive it. */
+/* Finds the recovery of an instruction that faults; accesses and copies that survive faults. */
 #include "copy/fault.h"
 
 #include "copy/copy.h"
@@ -16,7 +16,7 @@ static uintptr_t target(const int32_t *offset) {
 }
 
 static const struct carry_fault_row *find(uintptr_t instruction) {
-    /* One after the other: they are few, and a fault takes a hundred times as long. */
+    /* A linear search: the rows are few, and a fault costs a hundred times as much. */
     for (const struct carry_fault_row *row = __start_carry_faults; row < __stop_carry_faults; row++)
         if (target(&row->instruction) == instruction)
             return row;
@@ -35,7 +35,10 @@ static bool is_access(size_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* All of it or nothing, as one access does: across pages the system may copy a part. */
+/*
+ * Copies all bytes or none, as one access does. Across two pages the system may copy a part: then
+ * writes the earlier bytes back. Returns whether it copied them.
+ */
 static bool access_by_system(void *dst, const void *src, size_t size) {
     unsigned char from[8];
     unsigned char before[8];
@@ -64,7 +67,7 @@ bool carry_write_try(void *dst, const void *value, size_t size) {
 
 uint64_t carry_load_zeropad(const void *src) {
     uint64_t word = 0;
-    /* No page is smaller: within one, what follows a readable byte is readable. */
+    /* No page is smaller: within one, all bytes are readable if one is. */
     if ((uintptr_t)src % PAGE_BYTES <= PAGE_BYTES - sizeof word)
         __builtin_memcpy(&word, src, sizeof word);
     else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames: code that may fault, and where it goes on. Entered in src/copy/<arch>/enter. */
+/* Frames around code that may fault. They are entered and continued in src/copy/<arch>/enter. */
 #include "copy/fault.h"
 
 int carry_fault_push(struct carry_fault_frame *frame) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable kernel. An empty statement of assembly in each round hides from the compiler that
- * the loop is a memcpy(): it would call one, and that one may be this.
+ * The portable kernel. An empty assembly statement in each iteration hides from the compiler that
+ * the loop is a memcpy(): it would call memcpy(), which may be this function.
  */
 #include "copy/copy.h"
 

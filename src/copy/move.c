@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable move: blocks are loaded whole before they are stored, from the end on that may be
- * overwritten; less than a block goes through memory of its own.
+ * The portable move. It starts at the end of the range that the target overwrites first, and loads
+ * each block as a whole before it stores it. Less than a block is copied through a buffer.
  */
 #include "copy/copy.h"
 

@@ -38,7 +38,7 @@ CARRY_FUNCTION carry_read_once
     ret
 CARRY_END carry_read_once
 
-/* Faults if the byte cannot be written. What others write there meanwhile stays. */
+/* Writes a byte's own value: faults if it cannot be written. Concurrent writes are not lost. */
 .macro WRITE_BACK address
 .Lagain_\@:
     CARRY_STORE 0, ldxrb w5, [\address]
@@ -51,8 +51,8 @@ CARRY_END carry_read_once
  *
  * bool carry_write_once(void *dst, const void *value, size_t size)
  *
- * CPUs split a store at the end of a page, and may write one part although the other one faults. So
- * before such a store the first byte and the last one are tried.
+ * CPUs split a store that crosses the end of a page, and may write one part although the other
+ * faults. So before such a store the first and the last byte are tried.
  *
  * In:       x0 dst, x1 value, x2 size (1, 2, 4 or 8)
  * Out:      w0

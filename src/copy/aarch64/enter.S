@@ -4,9 +4,9 @@
 
 /*
  * Stores or loads the registers that functions preserve (AAPCS64, 6.1), except sp, at offsets of
- * struct carry_fault_frame. In a kernel, which is compiled for general registers alone, functions
- * preserve no vectors: those are a thread's, and a load of d8 would clear
- * the upper half of v8.
+ * struct carry_fault_frame. An operating-system kernel is compiled for general registers alone: its
+ * functions preserve no vectors, which belong to a thread. A load of d8 would clear the upper half
+ * of v8.
  */
 .macro KEPT pair, frame
     \pair   x19, x20, [\frame, #0x08]
@@ -30,7 +30,7 @@
  *
  * int carry_fault_enter(struct carry_fault_frame *frame)
  *
- * Saves what functions keep for their callers, for carry_fault_resume.
+ * Saves the registers that functions preserve, for carry_fault_resume.
  *
  * In:       x0 frame
  * Out:      w0
@@ -52,11 +52,11 @@ CARRY_END carry_fault_enter
 /*
  * w0 = 1, returned by the carry_fault_enter() that saved the registers
  *
- * Not called: who handles a fault lets its context go on here, see carry_fault_unwind().
+ * Not called: the handler of a fault makes its context continue here, see carry_fault_unwind().
  *
- * In:       x16 frame, + 1 in streaming mode (SME), which functions never return in: it is left
+ * In:       x16 frame, + 1 in streaming mode (SME): functions never return in it, so it ends here
  * Out:      w0
- * Clobbers: x9, and what was not saved is as it was at the fault
+ * Clobbers: x9; registers that were not saved have the values of the fault
  */
 CARRY_FUNCTION carry_fault_resume
     .cfi_undefined x30

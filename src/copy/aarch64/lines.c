@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* AArch64 has none of its own yet. */
+/* carry_copy_lines(): AArch64 has no implementation of its own yet. */
 #include "copy/generic/lines.c"

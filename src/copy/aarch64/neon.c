@@ -2,7 +2,8 @@
 /*
  * void carry_copy_neon(void *dst, const void *src, size_t size);
  *
- * From 16 bytes on vectors, the last of which overlaps the one before it; less by words.
+ * Copies 16 bytes and more by vectors; the last vector overlaps the one before it. Copies less by
+ * words.
  */
 #include <arm_neon.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* There is no exception table, so no host recovers, and the system makes all accesses. */
+/* Architectures without a fault table: no host recovers, and the system makes all accesses. */
 #include "copy/fault.h"
 
 bool carry_read_once(void *value, const void *src, size_t size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the chosen kernel, where there are no sites. */
+/* Calls of the chosen kernels on architectures without sites. */
 #include "copy/choice.h"
 
 void carry_copy(void *dst, const void *src, size_t size) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where no fault is recovered from, no frame is entered, and none is resumed. */
+/* Architectures that do not recover from faults: no frame is entered, and none is resumed. */
 #include "copy/fault.h"
 
 int carry_fault_enter(struct carry_fault_frame *frame) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies where there is no exception table. */
+/* Copies on architectures without a fault table. */
 #include "base/fault_host.h"
 #include "copy/copy.h"
 
-/* C cannot survive faults. */
+/* Lets the system copy: C cannot survive faults. */
 size_t carry_copy_try_generic(void *dst, const void *src, size_t size) {
     return carry_host_copy(dst, src, size);
 }

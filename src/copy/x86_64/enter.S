@@ -7,7 +7,7 @@
  *
  * int carry_fault_enter(struct carry_fault_frame *frame)
  *
- * Saves what functions keep for their callers, for carry_fault_resume.
+ * Saves the registers that functions preserve, for carry_fault_resume.
  *
  * In:       rdi frame
  * Out:      eax
@@ -26,7 +26,7 @@ carry_fault_enter:
     movq    %r13, 0x20(%rdi)
     movq    %r14, 0x28(%rdi)
     movq    %r15, 0x30(%rdi)
-    leaq    8(%rsp), %rax                       /* as after the return */
+    leaq    8(%rsp), %rax                       /* its value after the return */
     movq    %rax, 0x38(%rdi)
     movq    (%rsp), %rax
     movq    %rax, 0x40(%rdi)
@@ -36,16 +36,16 @@ CARRY_END carry_fault_enter
 /*
  * eax = 1, returned by the carry_fault_enter() that saved the registers
  *
- * Not called: who handles a fault lets its context go on here, see carry_fault_unwind(). The jump
- * at the end needs no notrack: compilers put a landing pad behind functions that return twice.
+ * Not called: the handler of a fault makes its context continue here, see carry_fault_unwind(). The
+ * jump at the end needs no notrack: compilers put a landing pad behind calls that return twice.
  *
  * In:       rax frame
  * Out:      eax
- * Clobbers: rdx, and what was not saved is as it was at the fault
+ * Clobbers: rdx; registers that were not saved have the values of the fault
  */
 CARRY_FUNCTION carry_fault_resume
     .cfi_undefined rip
-    cld                                         /* the ABI's; what faulted may have had it set */
+    cld                                         /* as the ABI demands; the fault may have set it */
     movq    0x08(%rax), %rbx
     movq    0x10(%rax), %rbp
     movq    0x18(%rax), %r12

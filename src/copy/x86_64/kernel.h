@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the x86-64 kernels of `copy` share. Each stands in one file, <name>.S, which defines NAME
- * and is assembled three times: as it is, with RECOVERS set to 1 by the file try_<name>.S that
+ * Macros that the x86-64 kernels of `copy` share. Each kernel is one file, <name>.S, which defines
+ * NAME and is assembled three times: as it is, with RECOVERS set to 1 by the file try_<name>.S that
  * includes it, and with MOVES set to 1 by move_<name>.S. No form that recovers may use rep movsb
- * (base/fault.h): try_words.h is the text of those whose kernel is that instruction. All do
+ * (base/fault.h): for kernels that consist of this instruction, it is try_words.h. All forms do
  *
  *     dst[i] = src[i]    for i from 0 to size - 1
  *
@@ -11,14 +11,14 @@
  * size_t carry_copy_try_<name>(void *dst, const void *src, size_t size);
  * void carry_copy_move_<name>(void *dst, const void *src, size_t size);
  *
- * and the second returns how many bytes it has left: 0, or those from the first one on that it
- * could not load or store. Bytes before that one are copied, it and those behind it are untouched.
- * The ranges of the third may overlap.
+ * The second function returns how many bytes are left: 0, or those from the first inaccessible byte
+ * on. The bytes before that are copied, all others are untouched. The ranges of the third function
+ * may overlap.
  *
  * In:       rdi dst, rsi src, rdx size
- * Out:      eax 0, or rax the bytes left, in a surviving kernel
+ * Out:      rax the bytes left, of the form that recovers; nothing of the others
  *
- * Whenever a load or a store may fault, the first two keep to what CARRY_RECOVER asks for
+ * Wherever a load or a store may fault, the first two forms meet the requirements of CARRY_RECOVER
  * (base/fault.h).
  */
 /* clang-format off */
@@ -55,7 +55,7 @@
     ret
 .endm
 
-/* At least 1 and at most 2 words of so many bytes. */
+/* Copies at least 1 and at most 2 words of \bytes bytes. */
 .macro COPY_WORDS move, bytes, first, last
     CARRY_LOAD 0, \move (%rsi), \first
     CARRY_LOAD 0, \move -\bytes(%rsi, %rdx), \last
@@ -63,7 +63,7 @@
     CARRY_STORE CARRY_DONE(\bytes), \move \last, -\bytes(%rdi, %rdx)
 .endm
 
-/* Up to 15 bytes, by the general registers; returns. Clobbers: rax, rcx, r8, r9, flags */
+/* Copies up to 15 bytes with general registers, and returns. Clobbers: rax, rcx, r8, r9, flags */
 .macro COPY_BELOW_16
     cmpl $8, %edx
     jb .Lbelow_8
@@ -76,7 +76,7 @@
     COPY_WORDS movl, 4, %eax, %ecx
     COPY_RETURN
 
-    /* 1 to 3: the first, the middle one, the last. */
+    /* 1 to 3 bytes: the first, the middle and the last. */
 .Lbelow_4:
     testl %edx, %edx
     jz .Lnone

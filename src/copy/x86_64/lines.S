@@ -7,8 +7,8 @@
  * In:       rdi dst, a multiple of 64; rsi src; rdx size, a multiple of 64
  * Clobbers: rdx, rsi, rdi, flags, xmm0 to xmm3
  *
- * Memory takes longer than 128-bit vectors, which every x86-64 CPU has. SFENCE: Intel SDM vol. 1,
- * 10.4.6.2, and AMD APM vol. 1, 5.11.
+ * 128-bit vectors, which every x86-64 CPU has, are fast enough: memory is the limit. SFENCE: Intel
+ * SDM vol. 1, 10.4.6.2, and AMD APM vol. 1, 5.11.
  */
 #include "base/asm.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carry_copy_rep: the CPU's own copy. Equation, prototypes, registers: kernel.h. It takes bytes one
- * by one where ranges overlap by nearly all, and downwards: moves leave ranges that overlap to C.
- * The form that recovers is try_words.h.
+ * carry_copy_rep: rep movsb. Equation, prototypes, registers: kernel.h. This instruction copies
+ * single bytes if the ranges overlap nearly completely, or if it goes downwards: for ranges that
+ * overlap, the move calls the portable one. The form that recovers is try_words.h.
  *
- * Clobbers: rcx, rdx, rsi, rdi, flags; moves, as C does.
+ * Clobbers: rcx, rdx, rsi, rdi, flags; a move: as any function in C
  */
 #define NAME rep
 #include "copy/x86_64/kernel.h"

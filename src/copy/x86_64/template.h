@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * A copy by vectors: the body of every vector kernel. The file that includes it defines
+ * A copy with vectors: the body of every vector kernel. The file that includes it defines
  *
  *     NAME            the kernel's name
  *     VECTOR_BYTES    32 or 64
  *     V(n), Y(n)      the register of that width, and of 32 bytes, n from 0 to 7
- *     MOVE            the instruction that loads and stores either
+ *     MOVE            the instruction that loads and stores both
  *     USES_REP        1 if rep movsb is fast (ERMS), 0 if not; forms that recover never use it
- *     REP_MIN         from which size on, if another than below
+ *     REP_MIN         the size from which on rep movsb is used (default: below)
  *     CLEAN           the instruction that leaves the upper halves of vectors clean, or nothing
  *
  * Equation, prototypes, registers: kernel.h.
  *
- * Up to eight vectors, all bytes are loaded before the first one is stored, some of them twice:
- * the last vectors end where the data ends, whatever the size. A masked vector holds any size up to
- * 64 where there are vectors of 64 bytes, and so masks. More are copied in blocks of four
- * to aligned addresses. Of what lies on two pages at most the end is loaded first, so that its
- * loads do not wait for the stores before it. Stores go to ascending addresses, but for those among
- * eight vectors, which lie on two pages: there the first store that meets a bad page is the first
- * one on it.
+ * Up to eight vectors, all bytes are loaded before the first one is stored, some of them twice: the
+ * last vectors end where the data ends, for any size. Kernels with vectors of 64 bytes have masks:
+ * up to 64 bytes are one masked vector. Larger sizes are copied in blocks of four vectors to
+ * aligned addresses. If the data lie on two pages at most, their end is loaded first, so that its
+ * loads do not wait for the stores before it. Stores go to ascending addresses. An exception are
+ * copies of up to eight vectors, which lie on two pages: there the first store to an inaccessible
+ * page is at that page's lowest address of the copy.
  *
- * A move is the same up to eight vectors. Beyond, blocks go from the end that may be overwritten,
- * and what is stored out of their order is loaded before them and stored after them: the vectors of
- * the other end, and the one that alignment cuts.
+ * A move is the same up to eight vectors. Larger moves start at the end that may be overwritten.
+ * Vectors that are stored out of the order of the blocks are loaded before and stored after them:
+ * those of the other end, and the one that alignment cuts.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm3, V(0) to V(8), k1
  */
 #include "copy/x86_64/kernel.h"
 
 /*
- * From here on rep movsb takes over, all figures from Zen 5. It need not load the lines that it
- * overwrites: where neither side is cached it takes 15 to 20 % less time than vectors from 16 KiB
- * on, and where both are, 20 to 40 % less from where they exceed the first-level cache of 48 KiB
- * together. Below, vectors of 64 bytes take as little as half its time, those of 32 bytes more.
+ * The size from which on rep movsb is used (figures of Zen 5). It need not load the lines that it
+ * overwrites. If neither side is cached, it costs 15 to 20 % less than vectors from 16 KiB on. If
+ * both are cached, it costs 20 to 40 % less once both exceed the first-level cache of 48 KiB
+ * together. Below that, vectors of 64 bytes cost as little as half of it, vectors of 32 bytes more.
  */
 #ifndef REP_MIN
 #if VECTOR_BYTES == 64
@@ -43,20 +43,20 @@
 #endif
 #endif
 
-/* Stores of rep movsb are not exact where pages vanish: base/fault.h. */
+/* Stores of rep movsb are not exact if pages vanish: base/fault.h. */
 #define BY_REP (USES_REP && !RECOVERS)
 
 #define LOAD(done, place, register)  CARRY_LOAD done, MOVE place, register
 #define STORE(done, register, place) CARRY_STORE done, MOVE register, place
 
-/* At least 1 and at most 2 registers full of bytes. */
+/* Copies at least 1 and at most 2 registers full of bytes. */
 #define COPY_2(bytes, R)                                                                           \
     LOAD(0, (%rsi), R(0));                                                                         \
     LOAD(0, -bytes(%rsi, %rdx), R(1));                                                             \
     STORE(0, R(0), (%rdi));                                                                        \
     STORE(CARRY_DONE(bytes), R(1), -bytes(%rdi, %rdx))
 
-/* More than 2 and at most 4 registers full of bytes. */
+/* Copies more than 2 and at most 4 registers full of bytes. */
 #define COPY_4(bytes, R)                                                                           \
     LOAD(0, (%rsi), R(0));                                                                         \
     LOAD(0, bytes(%rsi), R(1));                                                                    \
@@ -73,7 +73,7 @@
     LOAD(done, from + 2 * VECTOR_BYTES place, V(c));                                               \
     LOAD(done, from + 3 * VECTOR_BYTES place, V(d))
 
-/* To the start, and to the end, where so many bytes from the start are done. */
+/* Store to the start, and to the end, after `done` bytes from the start. */
 #define STORE_4(done, a, b, c, d)                                                                  \
     STORE(CARRY_DONE(0 * VECTOR_BYTES) | done, V(a), 0 * VECTOR_BYTES(%rdi));                      \
     STORE(CARRY_DONE(1 * VECTOR_BYTES) | done, V(b), 1 * VECTOR_BYTES(%rdi));                      \
@@ -89,7 +89,7 @@
 #define BLOCK_BYTES (4 * VECTOR_BYTES)
 #define PAGE_BYTES  4096
 
-/* More than this goes from the start to the end, page by page. */
+/* Larger copies go from the start to the end, page by page. */
 #if BY_REP && REP_MIN < PAGE_BYTES
 #define ENDS_MAX    REP_MIN
 #else
@@ -100,8 +100,8 @@
 
 #define X(n)        %xmm##n
 
-/* Goes on to the first aligned address of the target behind its start, of which the first vector
- * takes what lies before. Moves store that one last, as bytes of blocks may lie under it. */
+/* Moves to the first aligned address of the target behind its start. The first vector covers the
+ * bytes before it. Moves store that vector last, as it may overlap the source of a block. */
 .macro COPY_ALIGN
 #if MOVES
     movq %rdi, %r8
@@ -119,7 +119,7 @@
     subq %rcx, %rdx
 .endm
 
-/* Copies blocks until one or less is left, from the start or from the end. */
+/* Copies blocks from the start or from the end, until one block or less is left. */
 .macro COPY_BLOCKS from
     .balign 64
 .Lblock_\@:
@@ -143,16 +143,16 @@ CARRY_FUNCTION KERNEL
 
 #if VECTOR_BYTES == 64
     /*
-     * No branch on the size is left that could be mispredicted: sizes that vary take 45 % less time
-     * than by the branches below, and those that repeat a cycle or two (Zen 5). In return:
-     *  - Beside a masked load that waits for its line fewer others are under way than beside plain
-     *    ones. Without the prefetches copies took 1.5 to 2.1 times as long where memory is cold,
-     *    with them up to 5 % longer, 8 to 20 where the 64 bytes lie on two lines.
-     *  - Who loads at once what was stored waits 1 ns longer than behind plain stores, 3 ns for 8
-     *    bytes.
-     *  - If the 64 bytes reach a page that cannot be accessed, to find out that it need not be
-     *    takes 160 ns. Branches that avoid this take a cycle once they have been taken, so there is
-     *    only one for no bytes, which may lie at NULL.
+     * No branch on the size can be mispredicted: sizes that vary cost 45 % less than with the
+     * branches below, and sizes that repeat a cycle or two less (Zen 5). The price:
+     *  - While a masked load waits for its line, fewer other loads are in flight than beside plain
+     *    loads. In cold memory, copies cost 1.5 to 2.1 times as much without the prefetches, and up
+     *    to 5 % more with them, or 8 to 20 % if the 64 bytes lie on two lines.
+     *  - A load directly after the masked store waits 1 ns longer than after plain stores, 3 ns for
+     *    8 bytes.
+     *  - If the 64 bytes reach an inaccessible page, the CPU needs 160 ns to determine that it does
+     *    not need it. A branch that avoids this costs a cycle once it has been taken. So there is
+     *    only one: for no bytes, whose address may be NULL.
      */
     movq $-1, %rax
     bzhiq %rdx, %rax, %rax
@@ -164,13 +164,13 @@ CARRY_FUNCTION KERNEL
     CARRY_STORE 0, vmovdqu8 V(0), (%rdi){%k1}
 .Lnone:
     COPY_RETURN
-    .balign 64                          /* one line of code takes a cycle less than two */
+    .balign 64                          /* one line of code costs a cycle less than two */
 #else
     /*
-     * Two stores that may overlap, whatever the size. Four need no branch, but loads of the next
-     * call wait for them longer where both sides have the same page offset: 20 bytes take 4.0 ns by
-     * four and 2.5 by two (Zen 3), 4.4 by four and 2.6 by memcpy's two (Cascade Lake). The branches
-     * cost random sizes nothing: 6.7 ns, by four stores 7.1 (Zen 3).
+     * Two stores that may overlap, for any size. Four stores would need no branch, but loads of the
+     * next call wait longer for them if both sides have the same page offset: 20 bytes cost 4.0 ns
+     * with four stores and 2.5 with two (Zen 3), 4.4 with four and 2.6 with the two of memcpy
+     * (Cascade Lake). The branches cost random sizes nothing: 6.7 ns, with four stores 7.1 (Zen 3).
      */
     cmpl $16, %edx
     jb .Lbelow_16
@@ -237,7 +237,7 @@ CARRY_FUNCTION KERNEL
     COPY_RETURN
 
 #if MOVES
-    /* Unless the source starts within the target, both are apart. */
+    /* If the source does not start within the target, they do not overlap. */
 .Lpages:
     negq %rcx
     cmpq %rdx, %rcx
@@ -258,7 +258,7 @@ CARRY_FUNCTION KERNEL
     CLEAN
     COPY_RETURN
 #else
-    /* The end must not be loaded first here: pages between may fault before it. */
+    /* The end must not be loaded first here: a page before it may fault. */
 .Lpages:
     COPY_ALIGN
 #if BY_REP

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * A copy that survives faults, by general registers: each word is loaded and stored by instructions
- * of its own, whose registers tell what is stored. The file that includes it defines NAME.
- * Equation, prototypes, registers: kernel.h.
+ * A copy with general registers that survives faults: each word is loaded and stored by
+ * instructions of its own, whose registers show what was stored. The file that includes it defines
+ * NAME. Equation, prototypes, registers: kernel.h.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags
  */
@@ -12,7 +12,7 @@
 
 #define BLOCK_BYTES 64
 
-/* 32 bytes, where `done` of the block are copied. */
+/* Copies 32 bytes of a block after its first `done` bytes, which are copied already. */
 #define TAKE_WORDS(done)                                                                           \
     CARRY_LOAD CARRY_DONE(done), movq done(%rsi), %rax;                                            \
     CARRY_LOAD CARRY_DONE(done), movq done + 8(%rsi), %rcx;                                        \

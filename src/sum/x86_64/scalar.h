@@ -123,7 +123,7 @@
     rolq %cl, %rax
 .endm
 
-/* Sums the first `from` bytes and the others. Copies must store, and so sum, the first ones first. */
+/* Sums the first `from` bytes, and the others. Copies sum the first ones first, to store them. */
 .macro SUM_BOTH from, end
     leaq .Lmasks(%rip), %rcx
 #if COPIES
