@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What foreign layouts and images are refused for: all that XRSTOR would fault on, and more. */
+/* Checks foreign layouts and images. Refuses all on which XRSTOR would fault, and more. */
 #include "base/general_begin.h"
 
 #include "xstate/image.h"
@@ -29,8 +29,8 @@ const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal) 
 #define MPX    (BIT(BNDREGS) | BIT(BNDCSR))
 
 /*
- * What XSETBV asks for (SDM vol. 1, 13.3). TILECFG may be without TILEDATA: Linux hides the latter
- * from threads that have not asked for it.
+ * The rules of XSETBV (SDM vol. 1, 13.3): a layout with `any` must have `needs`. TILECFG may be
+ * there without TILEDATA: Linux hides TILEDATA from threads that have not requested it.
  */
 static const struct {
     uint64_t any, needs;

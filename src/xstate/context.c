@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts as they are made. How they are switched: <arch>/switch.S. */
+/* Creates contexts. <arch>/switch.S switches between them. */
 #include "base/general_begin.h"
 
 #include <carry/context.h>
@@ -27,7 +27,7 @@ int carry_context_create(struct carry_context *context, void *stack, size_t size
         return CARRY_ERROR_SIZE;
     carry_context_adopt(context, stack, size);
     char *end = (char *)stack + size;
-    end -= (uintptr_t)end % 16; /* what both ABIs align stacks to */
+    end -= (uintptr_t)end % 16; /* the alignment of stacks in both ABIs */
     context->stack_pointer = carry_context_first_frame(context, end, entry, argument);
     return CARRY_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Images as systems hand them out, and the layouts of the machines that wrote them. */
+/* Images in the formats of systems, and the layouts of the machines that wrote them. */
 #include "base/general_begin.h"
 
 #include "xstate/image.h"
 
 /* --- Known machines --- */
 
-/* One size each, on all CPUs so far. */
+/* Sizes of components, which are the same on all CPUs so far. */
 static const uint16_t sizes[CARRY_XSTATE_COMPONENTS] = {
     [CARRY_XSTATE_AVX] = 256,   [CARRY_XSTATE_BNDREGS] = 64,    [CARRY_XSTATE_BNDCSR] = 64,
     [CARRY_XSTATE_OPMASK] = 64, [CARRY_XSTATE_ZMM_HI256] = 512, [CARRY_XSTATE_HI16_ZMM] = 1024,
@@ -14,9 +14,9 @@ static const uint16_t sizes[CARRY_XSTATE_COMPONENTS] = {
     [CARRY_XSTATE_APX] = 128,
 };
 
-/* Where makers keep them: Intel leaves room for what a CPU lacks, AMD does not. */
+/* Offsets of components: Intel leaves room for those that a CPU lacks, AMD does not. */
 static const uint16_t machines[][CARRY_XSTATE_COMPONENTS] = {
-    /* Intel; APX took the place of BNDREGS and BNDCSR */
+    /* Intel; APX replaced BNDREGS and BNDCSR */
     {
         [CARRY_XSTATE_AVX] = 576,
         [CARRY_XSTATE_BNDREGS] = 960,
@@ -53,7 +53,7 @@ static void enable(struct carry_xstate_layout *layout, unsigned component, uint3
     layout->parts[component].offset = offset;
 }
 
-/* The machine itself first, for which no table is needed; then known ones, with all they have. */
+/* Sets a layout to try: 0 is this machine's, all others those of known machines, complete. */
 static void candidate(size_t index, struct carry_xstate_layout *layout) {
     if (index == 0) {
         carry_xstate_layout(layout);
@@ -68,7 +68,7 @@ static void candidate(size_t index, struct carry_xstate_layout *layout) {
 
 /* --- Layouts of images in the standard form --- */
 
-/* A layout of those components of `all` that `user` has, as of the machine that wrote `image`. */
+/* Sets the layout of the machine that wrote `image`: the components of `all` that are in `user`. */
 static void restrict_layout(struct carry_xstate_layout *layout,
                             const struct carry_xstate_layout *all, uint64_t user,
                             const uint8_t *image, size_t size) {
@@ -104,7 +104,7 @@ static enum carry_xstate_refusal legacy_layout(const uint8_t *image,
     return carry_xstate_check(layout, image, CARRY_XSTATE_LEGACY);
 }
 
-/* --- Register sets, of ptrace and core files --- */
+/* --- Register sets of ptrace and core files --- */
 
 #define REGSET_XCR0 CARRY_AREA_SOFTWARE
 
@@ -181,13 +181,13 @@ enum carry_xstate_refusal carry_xstate_from_frame(const void *frame, size_t size
     uint64_t extended_size = carry_image_get(bytes + FRAME_EXTENDED_SIZE, 4);
     uint64_t xstate_size = carry_image_get(bytes + FRAME_XSTATE_SIZE, 4);
     uint64_t xfeatures = carry_image_get(bytes + FRAME_XFEATURES, 8);
-    if (!magic1) /* as kernels without XSAVE leave it */
+    if (!magic1) /* written by a kernel without XSAVE */
         return legacy_layout(frame, layout);
     if (magic1 != MAGIC1)
         return CARRY_XSTATE_REFUSED_FRAME_MAGIC1;
     if (xstate_size < CARRY_XSTATE_EXTENDED)
         return CARRY_XSTATE_REFUSED_FRAME_SIZE;
-    /* Frames of 32-bit programs have 112 bytes before, which count. */
+    /* Frames of 32-bit programs have 112 bytes before the image; the size includes them. */
     if (extended_size < xstate_size + MAGIC2_BYTES)
         return CARRY_XSTATE_REFUSED_FRAME_EXTENDED_SIZE;
     if (size < xstate_size + MAGIC2_BYTES)

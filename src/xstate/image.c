@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of extended state, as bytes: what they hold, initial ones, and conversion. */
+/* Images of extended state as bytes: their content, initial images, and conversion. */
 #include "base/general_begin.h"
 
 #include "xstate/image.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* --- What an image holds --- */
+/* --- The content of an image --- */
 
 uint64_t carry_xstate_image_in_use(const struct carry_xstate_layout *layout, const void *image) {
     return carry_image_in_use(layout, image);
@@ -72,7 +72,10 @@ int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask
 
 /* --- Conversion --- */
 
-/* MXCSR that differs is state to keep, though SSE need not be in use for it: XSAVEC says so too. */
+/*
+ * Returns the components with state to keep. An MXCSR that is not initial is state of SSE, even if
+ * SSE is not in use, as XSAVEC also says.
+ */
 static uint64_t state_of(const struct carry_xstate_layout *layout, const uint8_t *image) {
     bool differs = carry_image_mxcsr(layout, image) != CARRY_MXCSR_INITIAL;
     return carry_image_in_use(layout, image) | (differs ? BIT(SSE) : 0);
@@ -83,7 +86,7 @@ static void copy_x87(uint8_t *to, const uint8_t *from) {
     __builtin_memcpy(to + CARRY_AREA_ST, from + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
 }
 
-/* The registers may be out of use and hold anything, while MXCSR is kept. */
+/* Copies MXCSR, and the registers if they are in use: otherwise their bytes are undefined. */
 static void copy_sse(uint8_t *to, const struct carry_xstate_layout *layout, const uint8_t *from) {
     carry_image_put(to + CARRY_AREA_MXCSR, 4, carry_image_mxcsr(layout, from));
     if (carry_image_in_use(layout, from) & BIT(SSE))

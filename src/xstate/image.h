@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files on images share: their bytes, by the contract of carry/image.h. */
+/* Functions on the bytes of images, for the files that implement carry/image.h. */
 #ifndef CARRY_XSTATE_IMAGE_H
 #define CARRY_XSTATE_IMAGE_H
 
@@ -7,14 +7,16 @@
 
 #include "xstate/xstate.h"
 
-/* Of eight. Nobody writes the rest: in signal frames it is what the stack held. */
+/* The component has eight, but the other four are never written: in signal frames they hold bytes
+ * of the stack. */
 #define CARRY_PKRU_BYTES 4
 
-/* Components of user state; those of FXSAVE where there is no XSAVE. */
+/* Returns the components of user state; without XSAVE those of FXSAVE. */
 static inline uint64_t carry_image_user(const struct carry_xstate_layout *layout) {
     return layout->user ? layout->user : CARRY_LEGACY_STATE;
 }
 
+/* Loads a little-endian number of `size` bytes. */
 static inline uint64_t carry_image_get(const uint8_t *bytes, unsigned size) {
     uint64_t value = 0;
     for (unsigned i = 0; i < size; i++)
@@ -35,9 +37,9 @@ static inline bool carry_image_is_zero(const uint8_t *bytes, size_t size) {
 }
 
 /*
- * Makes an image, or an area, with nothing in use. With XSTATE_BV = 0 XRSTOR makes FCW 0x37f, and
- * MXCSR 0x1f80 in the compact form; in the standard form it loads MXCSR from the image all the
- * same. FXRSTOR knows no XSTATE_BV and loads both.
+ * Makes an image, or an area, with no component in use. With XSTATE_BV = 0, XRSTOR sets FCW to
+ * 0x37f, and in the compact form MXCSR to 0x1f80; in the standard form it still loads MXCSR from
+ * the image. FXRSTOR ignores XSTATE_BV and loads both.
  */
 static inline void carry_image_start(uint8_t *image, size_t size) {
     __builtin_memset(image, 0, size);
@@ -45,14 +47,14 @@ static inline void carry_image_start(uint8_t *image, size_t size) {
     carry_image_put(image + CARRY_AREA_MXCSR, 4, CARRY_MXCSR_INITIAL);
 }
 
-/* Are the registers of x87 as the CPU starts with them? */
+/* Checks whether the registers of x87 have the values with which the CPU starts. */
 static inline bool carry_image_is_initial_x87(const uint8_t *image) {
     return carry_image_get(image + CARRY_AREA_FCW, 2) == CARRY_FCW_INITIAL &&
            carry_image_is_zero(image + CARRY_AREA_FSW, CARRY_AREA_MXCSR - CARRY_AREA_FSW) &&
            carry_image_is_zero(image + CARRY_AREA_ST, CARRY_AREA_XMM - CARRY_AREA_ST);
 }
 
-/* See carry_xstate_image_in_use(). */
+/* Returns the components in use: see carry_xstate_image_in_use(). */
 static inline uint64_t carry_image_in_use(const struct carry_xstate_layout *layout,
                                           const uint8_t *image) {
     return layout->user ? carry_image_get(image + CARRY_AREA_XSTATE_BV, 8) : CARRY_LEGACY_STATE;
@@ -76,8 +78,8 @@ static inline size_t carry_image_offset(const struct carry_xstate_layout *layout
 }
 
 /*
- * The value that loads would give MXCSR: it is a part of SSE, but the standard form has it whether
- * SSE is in use or not.
+ * Returns the value of MXCSR after a load. MXCSR is a part of SSE, but the standard form holds it
+ * even if SSE is not in use.
  */
 static inline uint32_t carry_image_mxcsr(const struct carry_xstate_layout *layout,
                                          const uint8_t *image) {

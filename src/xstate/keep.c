@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What of extended state contexts keep across switches, and where. */
+/* Sets which components of extended state a context keeps across switches, and in which area. */
 #include "base/general_begin.h"
 
 #include <carry/context.h>
@@ -9,7 +9,7 @@
 
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
-/* Upper halves are kept as a whole, or cleaned as a whole. */
+/* Returns the components to keep for a mask: all upper halves of vectors, or none. */
 static uint64_t kept(uint64_t mask) {
     uint64_t enabled = carry_xstate_enabled();
     return mask & enabled & UPPERS ? (mask | UPPERS) & enabled : mask & enabled;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts: names, sizes and offsets, and the cached one of this machine. */
+/* Layouts: names, sizes and offsets of components, and the cached layout of this machine. */
 #include "base/general_begin.h"
 
 #include "xstate/xstate.h"
 
-/* By words, which every CPU loads and stores at once. */
+/* A layout as words, each of which every CPU loads and stores at once. */
 union words {
     struct carry_xstate_layout layout;
     uintptr_t words[sizeof(struct carry_xstate_layout) / sizeof(uintptr_t)];
@@ -12,7 +12,7 @@ union words {
 
 #define WORD_OF(member) (offsetof(struct carry_xstate_layout, member) / sizeof(uintptr_t))
 
-/* CPUID takes a microsecond in virtual machines. */
+/* CPUID costs a microsecond in virtual machines. */
 static union words cached;
 static bool is_cached;
 
@@ -35,7 +35,7 @@ const char *carry_xstate_description(unsigned component) {
 
 /* --- This machine --- */
 
-/* Threads that race find the same words, so each may store them. */
+/* Caches the layout. Threads that race find the same words, so each may store them. */
 static void find_layout(void) {
     union words found = {.words = {0}};
     carry_xstate_detect(&found.layout);
@@ -80,7 +80,7 @@ static const struct carry_xstate_part *part_of(const struct carry_xstate_layout 
     return is_there && layout->parts[component].size ? &layout->parts[component] : NULL;
 }
 
-/* The compact form: where `component` starts, or the image ends if it has no such component. */
+/* Returns the offset of `component` in the compact form, or the image's end if it is not in it. */
 static size_t compact_offset(const struct carry_xstate_layout *layout, uint64_t mask,
                              unsigned component) {
     size_t offset = CARRY_XSTATE_EXTENDED;
@@ -95,7 +95,7 @@ static size_t compact_offset(const struct carry_xstate_layout *layout, uint64_t 
     return offset;
 }
 
-/* Not in the order of the components: APX took the place of BNDREGS. */
+/* Returns the end of the last component. Offsets do not ascend: APX has that of BNDREGS. */
 static size_t standard_end(const struct carry_xstate_layout *layout, uint64_t mask) {
     size_t end = CARRY_XSTATE_EXTENDED;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections: who has the vector registers of a CPU.
+ * Sections: which thread or section owns the vector registers of a CPU.
  *
- * All is done while the CPU's word `section` points to something, by whoever set it. What comes in
- * between, at any instruction, leaves without changing anything, or saves all registers as they
- * are and puts them back; in either case it looks at no other word. So a thread never sees a state
- * that is half saved or half loaded.
+ * All changes are made while the CPU's word `section` is not NULL, by the code that set it. Code
+ * that interrupts it, at any instruction, either changes nothing, or saves all registers and
+ * restores them; it reads no other word. So no thread sees a state that is half saved or half
+ * loaded.
  */
 #include "base/general_begin.h"
 
@@ -16,14 +16,17 @@
 
 /* --- The word "in use" --- */
 
-/* Interrupts are of this CPU: the compiler must keep to the order, the CPU does anyway. */
+/* Sets the word. Interrupts are of this CPU: only the compiler must preserve the order. */
 static void use(struct carry_section_cpu *cpu, struct carry_section *section) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&cpu->section, section, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* With preemption off. An interrupt between look and store has ended its sections by the store. */
+/*
+ * Starts a section on this CPU. Preemption must be off. An interrupt between load and store has
+ * ended its own sections before the store.
+ */
 static int claim(struct carry_section *section, void *area) {
     struct carry_section_cpu *cpu = carry_host_section_cpu();
     if (!cpu)
@@ -41,21 +44,21 @@ static void release(struct carry_section *section) {
     use(section->cpu, section->outer);
 }
 
-/* First of all: an NMI changes nothing, and where nothing can be saved nobody may begin. */
+/* Returns why no section may begin: registers that cannot be saved, or an NMI. */
 static int refusal(void) {
     if (!carry_vectors_known())
         return CARRY_ERROR_UNSUPPORTED;
     return carry_host_in_nmi() ? CARRY_ERROR_CONTEXT : CARRY_OK;
 }
 
-/* --- Owners, in a claimed CPU --- */
+/* --- Owners, on a claimed CPU --- */
 
 static void save_owner(struct carry_section_cpu *cpu) {
     if (cpu->owner)
         carry_vectors_save(cpu->owner->area, cpu->owner->mask);
 }
 
-/* Its state is in its area and still in the registers. */
+/* Saves the owner's state, and removes the owner. Its state also remains in the registers. */
 static void disown(struct carry_section_cpu *cpu) {
     if (!cpu->owner)
         return;
@@ -64,8 +67,10 @@ static void disown(struct carry_section_cpu *cpu) {
     cpu->owner = NULL;
 }
 
-/* Both words: another thread may have come to the address of one that is no more, and this one may
- * have been on another CPU meanwhile. */
+/*
+ * Checks whether the registers still hold the thread's state. Both words must match: a new thread
+ * may have the address of one that ended, and this thread may have run on another CPU since.
+ */
 static bool keeps(const struct carry_section_cpu *cpu, const struct carry_section_thread *thread) {
     return cpu->kept == thread && thread->cpu == cpu;
 }
@@ -117,7 +122,7 @@ void carry_section_end(struct carry_section *section) {
 
 /* --- Threads --- */
 
-/* A claim for as long as one of the functions below runs. */
+/* Claims the CPU for the duration of one of the functions below. */
 static int enter(struct carry_section *section) {
     int error = refusal();
     return error ? error : claim(section, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What C and assembly share of contexts: offsets in struct carry_context, and its flags. */
+/* Offsets in struct carry_context and its flags, for C and assembly. */
 #ifndef CARRY_XSTATE_SWITCH_H
 #define CARRY_XSTATE_SWITCH_H
 
@@ -11,15 +11,16 @@
 #define CONTEXT_FULL_MASK     64
 #define CONTEXT_REGISTERS     72
 
-/* In struct carry_context_registers. */
+/* Offsets in struct carry_context_registers. */
 #define REGISTERS_RSP    120
 #define REGISTERS_RIP    128
 #define REGISTERS_RFLAGS 136
 #define REGISTERS_SIZE   144
 
 /*
- * What the CPU can do; whether `mask` holds anything, and whether more than SSE; whether switches
- * are reported (base/fiber_host.h), and are from a context that is no more.
+ * Flags: what the CPU can do; whether `mask` is not empty (KEEPS), and has more than SSE (WIDE);
+ * whether the context was preempted; whether switches are reported (base/fiber_host.h); whether the
+ * context has ended.
  */
 #define FLAG_NO_AVX    1
 #define FLAG_XSAVE     2
@@ -31,20 +32,20 @@
 #define FLAG_FIBERS    128
 #define FLAG_FINISHED  256
 
-/* Below the stack pointer a function may keep what it likes (System V ABI, 3.2.2). */
+/* Bytes below the stack pointer that functions may use (System V ABI, 3.2.2). */
 #define RED_ZONE 128
 
 #ifndef __ASSEMBLER__
 
 #include <carry/context.h>
 
-/* Each architecture provides: can it switch, here and now? */
+/* Each architecture provides: checks whether contexts can be switched in this thread. */
 bool carry_context_supported(void);
 
-/* What of the flags the CPU has. */
+/* Returns the flags for what the CPU can do. */
 uint32_t carry_context_cpu_flags(void);
 
-/* Stores what a new context pops when it is first switched to; returns its stack pointer. */
+/* Stores the frame that the first switch to a new context pops. Returns its stack pointer. */
 void *carry_context_first_frame(struct carry_context *context, void *end, carry_context_fn *entry,
                                 void *argument);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Structures of <carry/thunk.h> are where assembly looks for their fields, by the offsets that
- * xstate/<arch>/thunk.h has, which stands before this. */
+/* Checks that the fields of <carry/thunk.h> have the offsets that assembly uses. Include
+ * xstate/<arch>/thunk.h before this file. */
 #ifndef CARRY_XSTATE_THUNK_LAYOUT_H
 #define CARRY_XSTATE_THUNK_LAYOUT_H
 

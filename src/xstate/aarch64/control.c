@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What sections keep: all of FP and SIMD, whatever the mask. vectors.S saves and loads it. */
+/* The registers that sections keep: all of FP and SIMD, for any mask. vectors.S saves and loads
+ * them.
+ */
 #include "xstate/xstate.h"
 
 #include "xstate/aarch64/vectors.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts of AArch64: what they start with. */
+/* Contexts of AArch64: their first frame. */
 #include "xstate/switch.h"
 
-/* As carry_context_switch() leaves it on a stack: the first fields are x19 to x30. */
+/* The frame that carry_context_switch() leaves on a stack; the first fields are x19 to x30. */
 struct frame {
     uint64_t x[12];
     uint64_t d[8];
-    uint64_t fpcr; /* with FIBERS if switches are reported: it then differs from all values, so that
-                      switches that are not reported test nothing more than they did */
+    uint64_t fpcr; /* with FIBERS if switches are reported: it then differs from any FPCR, so that
+                      other switches need no further test */
     uint64_t unused;
 };
 

@@ -3,13 +3,13 @@
 #include "base/asm_aarch64.h"
 #include "xstate/switch.h"
 
-/* struct frame. In FPCR no bit is so high: see first_frame. */
+/* struct frame of frame.c. FPCR itself has no bit 63. */
 #define FRAME_FIBERS_BIT 63
 #define FRAME_D    96
 #define FRAME_FPCR 160
 #define FRAME_SIZE 176
 
-/* Stores or loads what calls keep, of which x30 is where the context goes on. */
+/* Stores or loads the registers that calls preserve; at x30 the context continues. */
 .macro FRAME pair
     \pair   x19, x20, [sp]
     \pair   x21, x22, [sp, 16]
@@ -30,7 +30,7 @@
  *                                uintptr_t value)
  *
  * In:       x0 from, x1 to, x2 value
- * Out:      x0; what calls keep as `to` had it
+ * Out:      x0; the registers that calls preserve, of `to`
  * Clobbers: x3 to x5
  */
     .text
@@ -61,7 +61,7 @@ carry_context_switch:
     cmp     x3, x5
     b.eq    1f
     tbnz    x5, FRAME_FIBERS_BIT, 3f
-2:  msr     fpcr, x5                            /* which waits for all before it */
+2:  msr     fpcr, x5                            /* waits for all earlier instructions */
 1:  mov     sp, x4
     FRAME   ldp
     add     sp, sp, FRAME_SIZE
@@ -75,7 +75,7 @@ carry_context_switch:
     mov     x0, x2
     ret
 
-    /* Reported, to a sanitizer: marked frames come here, and leave a marked one. */
+    /* Switches reported to a sanitizer: marked frames lead here, and leave a marked one. */
     .cfi_adjust_cfa_offset FRAME_SIZE
     .set    slot, -FRAME_SIZE
     .irp    number, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
@@ -104,9 +104,9 @@ carry_context_switch:
 /*
  * never returns
  *
- * Where a new context starts, by the return of a switch to it, and where it ends. There is no
- * caller, and unwinders are told so; the first instruction is there for those that look for the one
- * before a return address.
+ * The start of a new context, to which the first switch to it returns, and its end. There is no
+ * caller, as the CFI says. The first instruction is for unwinders that look at the one before a
+ * return address.
  *
  * In:  x0 value, x19 entry, x20 argument, x21 the context
  */
@@ -122,7 +122,7 @@ carry_context_start:
     mov     x0, x20
     blr     x19
     cbz     x0, 1f
-    /* Switches away from a context that nobody switches to, whose few fields are on this stack. */
+    /* Leaves the context for good: the fields that the switch reads of it are on this stack. */
     str     xzr, [x21, CONTEXT_STACK_POINTER]
     sub     sp, sp, 32
     .cfi_adjust_cfa_offset 32

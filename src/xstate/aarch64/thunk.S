@@ -3,18 +3,19 @@
 /*
  * Thunks (carry/thunk.h): callbacks around a call.
  *
- * In: x16 = const struct carry_thunk *, all else as where a function starts. x29 is the frame; the
- * CFI holds at each instruction.
+ * In: x16 = const struct carry_thunk *, all other registers as at the start of a function. x29 is
+ * the frame; the CFI is right at each instruction.
  *
  * Each thunk exists twice (AAPCS64, 6):
- *  - for a base function, which takes x0 to x8, x18 and q0 to q7, returns x0, x1 and q0 to q3, and
- *    keeps nothing that callbacks change;
- *  - whole, for a function of any standard: the vector PCS takes z0 to z7 and p0 to p3 and keeps
- *    z8 to z23, or q8 to q23, and p4 to p15; some compilers' functions keep x9 to x15. The target
- *    may also be the middle of a function, where BTI refuses what comes by BR or BLR, but not RET.
+ *  - for a base function, whose arguments are in x0 to x8, x18 and q0 to q7, whose results are in
+ *    x0, x1 and q0 to q3, and which preserves no register that callbacks change;
+ *  - whole, for a function of any standard: in the vector PCS, arguments are in z0 to z7 and p0 to
+ *    p3, and z8 to z23, or q8 to q23, and p4 to p15 are preserved; functions of some compilers
+ *    preserve x9 to x15. The target may also be the middle of a function, where BTI permits RET,
+ *    but neither BR nor BLR.
  *
- * SME: ordinary functions, as callbacks are, run neither in streaming mode nor while ZA is live
- * without a promise to save it (TPIDR2_EL0). A call in such a state is handed on.
+ * SME: ordinary functions, such as callbacks, must not run in streaming mode, nor while ZA is live
+ * without a promise to save it (TPIDR2_EL0). In such a state, the thunk only jumps to the target.
  */
 #include "base/asm_aarch64.h"
 #include "xstate/aarch64/thunk.h"
@@ -22,7 +23,8 @@
     .arch_extension sve
 
 /* The frame, from x29: x29, x30, struct carry_thunk_call, the thunk's own words. Behind them are
- * the vectors of a base function; those of any function are below, as their size is the CPU's. */
+ * the vectors of a base function; those of any function are below: their size depends on the CPU.
+ * */
 #define FRAME_CALL    16
 #define FRAME_X8      (FRAME_CALL + CALL_BYTES)
 #define FRAME_THUNK   (FRAME_X8 + 8)
@@ -31,7 +33,7 @@
 #define FRAME_VECTORS (FRAME_X8 + 32)
 #define FRAME_X9      (FRAME_X8 + 32)           /* to x15 */
 
-/* Of the two forms: see ENTER. */
+/* Sizes of the frames of both forms: see ENTER. */
     .set    BASE_BYTES, FRAME_VECTORS + 8 * 16
     .set    WHOLE_BYTES, FRAME_X9 + 8 * 8
 
@@ -46,7 +48,7 @@
     ldr     \word, [\reg, #:lo12:carry_thunk_machine]
 .endm
 
-/* Jumps to \forward, before anything has changed, where no callback may run. Clobbers x17. */
+/* Jumps to \forward if no callback may run, before anything has changed. Clobbers x17. */
 .macro ASK forward
     MACHINE x17, w17
     tbz     w17, #MACHINE_KNOWN, \forward
@@ -66,7 +68,7 @@
     \instruction x6, x7, [x29, #FRAME_CALL + CALL_INTEGER + 48]
 .endm
 
-/* x9 to x15, which some functions keep. */
+/* Stores or loads x9 to x15, which some functions preserve. */
 .macro TEMPORARIES pair, single
     \pair   x9, x10, [x29, #FRAME_X9]
     \pair   x11, x12, [x29, #FRAME_X9 + 16]
@@ -74,7 +76,7 @@
     \single x15, [x29, #FRAME_X9 + 48]
 .endm
 
-/* Makes a frame, and keeps in it what integers may be arguments. Clobbers x17. */
+/* Makes a frame, and stores the integer registers in it that may hold arguments. Clobbers x17. */
 .macro OPEN bytes
     stp     x29, x30, [sp, #-\bytes]!
     .cfi_def_cfa_offset \bytes
@@ -131,7 +133,7 @@
 
 /* --- All vectors, below the frame, whatever \count --- */
 
-/* From the top down: so the stack grows page by page. The predicates, at x12, are the topmost. */
+/* From the top down, so that the stack grows page by page. The predicates, at x12, are on top. */
 .macro SCALABLE instruction
     .irp n, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
     \instruction p\n, [x12, #\n, mul vl]
@@ -165,7 +167,8 @@
     QUADS   \pair, 0, 1
 .endm
 
-/* 32 vectors, and 16 predicates of an eighth: as much as 34 vectors. Clobbers x12, x13. */
+/* Stores 32 vectors, and 16 predicates of an eighth of a vector: the size of 34 vectors. Clobbers
+ * x12, x13. */
 .macro KEEP_WHOLE count
     MACHINE x12, w12
     ubfx    x12, x12, #MACHINE_SVE, #1
@@ -187,7 +190,7 @@
     stp     x12, x13, [x29, #FRAME_CALL + CALL_VECTORS]
 .endm
 
-/* The frame tells how they were kept: carry_thunk_prepare() may have been called since. */
+/* Loads them. The frame shows how they were stored: carry_thunk_prepare() may have run since. */
 .macro LOAD_WHOLE count
     ldr     x12, [x29, #FRAME_SVE]
     cbz     x12, .Lload_quads\@
@@ -204,8 +207,8 @@
 /* --- Ways to the target --- */
 
 /*
- * Goes to x17 as RET does, after which BTI asks for no landing pad. The call before it keeps the
- * CPU's stack of return addresses as deep as it was.
+ * Jumps to x17 with RET, after which BTI needs no landing pad. The call before it keeps the depth
+ * of the CPU's stack of return addresses.
  *
  * Clobbers x16
  */
@@ -222,7 +225,7 @@ thunk_go:
     ret     x17
     CARRY_END thunk_go
 
-/* To thunk->target, from x16 = thunk. */
+/* Jump to thunk->target, or call it, from x16 = thunk. */
 .macro JUMP_BASE
     ldr     x17, [x16, #THUNK_TARGET]
     br      x17
@@ -253,7 +256,7 @@ thunk_go:
 
 /* --- The thunks, by \form: BASE or WHOLE --- */
 
-/* Integers, as OPEN has kept them and `enter` has left them. Loads x16 = thunk. */
+/* Loads the integers that OPEN stored and `enter` may have changed, and x16 = thunk. */
 .macro LOAD_ARGUMENTS form
     .ifc \form, WHOLE
     TEMPORARIES ldp, ldr
@@ -263,7 +266,7 @@ thunk_go:
     ldr     x18, [x29, #FRAME_X18]
 .endm
 
-/* Where both begin: makes the frame, and calls `enter`. */
+/* The start of both thunks: makes the frame, and calls `enter`. */
 .macro BEGIN form, forward
     ASK     \forward
     OPEN    \form\()_BYTES
@@ -279,7 +282,7 @@ thunk_go:
 .endm
 
 /*
- * thunk->enter(thunk, &call), then thunk->target(arguments) in the place of the thunk
+ * thunk->enter(thunk, &call), then a jump to thunk->target(arguments)
  *
  * Clobbers, BASE: x9 to x17, v16 to v31, upper halves of v8 to v15, predicates. WHOLE: x16, x17.
  * Stack: 304 bytes. WHOLE: 752 bytes, or 240 and 34 scalable vectors.
@@ -294,8 +297,8 @@ CARRY_EXPORTED_FUNCTION \name
 CARRY_END \name
 .endm
 
-/* Copies the stack's arguments below the frame: from the last on, so that the stack grows page by
- * page, and no more than CALL_WORDS_END allows, which `enter` may set. Clobbers x9 to x14. */
+/* Copies the stack's arguments below the frame, the last first: the stack grows page by page.
+ * Copies no more than CALL_WORDS_END allows, which `enter` may set. Clobbers x9 to x14. */
 .macro COPY_WORDS bytes
     ldr     x9, [x29, #FRAME_THUNK]
     ldr     x9, [x9, #THUNK_STACK_WORDS]
@@ -327,8 +330,8 @@ CARRY_END \name
 /*
  * thunk->enter(thunk, &call); thunk->target(arguments); thunk->leave(thunk, &call)
  *
- * Clobbers what calls may; WHOLE: what the target does. Stack: as above, and 8 bytes for each word
- * of arguments, up to a multiple of 16.
+ * Clobbers what calls may; WHOLE: what the target clobbers. Stack: as above, and 8 bytes for each
+ * word of arguments, rounded up to a multiple of 16.
  */
 .macro AROUND name, form
 CARRY_EXPORTED_FUNCTION \name

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the thunks have to know of this CPU: a word, as assembly cannot ask. */
+/* Prepares thunks: stores what their assembly must know of this CPU in a variable. */
 #include <carry/thunk.h>
 
 #if CARRY_HAS_THUNKS
@@ -10,7 +10,8 @@
 
 uint32_t carry_thunk_machine;
 
-/* The machine's, whatever features are masked: a mask changes no register, and no landing pad. */
+/* Returns the machine's features, also masked ones: a mask changes no register and no landing pad.
+ */
 uint32_t carry_thunk_detect(void) {
     static const struct {
         enum carry_host_hwcap word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What thunk.S and thunk.c share: offsets, and the word that says which registers there are. */
+/* Offsets for thunk.S, and the variable that thunk.c sets for it. */
 #ifndef CARRY_XSTATE_AARCH64_THUNK_H
 #define CARRY_XSTATE_AARCH64_THUNK_H
 
@@ -25,7 +25,7 @@
 #define MACHINE_KNOWN 0
 #define MACHINE_SVE   1
 #define MACHINE_SME   2
-#define MACHINE_BTI   3 /* branches by registers may have to land on pads */
+#define MACHINE_BTI   3 /* branches through registers may need landing pads */
 
 #ifndef __ASSEMBLER__
 
@@ -33,12 +33,12 @@
 
 extern uint32_t carry_thunk_machine;
 
-/* What carry_thunk_machine is to be. */
+/* Returns the value for carry_thunk_machine. */
 uint32_t carry_thunk_detect(void);
 
 /*
- * As carry_thunk_enter and carry_thunk_around, for targets whose calls may pass, or keep, more than
- * base functions do, and that need not start with a landing pad: see thunk.S.
+ * Like carry_thunk_enter and carry_thunk_around, for targets whose calls may pass or preserve more
+ * registers than base functions, and that need no landing pad: see thunk.S.
  */
 extern const char carry_thunk_enter_whole[];
 extern const char carry_thunk_around_whole[];

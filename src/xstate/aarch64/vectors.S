@@ -3,7 +3,7 @@
 #include "base/asm_aarch64.h"
 #include "xstate/aarch64/vectors.h"
 
-/* Each register of x0[0 .. 512). */
+/* Stores or loads v0 to v31, at x0[0 .. 512). */
 .macro EACH_PAIR instruction
     .irp    each, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
     PAIR    \instruction, \each, %(\each + 1)
@@ -38,7 +38,7 @@ CARRY_END carry_vectors_save
  *
  * void carry_vectors_load(const void *area, uint64_t mask)
  *
- * FPCR is written only where it differs, as that may wait for all that is under way.
+ * FPCR is written only if it differs, because the write may wait for all instructions in flight.
  *
  * Clobbers: x2 to x4, flags
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an area has the registers: v0 to v31 of 16 bytes each, then the control words. */
+/* Offsets in an area: v0 to v31 of 16 bytes each, then the control words. */
 #ifndef CARRY_XSTATE_AARCH64_VECTORS_H
 #define CARRY_XSTATE_AARCH64_VECTORS_H
 

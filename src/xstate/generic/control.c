@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Architectures whose registers nothing here knows: there are no sections. */
+/* Architectures whose vector registers are not supported: there are no sections. */
 #include "xstate/xstate.h"
 
 bool carry_vectors_known(void) {

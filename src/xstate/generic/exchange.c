@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where contexts cannot be exchanged under an interrupt. */
+/* Architectures on which contexts cannot be exchanged under an interrupt. */
 #include <carry/context.h>
 
 int carry_context_exchange(struct carry_context *from, struct carry_context *to,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Architectures without contexts: none is ever made, so none is switched to. */
+/* Architectures without contexts: none is ever created, so none is switched to. */
 #include "xstate/switch.h"
 
 bool carry_context_supported(void) {

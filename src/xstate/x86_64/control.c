@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What sections keep: components of XSAVE. */
+/* The registers that sections keep: components of XSAVE. */
 #include "base/general_begin.h"
 
 #include "xstate/image.h"
@@ -8,7 +8,7 @@ bool carry_vectors_known(void) {
     return carry_xstate_enabled();
 }
 
-/* Of the standard form, which any XRSTOR takes. */
+/* Creates an area in the standard form, which every XRSTOR accepts. */
 void carry_vectors_create(void *area, uint64_t mask) {
     carry_image_start(area, carry_xstate_area_size(mask));
 }

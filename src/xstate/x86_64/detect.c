@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUID leaf 0DH (Intel SDM vol. 1, 13.2; vol. 2A, CPUID). */
+/* Detects the layout with CPUID leaf 0DH (Intel SDM vol. 1, 13.2; vol. 2A, CPUID). */
 #include "base/general_begin.h"
 
 #include "base/cpuid.h"
@@ -21,7 +21,8 @@ static uint32_t mxcsr_mask(void) {
     return mask ? mask : CARRY_MXCSR_MASK_OLDEST;
 }
 
-/* A component that nobody can name or give room to is left alone (LWP of old AMD CPUs is 62). */
+/* Detects a component with a name (LWP of old AMD CPUs, 62, has none). Returns whether it is there.
+ */
 static bool detect_part(struct carry_xstate_part *part, unsigned component) {
     struct carry_cpuid found = carry_cpuid(LEAF, component);
     part->size = found.reg[EAX];
@@ -32,7 +33,7 @@ static bool detect_part(struct carry_xstate_part *part, unsigned component) {
     return part->size;
 }
 
-/* Those of `mask` that have parts. */
+/* Detects the components of `mask`. Returns those that have a size. */
 static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) {
     uint64_t found = 0;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -41,7 +42,7 @@ static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) 
     return found;
 }
 
-/* Firmware may hide leaves beyond the third: what FXSAVE holds can then be saved by XSAVE too. */
+/* If firmware hides leaves beyond the third, the layout has the components of FXSAVE alone. */
 void carry_xstate_detect(struct carry_xstate_layout *layout) {
     uint64_t xcr0 = carry_xcr0();
     layout->mxcsr_mask = mxcsr_mask();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts of x86-64: what they start with, and how they are exchanged under an interrupt. */
+/* Contexts of x86-64: their first frame, and their exchange under an interrupt. */
 #include "base/general_begin.h"
 
 #include "base/fiber_host.h"
@@ -20,15 +20,15 @@ _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_PO
                    sizeof(struct carry_context_registers) == REGISTERS_SIZE,
                "as assembly knows them");
 
-/* In RFLAGS: what System V calls expect clear, and nobody else cleared. */
+/* Bits of RFLAGS that System V calls expect clear, and that are not cleared otherwise. */
 #define DIRECTION       (UINT64_C(1) << 10)
 #define ALIGNMENT_CHECK (UINT64_C(1) << 18)
 
-/* As carry_context_switch() leaves it on a stack. */
+/* The frame that carry_context_switch() leaves on a stack. */
 struct frame {
     uint32_t mxcsr;
     uint16_t fcw;
-    uint16_t loaded_fcw; /* while the switch looks what it has loaded */
+    uint16_t loaded_fcw; /* for the switch, to read the value that it has loaded */
     uint64_t r15, r14, r13, r12, rbx, rbp;
     uintptr_t pc;
 };
@@ -38,7 +38,7 @@ extern const char carry_context_switching[], carry_context_switched[];
 void carry_context_start(void);
 void carry_context_resume(void);
 
-/* RDSSPQ does nothing where there is no shadow stack. */
+/* Checks for a shadow stack: without one, RDSSPQ changes nothing. */
 static bool has_shadow_stack(void) {
     uint64_t pointer = 0;
     __asm__ volatile("rdsspq %0" : "+r"(pointer));
@@ -75,7 +75,7 @@ void *carry_context_first_frame(struct carry_context *context, void *end, carry_
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* Where the CPU has the legacy components alone, images may be as FXSAVE writes them. */
+/* Checks for a header. With the legacy components alone, images may have the form of FXSAVE. */
 static bool has_header(uint64_t components) {
     return components & ~CARRY_LEGACY_STATE;
 }
@@ -84,13 +84,16 @@ static uint64_t get_in_use(const uint8_t *image) {
     return carry_image_get(image + CARRY_AREA_XSTATE_BV, 8);
 }
 
-/* Systems say that x87 is in use in all their frames, and it would be from then on. */
+/*
+ * Returns the components in use, without an initial x87. Systems mark x87 as in use in all their
+ * frames, and it would remain in use from then on.
+ */
 static uint64_t in_use(const uint8_t *image, uint64_t components) {
     uint64_t used = has_header(components) ? get_in_use(image) : CARRY_LEGACY_STATE;
     return carry_image_is_initial_x87(image) ? used & ~BIT(X87) : used;
 }
 
-/* The legacy area, and the extended components of `mask`. */
+/* Copies the legacy area, and the extended components of `mask`. */
 static void copy_image(const struct carry_xstate_layout *layout, uint8_t *to, const uint8_t *from,
                        uint64_t mask) {
     __builtin_memcpy(to, from, CARRY_AREA_SOFTWARE);
@@ -111,7 +114,7 @@ static void suspend(const struct carry_xstate_layout *layout, struct carry_conte
     from->flags |= FLAG_PREEMPTED;
 }
 
-/* What the context does not keep stays: it is the thread's. */
+/* Marks components as in use. Those that the context does not keep stay: they are the thread's. */
 static void set_in_use(const struct carry_context *to, uint8_t *image, uint64_t components,
                        uint64_t used) {
     if (has_header(components))
@@ -129,7 +132,7 @@ static void resume_preempted(const struct carry_xstate_layout *layout, struct ca
     to->flags &= ~(uint32_t)FLAG_PREEMPTED;
 }
 
-/* In the middle of carry_context_switch(), which loads what the context keeps. */
+/* Resumes in the middle of carry_context_switch(), which loads the components that `to` keeps. */
 static void resume_suspended(const struct carry_context *to,
                              struct carry_context_registers *registers, uint8_t *image,
                              uint64_t components) {
@@ -155,7 +158,7 @@ static bool is_on_stack(const struct carry_context *context, uint64_t stack_poin
     return !stack || (stack_pointer >= stack && stack_pointer <= stack + context->stack_size);
 }
 
-/* For what carry_context_switch() stores below the red zone. */
+/* Checks for room for the registers that carry_context_switch() stores below the red zone. */
 static bool has_room(const struct carry_context *context, uint64_t stack_pointer) {
     return !context->stack ||
            stack_pointer - (uintptr_t)context->stack >= RED_ZONE + REGISTERS_SIZE;
@@ -172,7 +175,7 @@ static int why_not_by_sanitizer(const struct carry_context *from) {
 static int why_not(const struct carry_context *from, const struct carry_context *to,
                    const struct carry_context_registers *registers, uint64_t used,
                    uint64_t components) {
-    /* Threads that may not use tiles have frames without them. */
+    /* The frames of threads that may not use tiles lack them. */
     if (has_shadow_stack() || from->full_mask & ~(components | BIT(TILEDATA)) ||
         used >> CARRY_XSTATE_COMPONENTS)
         return CARRY_ERROR_UNSUPPORTED;

@@ -13,7 +13,7 @@
     (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM) | BIT(TILECFG) |           \
      BIT(TILEDATA))
 
-/* Registers that the compiler may hold values in, where it is not told to use general ones only. */
+/* Registers in which the compiler may hold values, unless it is limited to general ones. */
 #ifdef __SSE__
 #define VECTOR_REGISTERS                                                                           \
     , "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",     \
@@ -72,9 +72,9 @@ size_t carry_xstate_area_size(uint64_t mask) {
 /* --- Saving --- */
 
 /*
- * XSAVE and XSAVEC leave parts of the header as they are, and MXCSR if the mask has no vectors,
- * which XRSTOR then loads all the same. Volatile: compilers would clear by a register that is to be
- * saved.
+ * Clears the header and sets MXCSR. XSAVE and XSAVEC do not write parts of the header, nor MXCSR if
+ * the mask has no vectors; XRSTOR would still load it. Volatile, because compilers would clear with
+ * a register that must be saved.
  */
 static void clear_header(volatile struct area *area) {
     area->legacy.mxcsr = CARRY_MXCSR_INITIAL;
@@ -123,7 +123,7 @@ static void copy_sse(struct legacy *to, const struct legacy *from) {
     __builtin_memcpy(to->xmm, from->xmm, sizeof to->xmm);
 }
 
-/* FXRSTOR has no mask: what is not to change is loaded as it is. */
+/* Loads the components of `mask`. FXRSTOR has no mask: it reloads all others with their values. */
 static void load_legacy(const struct area *area, uint64_t mask) {
     struct legacy image __attribute__((aligned(16)));
     __asm__ volatile("fxsave64 %0" : "=m"(image));
@@ -173,7 +173,7 @@ static void load_initial(uint64_t mask) {
     carry_xstate_load(&initial_standard, mask & ~TILES);
 }
 
-/* Loads none that is initial: a CPU may count it as use. */
+/* Loads MXCSR unless it is initial: a CPU may count the load as use. */
 static void load_mxcsr(uint32_t mxcsr) {
     if (mxcsr != CARRY_MXCSR_INITIAL)
         __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));

@@ -10,10 +10,10 @@
 #define SSE    0x02
 #define UPPERS 0x44 /* AVX, ZMM_HI256 */
 
-/* Of a context, a multiple of 16 bytes: what switches look at in one that is left. */
+/* The size of the fields that a switch reads of the context it leaves; a multiple of 16. */
 #define FEW_FIELDS 80
 
-/* What of a preempted context is popped: all general registers but rsp, rflags, rip. */
+/* The words popped for a preempted context: all general registers except rsp; rflags; rip. */
 #define POPPED 17
 
 /* The frame of a suspended context, below its return address: see struct frame. */
@@ -25,7 +25,7 @@
 .macro PUSH_FRAME
     leaq    -FRAME_SIZE(%rsp), %rsp
     .cfi_adjust_cfa_offset FRAME_SIZE
-    stmxcsr FRAME_MXCSR(%rsp)                   /* first: what follows need not wait for it */
+    stmxcsr FRAME_MXCSR(%rsp)                   /* first: later ones need not wait for it */
     fnstcw  FRAME_FCW(%rsp)
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
@@ -35,8 +35,8 @@
     .endr
 .endm
 
-/* rcx = the return address. Zen 3 loads what was stored by rsp fastest by rsp: by rcx a switch took
- * 7.9 ns instead of 5.9. */
+/* rcx = the return address. Zen 3 loads fastest through rsp what was stored through rsp: through
+ * rcx, a switch costs 7.9 ns instead of 5.9. */
 .macro POP_FRAME
     .set    slot, 8
     .irp    register, r15, r14, r13, r12, rbx, rbp
@@ -56,7 +56,7 @@
     movl    \offset + 4(\context), %edx
 .endm
 
-/* eax, r10d = components in use but SSE; clobbers ecx, edx. Those above 30 are none of vectors. */
+/* eax, r10d = components in use except SSE; clobbers ecx, edx. None above 30 is of vectors. */
 .macro XINUSE
     movl    $1, %ecx
     xgetbv
@@ -64,7 +64,7 @@
     movl    %eax, %r10d
 .endm
 
-/* Components edx:eax = from the area at r9, of the context rsi. FXRSTOR knows no components. */
+/* Loads components edx:eax from the area at r9, of the context rsi. FXRSTOR loads all it has. */
 .macro LOAD_AREA
     testl   $FLAG_XSAVE, CONTEXT_FLAGS(%rsi)
     jz      1f
@@ -74,8 +74,8 @@
 2:
 .endm
 
-/* Clears the bit of x87 in the area at r9, if its registers are initial: where use goes by what was
- * written, one FLDCW or signal would put x87 in use for good. Goes to .Lkept; clobbers rax. */
+/* Clears the bit of x87 in the area at r9 if its registers are initial. On CPUs that count writes
+ * as use, one FLDCW or signal would put x87 in use for good. Jumps to .Lkept; clobbers rax. */
 .macro DROP_INITIAL_X87
     testb   $X87, CARRY_AREA_XSTATE_BV(%r9)
     jz      .Lkept
@@ -95,7 +95,7 @@
     andb    $~X87, CARRY_AREA_XSTATE_BV(%r9)
 .endm
 
-/* Where an unwinder finds what carry_context_restore pops: all registers are on the stack. */
+/* CFI of the registers that carry_context_restore pops: all are on the stack. */
 .macro POPPED_REGISTERS
     .cfi_def_cfa rsp, RED_ZONE + 8 * POPPED
     .cfi_offset rip, -RED_ZONE - 8
@@ -106,7 +106,7 @@
     .endr
 .endm
 
-/* All xmm = from the area `from`, or the other way round. */
+/* Loads all xmm from the area \from, or stores them to the area \to. */
 .macro XMM move, from, to
     .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
     .ifnb \from
@@ -127,9 +127,9 @@
  * the two contexts, and carry_context_exchange() refuses.
  *
  * In:       rdi from, rsi to, rdx value
- * Uses:     r8 value, r9 area, r10d components in use but SSE, or -1 if that is not known
- * Out:      rax; what calls keep as `to` had it
- * Clobbers: all else
+ * Uses:     r8 value, r9 area, r10d components in use except SSE, or -1 if they are unknown
+ * Out:      rax; the registers that calls preserve, of `to`
+ * Clobbers: all others
  */
     .globl carry_context_switching, carry_context_resume, carry_context_switched
     .hidden carry_context_switching, carry_context_resume, carry_context_switched
@@ -143,7 +143,7 @@ carry_context_switch:
     endbr64
     PUSH_FRAME
     movq    %rsp, CONTEXT_STACK_POINTER(%rdi)
-    /* One test for all that is rare: cores of four instructions a cycle are busy with this text. */
+    /* One test for all rare cases: this code keeps cores with four instructions a cycle busy. */
     movl    CONTEXT_FLAGS(%rdi), %eax
     orl     CONTEXT_FLAGS(%rsi), %eax
     testb   $FLAG_KEEPS | FLAG_PREEMPTED | FLAG_NO_AVX | FLAG_FIBERS, %al
@@ -151,8 +151,8 @@ carry_context_switch:
     vzeroupper
     movzwl  FRAME_FCW(%rsp), %eax
 .Lfcw_known:
-    /* MXCSR takes longer to compare than to load, as what was just stored is read late. The word of
-       x87 takes longer to load, and leaves x87 in use on CPUs that go by what was written. */
+    /* To compare MXCSR costs more than to load it: a value that was just stored is read late. To
+       load x87's control word costs more, and puts x87 in use on CPUs that count writes as use. */
     movq    CONTEXT_STACK_POINTER(%rsi), %rcx
     ldmxcsr FRAME_MXCSR(%rcx)                   /* faults where `to` is finished, on this stack */
     cmpw    FRAME_FCW(%rcx), %ax
@@ -162,14 +162,14 @@ carry_context_switch:
     .cfi_remember_state
     POP_FRAME
     movq    %rdx, %rax
-    notrack jmp *%rcx                           /* `ret` would be predicted to go back to `from` */
+    notrack jmp *%rcx                           /* `ret` would be predicted to return to `from` */
     .cfi_restore_state
 
 .Lfcw:
     fldcw   FRAME_FCW(%rcx)
     jmp     .Lfcw_loaded
 
-    /* Where signals lead to a context that was suspended here: rsp is its own. */
+    /* A signal handler continues here in a context that a switch suspended: rsp is its own. */
 carry_context_resume:
     movq    %rdx, %r8
     movq    $-1, %r10
@@ -185,7 +185,7 @@ carry_context_resume:
     jz      .Lsave_xmm
     testl   $FLAG_XGETBV1, CONTEXT_FLAGS(%rdi)
     jz      .Lsave_more
-    /* What was in use last time is likely to be again, and XSAVEC finds out. */
+    /* Components in use at the last save are likely to be in use again; XSAVEC determines which. */
     testl   $~SSE, CARRY_AREA_XSTATE_BV(%r9)
     jnz     .Lsave_more
     XINUSE
@@ -194,7 +194,7 @@ carry_context_resume:
 .Lsave_xmm:
     XMM     movaps, , %r9
     movl    FRAME_MXCSR(%rsp), %eax
-    movl    %eax, CARRY_AREA_MXCSR(%r9)         /* which XRSTOR loads with xmm */
+    movl    %eax, CARRY_AREA_MXCSR(%r9)         /* XRSTOR loads it with xmm */
     movl    CONTEXT_MASK(%rdi), %eax
     andl    $SSE, %eax
     movq    %rax, CARRY_AREA_XSTATE_BV(%r9)
@@ -256,10 +256,10 @@ carry_context_resume:
     vzeroupper
     jmp     .Lfcw_known
 
-    /* All that is kept is in the area, and nothing of `to` is loaded: C may spoil the rest. */
+    /* All kept components are in the area, and nothing of `to` is loaded: C may spoil the rest. */
 .Lfibers:
     pushq   %rdi
-    .cfi_def_cfa_offset FRAME_SIZE + 16         /* LLVM 14 would adjust what was not restored */
+    .cfi_def_cfa_offset FRAME_SIZE + 16         /* LLVM 14 would adjust the offset before */
     pushq   %rsi
     .cfi_adjust_cfa_offset 8
     pushq   %r8
@@ -282,7 +282,7 @@ carry_context_resume:
     jmp     .Lload
 
 .Lpreempted:
-    /* What is popped below, on the context's own stack: a signal may come at any instruction. */
+    /* The words to pop are stored on the context's own stack: a signal may come at any time. */
     movq    CONTEXT_REGISTERS + REGISTERS_RSP(%rsi), %r8
     subq    $RED_ZONE + 8 * POPPED, %r8
     .set    slot, 0
@@ -305,10 +305,10 @@ carry_context_switched:
 CARRY_END carry_context_switch
 
 /*
- * all registers = what stands at rsp
+ * all registers = the words at rsp
  *
- * The rest of the switch to a preempted context. An unwinder finds its caller where it was
- * interrupted, not behind a call.
+ * The end of a switch to a preempted context. To unwinders, its caller is the interrupted
+ * instruction, not one behind a call.
  *
  * In:  r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rflags, rip on the stack, below the red zone
  */
@@ -319,7 +319,7 @@ carry_context_restore:
     .cfi_signal_frame
     POPPED_REGISTERS
     .irp    register, r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx
-    popq    %\register                           /* what was popped stays in the red zone */
+    popq    %\register                           /* popped words remain in the red zone */
     .cfi_adjust_cfa_offset -8
     .endr
     popfq
@@ -330,9 +330,9 @@ CARRY_END carry_context_restore
 /*
  * never returns
  *
- * Where a new context starts, by the return of a switch to it, and where it ends. There is no
- * caller, and unwinders are told so; the first instruction is there for those that look for the one
- * before a return address.
+ * The start of a new context, to which the first switch to it returns, and its end. There is no
+ * caller, as the CFI says. The first instruction is for unwinders that look at the one before a
+ * return address.
  *
  * In:  rax value, r12 entry, r13 argument, r14 the context
  */
@@ -349,7 +349,7 @@ carry_context_start:
     call    *%r12
     testq   %rax, %rax
     jz      .Lnowhere
-    /* Switches away from a context that nobody switches to, whose few fields are on this stack. */
+    /* Leaves the context for good: the fields that the switch reads of it are on this stack. */
     movq    $0, CONTEXT_STACK_POINTER(%r14)
     subq    $FEW_FIELDS, %rsp
     .cfi_adjust_cfa_offset FEW_FIELDS

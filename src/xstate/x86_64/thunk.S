@@ -3,20 +3,22 @@
 /*
  * Thunks (carry/thunk.h): callbacks around a call, or at any point of the text.
  *
- * In: r11 = const struct carry_thunk *, all else as where a function starts. rbp is the frame, as
- * the stack pointer is aligned to 64; the CFI holds at each instruction. Jumps to targets are
- * notrack: a target may start with the NOPs of a patched entry, without a landing pad.
+ * In: r11 = const struct carry_thunk *, all other registers as at the start of a function. rbp is
+ * the frame, because the stack pointer is aligned to 64; the CFI is right at each instruction.
+ * Jumps to targets are notrack: a target may start with the NOPs of a patched entry, without a
+ * landing pad.
  *
- * Vectors are as wide as in use: by XGETBV(1) where that is fast (fast_xgetbv1), else as wide as
- * their values. Looking writes zmm8, so VZEROUPPER follows before any SSE instruction. After
- * VZEROUPPER the upper halves of narrow vectors are zero, as they were.
+ * Vectors are kept as wide as they are in use. XGETBV(1) determines this if it is fast
+ * (fast_xgetbv1), otherwise a look at the values. The look writes zmm8, so VZEROUPPER follows
+ * before any SSE instruction. The upper halves of narrow vectors were zero, and still are after
+ * VZEROUPPER.
  */
 #include "base/asm.h"
 #include "xstate/area.h"
 #include "xstate/x86_64/thunk.h"
 
-/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it, from
- * rbp, are rax, and the frame's address for those who move the stack pointer. */
+/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it, below
+ * rbp, are rax, and the frame's address for code that moves the stack pointer. */
 #define FRAME_R10      112
 #define FRAME_THUNK    120
 #define FRAME_VECTORS  128
@@ -36,7 +38,7 @@
     .cfi_startproc
 .endm
 
-/* Makes a frame, and keeps in it what arguments may be in. Clobbers rax. */
+/* Makes a frame, and stores the registers in it that may hold arguments. Clobbers rax. */
 .macro OPEN
     pushq   %rbp
     .cfi_def_cfa_offset 16
@@ -63,7 +65,7 @@
     movq    $0, CALL_LIBRARY(%rsp)
 .endm
 
-/* Undoes OPEN, except for what is of the stack; \frame holds the frame's address. */
+/* Undoes OPEN, except for the stack; \frame holds the frame's address. */
 .macro LOAD_ARGUMENTS frame
     movq    CALL_INTEGER(%\frame), %rdi
     movq    CALL_INTEGER + 8(%\frame), %rsi
@@ -87,7 +89,7 @@
     call    *\function
 .endm
 
-/* zmm8 or ymm8 = all of \vector together; by pairs, as a chain would take twice the time. */
+/* zmm8 or ymm8 = all eight of \vector combined; in pairs, as a chain would cost twice as much. */
 .macro MERGE_8 instruction, vector
     \instruction %\vector\()0, %\vector\()1, %\vector\()8
     \instruction %\vector\()2, %\vector\()3, %\vector\()9
@@ -102,7 +104,8 @@
     \instruction %\vector\()0, %\vector\()1, %\vector\()8
 .endm
 
-/* Keeps \count vectors (2 or 8: those of \list), and cleans. Clobbers rax, rcx, rdx, r8, r9. */
+/* Stores \count vectors (2 or 8: those of \list), and cleans the upper halves. Clobbers rax, rcx,
+ * rdx, r8, r9. */
 .macro KEEP count, list:vararg
     leaq    FRAME_VECTORS(%rsp), %r8
     movq    %r8, CALL_VECTORS(%rsp)
@@ -127,7 +130,7 @@
     jz      .Llook_ymm\@
     MERGE_\count vporq, zmm
     vptestmq %zmm8, %zmm8, %k1
-    kmovw   %k1, %eax                           /* a bit for 8 bytes */
+    kmovw   %k1, %eax                           /* a bit for each 8 bytes */
     testl   $0xf0, %eax
     jnz     .Lzmm\@
     testl   $0x0c, %eax
@@ -163,8 +166,8 @@
 .Lkept\@:
 .endm
 
-/* The reverse. What the callback has left in upper halves is not the target's. The size alone tells
- * how vectors were kept: features may have been masked since. */
+/* Loads these vectors. Upper halves that the callback left dirty are not for the target. The size
+ * alone shows how vectors were stored: features may have been masked since. */
 .macro LOAD_VECTORS list:vararg
     testl   $MACHINE_AVX, carry_thunk_machine(%rip)
     jz      .Lclean\@
@@ -191,8 +194,8 @@
 .Lloaded\@:
 .endm
 
-/* Where both begin: makes the frame, calls `enter`, and loads the vectors. Before anything has
- * changed it jumps to \unprepared, until carry_thunk_prepare() has been called. */
+/* The start of both thunks: makes the frame, calls `enter`, and loads the vectors. Until
+ * carry_thunk_prepare() has been called, jumps to \unprepared before it changes anything. */
 .macro BEGIN unprepared
     endbr64
     cmpl    $0, carry_thunk_machine(%rip)
@@ -208,7 +211,7 @@
 .endm
 
 /*
- * thunk->enter(thunk, &call), then thunk->target(arguments) in the place of the thunk
+ * thunk->enter(thunk, &call), then a jump to thunk->target(arguments)
  *
  * Clobbers r11, zmm8 to zmm15, k1, the flags. Stack: 720 bytes.
  */
@@ -225,13 +228,13 @@ CARRY_END carry_thunk_enter
 /*
  * thunk->enter(thunk, &call); thunk->target(arguments); thunk->leave(thunk, &call)
  *
- * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words. No more
- * words are read than CALL_WORDS_END allows, which `enter` may set.
+ * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words. Reads no more
+ * words than CALL_WORDS_END allows, which `enter` may set.
  */
 THUNK_FUNCTION carry_thunk_around
     BEGIN   .Ltarget_alone
 
-    /* Below them, the stack's arguments. The last go first: so the stack grows page by page. */
+    /* Copies arguments on the stack below the frame, the last first: the stack grows page by page. */
     movq    FRAME_THUNK(%rsp), %rcx
     movq    THUNK_STACK_WORDS(%rcx), %rcx
     addq    $2, %rcx
@@ -250,7 +253,7 @@ THUNK_FUNCTION carry_thunk_around
 2:  jrcxz   4f
     testb   $1, %cl
     jnz     1b
-    cmpq    $16, CALL_VECTOR_SIZE(%r11)         /* with dirty uppers SSE would be slower */
+    cmpq    $16, CALL_VECTOR_SIZE(%r11)         /* dirty upper halves would slow SSE down */
     jne     1b
 3:  movups  (%rbp, %rcx, 8), %xmm8
     movups  %xmm8, -16(%rsp, %rcx, 8)
@@ -281,7 +284,7 @@ THUNK_FUNCTION carry_thunk_around
     notrack jmp *%r11
 CARRY_END carry_thunk_around
 
-/* The frame at any point, below rbp; the area is below all that. */
+/* The frame of carry_thunk_any, below rbp; the area is below the frame. */
 #define ANY_FLAGS    -8
 #define ANY_RAX      -16
 #define ANY_R10      -24
@@ -295,8 +298,8 @@ CARRY_END carry_thunk_around
 /*
  * thunk->enter(thunk, &call); all registers are as before
  *
- * In: (rsp) = r11, 8(rsp) = where to return to. Clobbers nothing. Stack: 280 bytes and an area.
- * What the text around holds in registers, its CFA among them, the CFI finds too.
+ * In: (rsp) = r11, 8(rsp) = the return address. Clobbers nothing. Stack: 280 bytes and an area. The
+ * CFI describes all registers of the code around it, which may hold its CFA.
  */
 THUNK_FUNCTION carry_thunk_any
     .cfi_def_cfa_offset 16

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the thunks have to know of this CPU: words, as assembly cannot ask. */
+/* Prepares thunks: stores what their assembly must know of this CPU in variables. */
 #include "base/general_begin.h"
 
 #include "xstate/x86_64/thunk.h"
@@ -12,7 +12,7 @@ uint32_t carry_thunk_machine;
 uint64_t carry_thunk_any_mask;
 uint64_t carry_thunk_any_size;
 
-/* Of an area in any form. */
+/* Returns the size of an area that holds either form. */
 static uint64_t area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
@@ -36,7 +36,8 @@ int carry_thunk_prepare(void) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (carry_cpu_bits() & rows[i].feature)
             machine |= rows[i].machine;
-    /* The machine's, whatever features are masked: a thunk under way reads one word at a time. */
+    /* The machine's components, also those of masked features: a running thunk reads one variable
+       at a time. */
     uint64_t mask = carry_xstate_user() & ~(CARRY_XSTATE_BIT(PKRU) | CARRY_XSTATE_BIT(TILEDATA));
     __atomic_store_n(&carry_thunk_any_size, area_size(mask), __ATOMIC_RELAXED);
     __atomic_store_n(&carry_thunk_any_mask, mask, __ATOMIC_RELAXED);

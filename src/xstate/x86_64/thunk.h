@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What thunk.S and thunk.c share: offsets, and the word that says which registers there are. */
+/* Offsets for thunk.S, and the variables that thunk.c sets for it. */
 #ifndef CARRY_XSTATE_X86_64_THUNK_H
 #define CARRY_XSTATE_X86_64_THUNK_H
 
@@ -9,7 +9,7 @@
 #define THUNK_TARGET      16
 #define THUNK_STACK_WORDS 24
 
-/* struct carry_thunk_call, and what the thunk keeps behind it */
+/* struct carry_thunk_call, and the thunk's own fields behind it */
 #define CALL_INTEGER     0
 #define CALL_RESULT      48
 #define CALL_STACK       64
@@ -25,7 +25,7 @@
 #define MACHINE_KNOWN   1
 #define MACHINE_AVX     2
 #define MACHINE_AVX512  4
-#define MACHINE_XGETBV1 8 /* asking what is in use is faster than looking */
+#define MACHINE_XGETBV1 8 /* XGETBV(1) is faster than a look at the registers */
 #define MACHINE_XSAVE   16
 #define MACHINE_XSAVEC  32
 
@@ -34,8 +34,8 @@
 #include <stdint.h>
 
 extern uint32_t carry_thunk_machine;
-extern uint64_t carry_thunk_any_mask; /* what carry_thunk_any keeps, */
-extern uint64_t carry_thunk_any_size; /* ... in so many bytes; both stay once they are known */
+extern uint64_t carry_thunk_any_mask; /* the components that carry_thunk_any keeps, */
+extern uint64_t carry_thunk_any_size; /* ... and the size of their area; both are set once */
 
 #endif
 
