@@ -41,11 +41,12 @@ static void choose_and_copy(void *dst, const void *src, size_t size) {
     kernel(dst, src, size);
 }
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_copy(void) {
     return carry_kernels_in_use(&kernels);
 }
 
-struct carry_key carry_op_carry_copy = {.value = (uintptr_t)choose_and_copy, .resolve = resolve};
+struct carry_key carry_op_carry_copy = {.value = (uintptr_t)choose_and_copy,
+                                        .resolve = resolve_copy};
 CARRY_OP_EXPORT(carry_copy);
 
 static carry_copy_try_fn choose_and_try;
@@ -63,12 +64,12 @@ static size_t choose_and_try(void *dst, const void *src, size_t size) {
     return kernel(dst, src, size);
 }
 
-static uintptr_t resolve_try(void) {
+static uintptr_t resolve_copy_try(void) {
     return carry_kernels_in_use(&try_kernels);
 }
 
 struct carry_key carry_op_carry_copy_try = {.value = (uintptr_t)choose_and_try,
-                                            .resolve = resolve_try};
+                                            .resolve = resolve_copy_try};
 
 static carry_copy_fn choose_and_move;
 static const struct carry_kernels move_kernels = {
@@ -85,12 +86,12 @@ static void choose_and_move(void *dst, const void *src, size_t size) {
     kernel(dst, src, size);
 }
 
-static uintptr_t resolve_move(void) {
+static uintptr_t resolve_copy_move(void) {
     return carry_kernels_in_use(&move_kernels);
 }
 
 struct carry_key carry_op_carry_copy_move = {.value = (uintptr_t)choose_and_move,
-                                             .resolve = resolve_move};
+                                             .resolve = resolve_copy_move};
 
 int carry_copy_select(const char *name) {
     return carry_kernels_select(&kernels, name);

@@ -11,27 +11,27 @@ extern const struct carry_fault_row __start_carry_faults[]
 extern const struct carry_fault_row __stop_carry_faults[]
     __attribute__((weak, visibility("hidden")));
 
-static uintptr_t target(const int32_t *offset) {
+static uintptr_t follow_offset(const int32_t *offset) {
     return (uintptr_t)offset + (uintptr_t)(intptr_t)*offset;
 }
 
-static const struct carry_fault_row *find(uintptr_t instruction) {
+static const struct carry_fault_row *find_fault_row(uintptr_t instruction) {
     /* A linear search: the rows are few, and a fault costs a hundred times as much. */
     for (const struct carry_fault_row *row = __start_carry_faults; row < __stop_carry_faults; row++)
-        if (target(&row->instruction) == instruction)
+        if (follow_offset(&row->instruction) == instruction)
             return row;
     return NULL;
 }
 
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value) {
-    const struct carry_fault_row *row = find(instruction);
+    const struct carry_fault_row *row = find_fault_row(instruction);
     if (!row)
         return 0;
     *value += row->done;
-    return target(&row->recovery);
+    return follow_offset(&row->recovery);
 }
 
-static bool is_access(size_t size) {
+static bool is_access_size(size_t size) {
     return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
@@ -52,14 +52,14 @@ static bool access_by_system(void *dst, const void *src, size_t size) {
 }
 
 bool carry_read_try(void *value, const void *src, size_t size) {
-    if (!is_access(size))
+    if (!is_access_size(size))
         return false;
     return carry_host_recovers(CARRY_HOST_COPIES) ? carry_read_once(value, src, size)
                                                   : access_by_system(value, src, size);
 }
 
 bool carry_write_try(void *dst, const void *value, size_t size) {
-    if (!is_access(size))
+    if (!is_access_size(size))
         return false;
     return carry_host_recovers(CARRY_HOST_COPIES) ? carry_write_once(dst, value, size)
                                                   : access_by_system(dst, value, size);

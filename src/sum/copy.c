@@ -17,52 +17,52 @@ static const struct carry_kernel_row try_rows[] = {
 };
 #undef CARRY_SUM_KERNEL
 
-static carry_sum_copy_fn choose_and_copy;
+static carry_sum_copy_fn choose_and_sum_copy;
 const struct carry_kernels carry_sum_copy_kernels = {
     .form = "sum_copy",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_sum_copy,
-    .undecided = (uintptr_t)choose_and_copy,
+    .undecided = (uintptr_t)choose_and_sum_copy,
     .other = &carry_sum_copy_try_kernels,
 };
 
-static uint32_t choose_and_copy(void *dst, const void *src, size_t size, uint32_t sum) {
+static uint32_t choose_and_sum_copy(void *dst, const void *src, size_t size, uint32_t sum) {
     carry_sum_copy_fn *kernel = (carry_sum_copy_fn *)carry_kernels_choose(&carry_sum_copy_kernels);
     return kernel(dst, src, size, sum);
 }
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_sum_copy(void) {
     return carry_kernels_in_use(&carry_sum_copy_kernels);
 }
 
-struct carry_key carry_op_carry_sum_copy = {.value = (uintptr_t)choose_and_copy,
-                                            .resolve = resolve};
+struct carry_key carry_op_carry_sum_copy = {.value = (uintptr_t)choose_and_sum_copy,
+                                            .resolve = resolve_sum_copy};
 CARRY_OP_EXPORT(carry_sum_copy);
 
-static carry_sum_copy_try_fn choose_and_try;
+static carry_sum_copy_try_fn choose_and_sum_copy_try;
 const struct carry_kernels carry_sum_copy_try_kernels = {
     .form = "sum_copy_try",
     .rows = try_rows,
     .count = sizeof try_rows / sizeof *try_rows,
     .chosen = &carry_op_carry_sum_copy_try,
-    .undecided = (uintptr_t)choose_and_try,
+    .undecided = (uintptr_t)choose_and_sum_copy_try,
     .other = &carry_sum_kernels,
 };
 
-static struct carry_sum_tried choose_and_try(void *dst, const void *src, size_t size,
-                                             uint32_t sum) {
+static struct carry_sum_tried choose_and_sum_copy_try(void *dst, const void *src, size_t size,
+                                                      uint32_t sum) {
     carry_sum_copy_try_fn *kernel =
         (carry_sum_copy_try_fn *)carry_kernels_choose(&carry_sum_copy_try_kernels);
     return kernel(dst, src, size, sum);
 }
 
-static uintptr_t resolve_try(void) {
+static uintptr_t resolve_sum_copy_try(void) {
     return carry_kernels_in_use(&carry_sum_copy_try_kernels);
 }
 
-struct carry_key carry_op_carry_sum_copy_try = {.value = (uintptr_t)choose_and_try,
-                                                .resolve = resolve_try};
+struct carry_key carry_op_carry_sum_copy_try = {.value = (uintptr_t)choose_and_sum_copy_try,
+                                                .resolve = resolve_sum_copy_try};
 
 /* The slices that remain of a chain. `at` is the offset in the first one. */
 struct chain {
@@ -75,7 +75,7 @@ static size_t left_in_first(const struct chain *chain) {
     return chain->slices->size - chain->at;
 }
 
-static void advance(struct chain *chain, size_t size) {
+static void advance_chain(struct chain *chain, size_t size) {
     chain->at += size;
     if (chain->at == chain->slices->size) {
         chain->slices++;
@@ -98,8 +98,8 @@ size_t carry_sum_copy_iov(const struct carry_slice *dst, size_t dst_count,
             *sum = carry_sum_combine(*sum, kernel(target, source, part, 0), done);
             done += part;
         }
-        advance(&to, part);
-        advance(&from, part);
+        advance_chain(&to, part);
+        advance_chain(&from, part);
     }
     return done;
 }

@@ -11,25 +11,26 @@ static const struct carry_kernel_row rows[] = {
 };
 #undef CARRY_CRC32C_KERNEL
 
-static carry_sum_fn choose_and_run;
+static carry_sum_fn choose_and_crc32c;
 static const struct carry_kernels kernels = {
     .form = "crc32c",
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
     .chosen = &carry_op_carry_crc32c,
-    .undecided = (uintptr_t)choose_and_run,
+    .undecided = (uintptr_t)choose_and_crc32c,
 };
 
-static uint32_t choose_and_run(const void *data, size_t size, uint32_t crc) {
+static uint32_t choose_and_crc32c(const void *data, size_t size, uint32_t crc) {
     carry_sum_fn *kernel = (carry_sum_fn *)carry_kernels_choose(&kernels);
     return kernel(data, size, crc);
 }
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_crc32c(void) {
     return carry_kernels_in_use(&kernels);
 }
 
-struct carry_key carry_op_carry_crc32c = {.value = (uintptr_t)choose_and_run, .resolve = resolve};
+struct carry_key carry_op_carry_crc32c = {.value = (uintptr_t)choose_and_crc32c,
+                                          .resolve = resolve_crc32c};
 CARRY_OP_EXPORT(carry_crc32c);
 
 int carry_crc32c_select(const char *name) {

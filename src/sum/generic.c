@@ -10,10 +10,10 @@
 
 #define PART_BYTES ((size_t)1 << 30)
 
-#define INLINE static inline __attribute__((always_inline))
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* Returns the word at p + at, and copies it unless `to` is NULL. */
-INLINE uint64_t take32(unsigned char *to, const unsigned char *p, size_t at) {
+ALWAYS_INLINE uint64_t take_32_bits(unsigned char *to, const unsigned char *p, size_t at) {
     uint32_t word;
     __builtin_memcpy(&word, p + at, sizeof word);
     if (to)
@@ -22,7 +22,8 @@ INLINE uint64_t take32(unsigned char *to, const unsigned char *p, size_t at) {
 }
 
 /* Returns one or two bytes (`size`) at p + at, padded with zero, and copies them likewise. */
-INLINE uint64_t take16(unsigned char *to, const unsigned char *p, size_t at, size_t size) {
+ALWAYS_INLINE uint64_t take_16_bits(unsigned char *to, const unsigned char *p, size_t at,
+                                    size_t size) {
     uint16_t word = 0;
     __builtin_memcpy(&word, p + at, size);
     if (to)
@@ -30,20 +31,20 @@ INLINE uint64_t take16(unsigned char *to, const unsigned char *p, size_t at, siz
     return word;
 }
 
-INLINE uint64_t sum_part(unsigned char *restrict to, const unsigned char *restrict p, size_t size,
-                         uint64_t sum) {
+ALWAYS_INLINE uint64_t sum_part(unsigned char *restrict to, const unsigned char *restrict p,
+                                size_t size, uint64_t sum) {
     uint64_t other = 0; /* a second chain, so that additions overlap */
     size_t at = 0;
     for (; size - at >= 16; at += 16) {
-        sum += take32(to, p, at) + take32(to, p, at + 4);
-        other += take32(to, p, at + 8) + take32(to, p, at + 12);
+        sum += take_32_bits(to, p, at) + take_32_bits(to, p, at + 4);
+        other += take_32_bits(to, p, at + 8) + take_32_bits(to, p, at + 12);
     }
     for (; size - at >= 4; at += 4)
-        sum += take32(to, p, at);
+        sum += take_32_bits(to, p, at);
     if (size & 2)
-        sum += take16(to, p, at, 2);
+        sum += take_16_bits(to, p, at, 2);
     if (size & 1)
-        sum += take16(to, p, size - 1, 1);
+        sum += take_16_bits(to, p, size - 1, 1);
     return sum + other;
 }
 

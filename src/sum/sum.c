@@ -27,15 +27,15 @@ static uint32_t choose_and_sum(const void *data, size_t size, uint32_t sum) {
     return kernel(data, size, sum);
 }
 
-static carry_sum_fn *kernel_in_use(void) {
+static carry_sum_fn *sum_kernel_in_use(void) {
     return (carry_sum_fn *)carry_kernels_in_use(&carry_sum_kernels);
 }
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_sum(void) {
     return carry_kernels_in_use(&carry_sum_kernels);
 }
 
-struct carry_key carry_op_carry_sum = {.value = (uintptr_t)choose_and_sum, .resolve = resolve};
+struct carry_key carry_op_carry_sum = {.value = (uintptr_t)choose_and_sum, .resolve = resolve_sum};
 CARRY_OP_EXPORT(carry_sum);
 
 int carry_sum_select(const char *name) {
@@ -59,7 +59,7 @@ const char *carry_sum_kernel_need(size_t index, size_t need) {
 
 uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t skip, size_t size,
                        uint32_t sum) {
-    carry_sum_fn *kernel = kernel_in_use();
+    carry_sum_fn *kernel = sum_kernel_in_use();
     size_t done = 0;
     for (; count && size; slices++, count--) {
         if (skip >= slices->size) {
@@ -77,7 +77,7 @@ uint32_t carry_sum_iov(const struct carry_slice *slices, size_t count, size_t sk
 }
 
 void carry_sum_burst(const struct carry_slice *slices, size_t count, uint32_t *sums) {
-    carry_sum_fn *kernel = kernel_in_use();
+    carry_sum_fn *kernel = sum_kernel_in_use();
     for (size_t i = 0; i < count; i++)
         sums[i] = kernel(slices[i].data, slices[i].size, sums[i]);
 }

@@ -64,7 +64,7 @@ static enum carry_xstate_refusal check_part(const struct carry_xstate_layout *la
     return CARRY_XSTATE_REFUSED_NONE;
 }
 
-static bool overlaps(const struct carry_xstate_layout *layout, unsigned component) {
+static bool part_overlaps(const struct carry_xstate_layout *layout, unsigned component) {
     const struct carry_xstate_part *part = &layout->parts[component];
     for (unsigned i = CARRY_XSTATE_AVX; i < component; i++) {
         const struct carry_xstate_part *other = &layout->parts[i];
@@ -88,7 +88,7 @@ enum carry_xstate_refusal carry_xstate_check_layout(const struct carry_xstate_la
         enum carry_xstate_refusal refusal = check_part(layout, i);
         if (refusal)
             return refusal;
-        if (overlaps(layout, i))
+        if (part_overlaps(layout, i))
             return CARRY_XSTATE_REFUSED_LAYOUT_OVERLAP;
     }
     return CARRY_XSTATE_REFUSED_NONE;

@@ -46,15 +46,15 @@ static const uint16_t machines[][CARRY_XSTATE_COMPONENTS] = {
 
 #define MACHINES (sizeof machines / sizeof *machines)
 
-static void enable(struct carry_xstate_layout *layout, unsigned component, uint32_t size,
-                   uint32_t offset) {
+static void enable_component(struct carry_xstate_layout *layout, unsigned component, uint32_t size,
+                             uint32_t offset) {
     layout->user |= UINT64_C(1) << component;
     layout->parts[component].size = size;
     layout->parts[component].offset = offset;
 }
 
 /* Sets a layout to try: 0 is this machine's, all others those of known machines, complete. */
-static void candidate(size_t index, struct carry_xstate_layout *layout) {
+static void set_candidate_layout(size_t index, struct carry_xstate_layout *layout) {
     if (index == 0) {
         carry_xstate_layout(layout);
         return;
@@ -63,7 +63,7 @@ static void candidate(size_t index, struct carry_xstate_layout *layout) {
     *layout = (struct carry_xstate_layout){.user = CARRY_LEGACY_STATE};
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (offsets[i])
-            enable(layout, i, sizes[i], offsets[i]);
+            enable_component(layout, i, sizes[i], offsets[i]);
 }
 
 /* --- Layouts of images in the standard form --- */
@@ -79,7 +79,7 @@ static void restrict_layout(struct carry_xstate_layout *layout,
     };
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (user >> i & 1)
-            enable(layout, i, all->parts[i].size, all->parts[i].offset);
+            enable_component(layout, i, all->parts[i].size, all->parts[i].offset);
 }
 
 static enum carry_xstate_refusal find_layout(const uint8_t *image, size_t size, uint64_t user,
@@ -88,7 +88,7 @@ static enum carry_xstate_refusal find_layout(const uint8_t *image, size_t size, 
     if (!(user & CARRY_XSTATE_BIT(X87)))
         return CARRY_XSTATE_REFUSED_LAYOUT_XCR0;
     for (size_t i = 0; i <= MACHINES; i++) {
-        candidate(i, &all);
+        set_candidate_layout(i, &all);
         if (user & ~all.user || carry_xstate_size(&all, user, CARRY_XSTATE_STANDARD) != size)
             continue;
         restrict_layout(layout, &all, user, image, size);
@@ -132,8 +132,8 @@ static enum carry_xstate_refusal read_entry(const uint8_t *entry, uint64_t *seen
         return CARRY_XSTATE_REFUSED_NOTE_TWICE;
     *seen |= UINT64_C(1) << type;
     if (type < CARRY_XSTATE_COMPONENTS)
-        enable(layout, (unsigned)type, (uint32_t)carry_image_get(entry + 4, 4),
-               (uint32_t)carry_image_get(entry + 8, 4));
+        enable_component(layout, (unsigned)type, (uint32_t)carry_image_get(entry + 4, 4),
+                         (uint32_t)carry_image_get(entry + 8, 4));
     return CARRY_XSTATE_REFUSED_NONE;
 }
 

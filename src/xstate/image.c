@@ -76,7 +76,8 @@ int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask
  * Returns the components with state to keep. An MXCSR that is not initial is state of SSE, even if
  * SSE is not in use, as XSAVEC also says.
  */
-static uint64_t state_of(const struct carry_xstate_layout *layout, const uint8_t *image) {
+static uint64_t components_with_state(const struct carry_xstate_layout *layout,
+                                      const uint8_t *image) {
     bool differs = carry_image_mxcsr(layout, image) != CARRY_MXCSR_INITIAL;
     return carry_image_in_use(layout, image) | (differs ? BIT(SSE) : 0);
 }
@@ -138,7 +139,7 @@ enum carry_xstate_refusal carry_xstate_convert(const struct carry_xstate_layout 
         refusal = check_target(target, mask);
     if (refusal)
         return refusal;
-    uint64_t kept = state_of(layout, image) & ~target->drop;
+    uint64_t kept = components_with_state(layout, image) & ~target->drop;
     if (kept & ~mask)
         return CARRY_XSTATE_REFUSED_LACKED;
     if (!same_sizes(layout, target->layout, kept))

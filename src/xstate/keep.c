@@ -10,7 +10,7 @@
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
 /* Returns the components to keep for a mask: all upper halves of vectors, or none. */
-static uint64_t kept(uint64_t mask) {
+static uint64_t components_to_keep(uint64_t mask) {
     uint64_t enabled = carry_xstate_enabled();
     return mask & enabled & UPPERS ? (mask | UPPERS) & enabled : mask & enabled;
 }
@@ -18,8 +18,8 @@ static uint64_t kept(uint64_t mask) {
 size_t carry_context_area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
-    size_t compact = carry_xstate_area_size(kept(mask));
-    size_t standard = carry_xstate_size(&layout, kept(mask), CARRY_XSTATE_STANDARD);
+    size_t compact = carry_xstate_area_size(components_to_keep(mask));
+    size_t standard = carry_xstate_size(&layout, components_to_keep(mask), CARRY_XSTATE_STANDARD);
     standard = (standard + CARRY_XSTATE_ALIGN - 1) & ~(size_t)(CARRY_XSTATE_ALIGN - 1);
     return standard > compact ? standard : compact;
 }
@@ -32,7 +32,7 @@ int carry_context_keep(struct carry_context *context, void *area, size_t size, u
     carry_image_start(area, CARRY_XSTATE_EXTENDED);
     context->area = area;
     context->area_size = size;
-    context->mask = kept(mask);
+    context->mask = components_to_keep(mask);
     context->flags &= ~(uint32_t)(FLAG_KEEPS | FLAG_WIDE);
     context->flags |= context->mask ? FLAG_KEEPS : 0;
     context->flags |= context->mask & ~CARRY_XSTATE_BIT(SSE) ? FLAG_WIDE : 0;

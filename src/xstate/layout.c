@@ -36,7 +36,7 @@ const char *carry_xstate_description(unsigned component) {
 /* --- This machine --- */
 
 /* Caches the layout. Threads that race find the same words, so each may store them. */
-static void find_layout(void) {
+static void cache_layout(void) {
     union words found = {.words = {0}};
     carry_xstate_detect(&found.layout);
     for (size_t i = 0; i < sizeof found / sizeof *found.words; i++)
@@ -46,10 +46,10 @@ static void find_layout(void) {
 
 static void need_layout(void) {
     if (!__atomic_load_n(&is_cached, __ATOMIC_ACQUIRE))
-        find_layout();
+        cache_layout();
 }
 
-static void load(union words *copy, size_t from, size_t to) {
+static void load_words(union words *copy, size_t from, size_t to) {
     need_layout();
     for (size_t i = from; i < to; i++)
         copy->words[i] = __atomic_load_n(&cached.words[i], __ATOMIC_RELAXED);
@@ -57,26 +57,26 @@ static void load(union words *copy, size_t from, size_t to) {
 
 void carry_xstate_layout(struct carry_xstate_layout *layout) {
     union words copy;
-    load(&copy, 0, sizeof copy / sizeof *copy.words);
+    load_words(&copy, 0, sizeof copy / sizeof *copy.words);
     *layout = copy.layout;
 }
 
 uint64_t carry_xstate_user(void) {
     union words copy;
-    load(&copy, WORD_OF(user), WORD_OF(user) + sizeof copy.layout.user / sizeof(uintptr_t));
+    load_words(&copy, WORD_OF(user), WORD_OF(user) + sizeof copy.layout.user / sizeof(uintptr_t));
     return copy.layout.user;
 }
 
 /* --- Any machine --- */
 
-static bool has(uint64_t mask, unsigned component) {
+static bool has_component(uint64_t mask, unsigned component) {
     return mask >> component & 1;
 }
 
 static const struct carry_xstate_part *part_of(const struct carry_xstate_layout *layout,
                                                uint64_t mask, unsigned component) {
     bool is_there = component < CARRY_XSTATE_COMPONENTS && component > CARRY_XSTATE_SSE &&
-                    has(mask & (layout->user | layout->supervisor), component);
+                    has_component(mask & (layout->user | layout->supervisor), component);
     return is_there && layout->parts[component].size ? &layout->parts[component] : NULL;
 }
 

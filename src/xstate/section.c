@@ -17,7 +17,7 @@
 /* --- The word "in use" --- */
 
 /* Sets the word. Interrupts are of this CPU: only the compiler must preserve the order. */
-static void use(struct carry_section_cpu *cpu, struct carry_section *section) {
+static void set_section(struct carry_section_cpu *cpu, struct carry_section *section) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&cpu->section, section, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -27,7 +27,7 @@ static void use(struct carry_section_cpu *cpu, struct carry_section *section) {
  * Starts a section on this CPU. Preemption must be off. An interrupt between load and store has
  * ended its own sections before the store.
  */
-static int claim(struct carry_section *section, void *area) {
+static int claim_cpu(struct carry_section *section, void *area) {
     struct carry_section_cpu *cpu = carry_host_section_cpu();
     if (!cpu)
         return CARRY_ERROR_UNSUPPORTED;
@@ -35,17 +35,17 @@ static int claim(struct carry_section *section, void *area) {
     if (outer && !area)
         return CARRY_ERROR_BUSY;
     *section = (struct carry_section){.outer = outer, .cpu = cpu, .area = area};
-    use(cpu, section);
+    set_section(cpu, section);
     carry_host_vectors_allow();
     return CARRY_OK;
 }
 
-static void release(struct carry_section *section) {
-    use(section->cpu, section->outer);
+static void release_cpu(struct carry_section *section) {
+    set_section(section->cpu, section->outer);
 }
 
 /* Returns why no section may begin: registers that cannot be saved, or an NMI. */
-static int refusal(void) {
+static int section_refusal(void) {
     if (!carry_vectors_known())
         return CARRY_ERROR_UNSUPPORTED;
     return carry_host_in_nmi() ? CARRY_ERROR_CONTEXT : CARRY_OK;
@@ -59,7 +59,7 @@ static void save_owner(struct carry_section_cpu *cpu) {
 }
 
 /* Saves the owner's state, and removes the owner. Its state also remains in the registers. */
-static void disown(struct carry_section_cpu *cpu) {
+static void disown_cpu(struct carry_section_cpu *cpu) {
     if (!cpu->owner)
         return;
     save_owner(cpu);
@@ -71,31 +71,32 @@ static void disown(struct carry_section_cpu *cpu) {
  * Checks whether the registers still hold the thread's state. Both words must match: a new thread
  * may have the address of one that ended, and this thread may have run on another CPU since.
  */
-static bool keeps(const struct carry_section_cpu *cpu, const struct carry_section_thread *thread) {
+static bool keeps_state(const struct carry_section_cpu *cpu,
+                        const struct carry_section_thread *thread) {
     return cpu->kept == thread && thread->cpu == cpu;
 }
 
-static void own(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
-    if (!keeps(cpu, thread))
+static void own_cpu(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
+    if (!keeps_state(cpu, thread))
         carry_vectors_load(thread->area, thread->mask);
     thread->cpu = cpu;
     cpu->kept = NULL;
     cpu->owner = thread;
 }
 
-static void own_later(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
-    if (keeps(cpu, thread) || !carry_host_section_defer(thread))
-        own(cpu, thread);
+static void own_cpu_later(struct carry_section_cpu *cpu, struct carry_section_thread *thread) {
+    if (keeps_state(cpu, thread) || !carry_host_section_defer(thread))
+        own_cpu(cpu, thread);
 }
 
 /* --- Sections --- */
 
 int carry_section_begin(struct carry_section *section, void *area, unsigned flags) {
-    int error = refusal();
+    int error = section_refusal();
     if (error)
         return error;
     carry_host_preempt_off();
-    error = claim(section, area);
+    error = claim_cpu(section, area);
     if (error) {
         carry_host_preempt_on();
         return error;
@@ -104,7 +105,7 @@ int carry_section_begin(struct carry_section *section, void *area, unsigned flag
         carry_vectors_save(area, carry_vectors_mask());
     } else {
         section->thread = section->cpu->owner;
-        disown(section->cpu);
+        disown_cpu(section->cpu);
         section->cpu->kept = NULL;
     }
     carry_vectors_start(flags & CARRY_SECTION_X87);
@@ -115,54 +116,54 @@ void carry_section_end(struct carry_section *section) {
     if (section->outer)
         carry_vectors_load(section->area, carry_vectors_mask());
     else if (section->thread)
-        own_later(section->cpu, section->thread);
-    release(section);
+        own_cpu_later(section->cpu, section->thread);
+    release_cpu(section);
     carry_host_preempt_on();
 }
 
 /* --- Threads --- */
 
 /* Claims the CPU for the duration of one of the functions below. */
-static int enter(struct carry_section *section) {
-    int error = refusal();
-    return error ? error : claim(section, NULL);
+static int claim_if_allowed(struct carry_section *section) {
+    int error = section_refusal();
+    return error ? error : claim_cpu(section, NULL);
 }
 
 int carry_section_switch(struct carry_section_thread *next) {
     struct carry_section section;
-    int error = enter(&section);
+    int error = claim_if_allowed(&section);
     if (error)
         return error;
     if (section.cpu->owner != next) {
-        disown(section.cpu);
+        disown_cpu(section.cpu);
         if (next)
-            own_later(section.cpu, next);
+            own_cpu_later(section.cpu, next);
     }
-    release(&section);
+    release_cpu(&section);
     return CARRY_OK;
 }
 
 int carry_section_reload(struct carry_section_thread *thread) {
     struct carry_section section;
-    int error = enter(&section);
+    int error = claim_if_allowed(&section);
     if (error)
         return error;
     if (section.cpu->owner != thread) {
-        disown(section.cpu);
-        own(section.cpu, thread);
+        disown_cpu(section.cpu);
+        own_cpu(section.cpu, thread);
     }
-    release(&section);
+    release_cpu(&section);
     return CARRY_OK;
 }
 
 int carry_section_sync(struct carry_section_thread *thread) {
     struct carry_section section;
-    int error = enter(&section);
+    int error = claim_if_allowed(&section);
     if (error)
         return error;
     if (section.cpu->owner == thread)
         save_owner(section.cpu);
-    release(&section);
+    release_cpu(&section);
     return CARRY_OK;
 }
 

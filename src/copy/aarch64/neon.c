@@ -12,7 +12,7 @@
 #define VECTOR_BYTES 16
 #define BLOCK_BYTES  64
 
-static void copy_block(uint8_t *to, const uint8_t *from) {
+static void copy_neon_block(uint8_t *to, const uint8_t *from) {
     uint8x16_t a = vld1q_u8(from), b = vld1q_u8(from + 16);
     uint8x16_t c = vld1q_u8(from + 32), d = vld1q_u8(from + 48);
     vst1q_u8(to, a);
@@ -29,7 +29,7 @@ void carry_copy_neon(void *dst, const void *src, size_t size) {
         return;
     }
     for (; size > BLOCK_BYTES; to += BLOCK_BYTES, from += BLOCK_BYTES, size -= BLOCK_BYTES)
-        copy_block(to, from);
+        copy_neon_block(to, from);
     const uint8x16_t last = vld1q_u8(from + size - VECTOR_BYTES);
     uint8_t *last_to = to + size - VECTOR_BYTES;
     for (; size > VECTOR_BYTES; to += VECTOR_BYTES, from += VECTOR_BYTES, size -= VECTOR_BYTES)

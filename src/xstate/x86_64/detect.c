@@ -9,7 +9,7 @@
 
 enum { EAX, EBX, ECX, EDX };
 
-static bool bit(uint32_t word, unsigned index) {
+static bool bit_is_set(uint32_t word, unsigned index) {
     return word >> index & 1;
 }
 
@@ -27,9 +27,9 @@ static bool detect_part(struct carry_xstate_part *part, unsigned component) {
     struct carry_cpuid found = carry_cpuid(LEAF, component);
     part->size = found.reg[EAX];
     part->offset = found.reg[EBX];
-    part->supervisor = bit(found.reg[ECX], 0);
-    part->aligned = bit(found.reg[ECX], 1);
-    part->lazy = bit(found.reg[ECX], 2);
+    part->supervisor = bit_is_set(found.reg[ECX], 0);
+    part->aligned = bit_is_set(found.reg[ECX], 1);
+    part->lazy = bit_is_set(found.reg[ECX], 2);
     return part->size;
 }
 
@@ -54,11 +54,11 @@ void carry_xstate_detect(struct carry_xstate_layout *layout) {
     layout->user |= detect_parts(layout, xcr0);
     layout->supervisor = detect_parts(layout, options.reg[ECX] | (uint64_t)options.reg[EDX] << 32);
     layout->standard_size = carry_cpuid(LEAF, 0).reg[EBX];
-    layout->xsaveopt = bit(options.reg[EAX], 0);
-    layout->xsavec = bit(options.reg[EAX], 1);
-    layout->xgetbv1 = bit(options.reg[EAX], 2);
-    layout->xsaves = bit(options.reg[EAX], 3);
-    layout->xfd = bit(options.reg[EAX], 4);
+    layout->xsaveopt = bit_is_set(options.reg[EAX], 0);
+    layout->xsavec = bit_is_set(options.reg[EAX], 1);
+    layout->xgetbv1 = bit_is_set(options.reg[EAX], 2);
+    layout->xsaves = bit_is_set(options.reg[EAX], 3);
+    layout->xfd = bit_is_set(options.reg[EAX], 4);
 }
 
 #include "base/general_end.h"

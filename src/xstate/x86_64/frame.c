@@ -88,7 +88,7 @@ static uint64_t get_in_use(const uint8_t *image) {
  * Returns the components in use, without an initial x87. Systems mark x87 as in use in all their
  * frames, and it would remain in use from then on.
  */
-static uint64_t in_use(const uint8_t *image, uint64_t components) {
+static uint64_t components_in_use(const uint8_t *image, uint64_t components) {
     uint64_t used = has_header(components) ? get_in_use(image) : CARRY_LEGACY_STATE;
     return carry_image_is_initial_x87(image) ? used & ~BIT(X87) : used;
 }
@@ -103,9 +103,9 @@ static void copy_image(const struct carry_xstate_layout *layout, uint8_t *to, co
                              layout->parts[i].size);
 }
 
-static void suspend(const struct carry_xstate_layout *layout, struct carry_context *from,
-                    const struct carry_context_registers *registers, const uint8_t *image,
-                    uint64_t used) {
+static void suspend_context(const struct carry_xstate_layout *layout, struct carry_context *from,
+                            const struct carry_context_registers *registers, const uint8_t *image,
+                            uint64_t used) {
     uint8_t *area = from->area;
     copy_image(layout, area, image, used);
     __builtin_memset(area + CARRY_AREA_XSTATE_BV, 0, CARRY_XSTATE_EXTENDED - CARRY_AREA_XSTATE_BV);
@@ -140,7 +140,7 @@ static void resume_suspended(const struct carry_context *to,
     __builtin_memset(image, 0, CARRY_AREA_SOFTWARE);
     __builtin_memcpy(image + CARRY_AREA_FCW, &frame->fcw, sizeof frame->fcw);
     __builtin_memcpy(image + CARRY_AREA_MXCSR, &frame->mxcsr, sizeof frame->mxcsr);
-    set_in_use(to, image, components, in_use(image, CARRY_LEGACY_STATE));
+    set_in_use(to, image, components, components_in_use(image, CARRY_LEGACY_STATE));
     registers->rsi = (uintptr_t)to;
     registers->rdx = 0;
     registers->rsp = (uintptr_t)to->stack_pointer;
@@ -172,9 +172,9 @@ static int why_not_by_sanitizer(const struct carry_context *from) {
     return from->flags & FLAG_FIBERS ? carry_host_fiber_preempts() : CARRY_OK;
 }
 
-static int why_not(const struct carry_context *from, const struct carry_context *to,
-                   const struct carry_context_registers *registers, uint64_t used,
-                   uint64_t components) {
+static int why_not_exchange(const struct carry_context *from, const struct carry_context *to,
+                            const struct carry_context_registers *registers, uint64_t used,
+                            uint64_t components) {
     /* The frames of threads that may not use tiles lack them. */
     if (has_shadow_stack() || from->full_mask & ~(components | BIT(TILEDATA)) ||
         used >> CARRY_XSTATE_COMPONENTS)
@@ -199,12 +199,12 @@ int carry_context_exchange(struct carry_context *from, struct carry_context *to,
                            struct carry_context_registers *registers, void *image,
                            uint64_t components) {
     struct carry_xstate_layout layout;
-    uint64_t used = in_use(image, components) & from->full_mask;
-    int error = why_not(from, to, registers, used, components);
+    uint64_t used = components_in_use(image, components) & from->full_mask;
+    int error = why_not_exchange(from, to, registers, used, components);
     if (error)
         return error;
     carry_xstate_layout(&layout);
-    suspend(&layout, from, registers, image, used);
+    suspend_context(&layout, from, registers, image, used);
     if (is_preempted(to))
         resume_preempted(&layout, to, registers, image, components);
     else

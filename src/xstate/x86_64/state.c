@@ -43,12 +43,12 @@ struct area {
 _Static_assert(sizeof(struct legacy) == CARRY_XSTATE_LEGACY, "as FXSAVE writes it");
 _Static_assert(sizeof(struct area) == CARRY_XSTATE_EXTENDED, "legacy area and header");
 
-static bool uses(uint32_t feature) {
+static bool uses_feature(uint32_t feature) {
     return carry_cpu_bits() & feature;
 }
 
 uint64_t carry_xstate_enabled(void) {
-    return uses(CARRY_CPU_BIT(xsave)) ? carry_xstate_user() : CARRY_LEGACY_STATE;
+    return uses_feature(CARRY_CPU_BIT(xsave)) ? carry_xstate_user() : CARRY_LEGACY_STATE;
 }
 
 uint64_t carry_xstate_default(void) {
@@ -56,14 +56,15 @@ uint64_t carry_xstate_default(void) {
 }
 
 uint64_t carry_xstate_in_use(void) {
-    return carry_xstate_enabled() & (uses(CARRY_CPU_BIT(xgetbv1)) ? carry_xgetbv(1) : ~UINT64_C(0));
+    return carry_xstate_enabled() &
+           (uses_feature(CARRY_CPU_BIT(xgetbv1)) ? carry_xgetbv(1) : ~UINT64_C(0));
 }
 
 size_t carry_xstate_area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
     enum carry_xstate_form form =
-        uses(CARRY_CPU_BIT(xsavec)) ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD;
+        uses_feature(CARRY_CPU_BIT(xsavec)) ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD;
     size_t size = carry_xstate_size(&layout, mask & carry_xstate_enabled(), form);
     size = size < sizeof(struct area) ? sizeof(struct area) : size;
     return (size + CARRY_XSTATE_ALIGN - 1) & ~(size_t)(CARRY_XSTATE_ALIGN - 1);
@@ -88,10 +89,10 @@ uint64_t carry_xstate_save(void *to, uint64_t mask) {
     struct area *area = to;
     mask &= carry_xstate_enabled();
     clear_header(area);
-    if (!uses(CARRY_CPU_BIT(xsave))) {
+    if (!uses_feature(CARRY_CPU_BIT(xsave))) {
         __asm__ volatile("fxsave64 (%0)" : : "r"(area) : "memory");
         area->xstate_bv = mask;
-    } else if (uses(CARRY_CPU_BIT(xsavec))) {
+    } else if (uses_feature(CARRY_CPU_BIT(xsavec))) {
         __asm__ volatile("xsavec64 (%0)"
                          :
                          : "r"(area), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
@@ -112,13 +113,13 @@ uint64_t carry_xstate_save(void *to, uint64_t mask) {
 
 static const struct legacy initial = INITIAL;
 
-static void copy_x87(struct legacy *to, const struct legacy *from) {
+static void copy_legacy_x87(struct legacy *to, const struct legacy *from) {
     to->fcw = from->fcw;
     __builtin_memcpy(to->x87_control, from->x87_control, sizeof to->x87_control);
     __builtin_memcpy(to->x87_registers, from->x87_registers, sizeof to->x87_registers);
 }
 
-static void copy_sse(struct legacy *to, const struct legacy *from) {
+static void copy_legacy_sse(struct legacy *to, const struct legacy *from) {
     to->mxcsr = from->mxcsr;
     __builtin_memcpy(to->xmm, from->xmm, sizeof to->xmm);
 }
@@ -128,15 +129,15 @@ static void load_legacy(const struct area *area, uint64_t mask) {
     struct legacy image __attribute__((aligned(16)));
     __asm__ volatile("fxsave64 %0" : "=m"(image));
     if (mask & BIT(X87))
-        copy_x87(&image, area->xstate_bv & BIT(X87) ? &area->legacy : &initial);
+        copy_legacy_x87(&image, area->xstate_bv & BIT(X87) ? &area->legacy : &initial);
     if (mask & BIT(SSE))
-        copy_sse(&image, area->xstate_bv & BIT(SSE) ? &area->legacy : &initial);
+        copy_legacy_sse(&image, area->xstate_bv & BIT(SSE) ? &area->legacy : &initial);
     __asm__ volatile("fxrstor64 %0" : : "m"(image) : "memory" VECTOR_REGISTERS);
 }
 
 void carry_xstate_load(const void *from, uint64_t mask) {
     mask &= carry_xstate_enabled();
-    if (!uses(CARRY_CPU_BIT(xsave)))
+    if (!uses_feature(CARRY_CPU_BIT(xsave)))
         load_legacy(from, mask);
     else
         __asm__ volatile("xrstor64 (%0)"
@@ -164,7 +165,7 @@ static const struct {
 
 static void load_initial(uint64_t mask) {
     mask &= carry_xstate_enabled();
-    if (!uses(CARRY_CPU_BIT(xsave)) || uses(CARRY_CPU_BIT(xsavec))) {
+    if (!uses_feature(CARRY_CPU_BIT(xsave)) || uses_feature(CARRY_CPU_BIT(xsavec))) {
         carry_xstate_load(&initial_compact, mask);
         return;
     }
@@ -187,7 +188,7 @@ void carry_xstate_clean(enum carry_xstate_level level) {
         __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
         load_initial(VECTOR_STATE);
         load_mxcsr(mxcsr);
-    } else if (level == CARRY_XSTATE_CLEAN_UPPERS && uses(CARRY_CPU_BIT(avx))) {
+    } else if (level == CARRY_XSTATE_CLEAN_UPPERS && uses_feature(CARRY_CPU_BIT(avx))) {
         __asm__ volatile("vzeroupper" : : : "memory" VECTOR_REGISTERS);
     }
 }

@@ -17,8 +17,8 @@
 #include "xstate/area.h"
 #include "xstate/x86_64/thunk.h"
 
-/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it, below
- * rbp, are rax, and the frame's address for code that moves the stack pointer. */
+/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it,
+ * below rbp, are rax, and the frame's address for code that moves the stack pointer. */
 #define FRAME_R10      112
 #define FRAME_THUNK    120
 #define FRAME_VECTORS  128
@@ -234,7 +234,7 @@ CARRY_END carry_thunk_enter
 THUNK_FUNCTION carry_thunk_around
     BEGIN   .Ltarget_alone
 
-    /* Copies arguments on the stack below the frame, the last first: the stack grows page by page. */
+    /* Copies stack arguments below the frame, the last first: the stack grows page by page. */
     movq    FRAME_THUNK(%rsp), %rcx
     movq    THUNK_STACK_WORDS(%rcx), %rcx
     addq    $2, %rcx
