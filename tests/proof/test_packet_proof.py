@@ -209,9 +209,9 @@ CONTRADICTIONS = {
 def smoke(tmp_path: Path, function: str, clause: str) -> tuple[bool, list[str], int]:
     """Whether tcp.h passes with a clause more, what fails, and how many tests pass."""
     run = load_run()
-    run.prepare(tmp_path)
+    run.prepare_provers(tmp_path)
     unit = run.Unit(run.Sources(ROOT / "src/packet", tmp_path), "tcp.h")
-    old = run.contracts(unit.contracts)[function]
+    old = run.find_contracts(unit.contracts)[function]
     assert unit.contracts.count(old) == 1
     kind = clause.partition(" ")[0]
     new = re.sub(rf"\b{kind}\b", f"{clause} {kind}", old, count=1) if kind else old
@@ -373,7 +373,7 @@ def test_proof_of_other_text_is_not_kept(change: str, project: Path) -> None:
 def test_readme_names_what_is_assumed(tmp_path: Path) -> None:
     run = load_run()
     sources = run.Sources(ROOT / "src/packet", tmp_path)
-    used = run.assumed([run.Unit(sources, name) for name in run.kept()])
+    used = run.assumed_functions([run.Unit(sources, name) for name in run.recorded_rows()])
     readme = (ROOT / "proof/packet/README.md").read_text()
     assert [name for name in used if f"`{name}()`" not in readme] == []
 
@@ -383,4 +383,4 @@ def test_results_are_of_files_that_exist() -> None:
     rows = (ROOT / "proof/packet/results.txt").read_text().splitlines()
     proven = {row.split()[0] for row in rows if not row.startswith("#")}
     assert proven
-    assert proven - {*load_run().names(ROOT / "src/packet")} == set()
+    assert proven - {*load_run().file_names(ROOT / "src/packet")} == set()
