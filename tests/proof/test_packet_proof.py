@@ -21,10 +21,10 @@ needs_frama_c = pytest.mark.skipif(
     reason="frama-c-base, why3 or cvc4 is not installed",
 )
 
-# File, what is replaced, by what, and the goal that must not be proven any more; for large files,
-# the function.
+# File, text, its replacement, and the goal that must then not be proven; for large files, the
+# function.
 MUTANTS = {
-    "reads two bytes that were not asked for": (
+    "reads two bytes behind those it requested": (
         "chdlc.c",
         "carry_walk_take(walk, 4)",
         "carry_walk_take(walk, 2)",
@@ -48,7 +48,7 @@ MUTANTS = {
         "carry_walk_header(walk, 8)",
         "loop_variant",
     ),
-    "writes a sum more than there is room for": (
+    "writes a sum behind the end of the array": (
         "igmp.c",
         "    carry_walk_require_length(walk);\n",
         "    carry_walk_require_length(walk);\n    walk->sums[walk->count].cause = 0;\n",
@@ -60,7 +60,7 @@ MUTANTS = {
         "    walk->count++;\n    return CARRY_NEXT_NONE;\n",
         "ensures_count",
     ),
-    "hands out a byte more than there is": (
+    "returns a header that is one byte short": (
         "walk.h",
         "return size <= carry_walk_readable(walk) - walk->offset ?",
         "return size <= carry_walk_readable(walk) - walk->offset + 1 ?",
@@ -89,7 +89,7 @@ MUTANTS = {
         "call_describe_sum_requires",
         "carry_walk_sum",
     ),
-    "describes a fragment that nobody wants described": (
+    "describes a fragment without a request": (
         "packet.c",
         "if (walk->fragment && !walk->fragmented)",
         "if (!walk->fragmented)",
@@ -103,21 +103,21 @@ MUTANTS = {
         "call_carry_sum_2?_?requires",
         "sum_without_field",
     ),
-    "takes a step that is not counted": (
+    "does not count a step": (
         "packet.c",
         "uint32_t next) {\n    walk->steps++;\n    if (walk->layers)",
         "uint32_t next) {\n    if (walk->layers)",
         "ensures_steps",
         "advance_walk",
     ),
-    "lists the sum of both ways to cover": (
+    "lists a sum for each of two covers": (
         "packet.c",
         "    walk->count = index;\n",
         "",
         "ensures",
         "carry_walk_sum_either",
     ),
-    "returns to a place with the end of another": (
+    "returns to a place without its end": (
         "packet.c",
         "    walk->end = rest->end;\n",
         "",
@@ -131,7 +131,7 @@ MUTANTS = {
         "call_finish_walk_requires",
         "check",
     ),
-    "goes back to the message that it is in": (
+    "returns to the present message": (
         "netlink.c",
         "start + ((uint64_t)size + 3) / 4 * 4, walk_message",
         "start, walk_message",
@@ -141,10 +141,10 @@ MUTANTS = {
 }
 
 
-# Each goal behind the fault fails too, after its time, or the function has goals that take long.
+# Each later goal fails too, after its time limit, or the function has slow goals.
 SLOW = (
     "lists a sum where there is no room",
-    "returns to a place with the end of another",
+    "returns to a place without its end",
     "counts a sum before it is listed",
 )
 
@@ -190,8 +190,8 @@ def load_run(path: Path = RUN) -> ModuleType:
     return module
 
 
-# What is put before the first clause of its kind in a function's contract, and the smoke test that
-# fails.
+# A function, a clause that is inserted before the first one of its kind in its contract, and the
+# smoke test that then fails.
 CONTRADICTIONS = {
     "a requirement that is never fulfilled": (
         "carry_packet_walk_tcp",
@@ -207,7 +207,7 @@ CONTRADICTIONS = {
 
 
 def smoke(tmp_path: Path, function: str, clause: str) -> tuple[bool, list[str], int]:
-    """Whether tcp.h passes with a clause more, what fails, and how many tests pass."""
+    """Returns whether tcp.h passes with an added clause, the failures, and how many tests pass."""
     run = load_run()
     run.prepare_provers(tmp_path)
     unit = run.Unit(run.Sources(ROOT / "src/packet", tmp_path), "tcp.h")
@@ -243,7 +243,7 @@ def digests(packet: Path, out: Path) -> dict[str, str]:
 
 
 def changed(old: str, new: str, folder: Path) -> set[str]:
-    """Which of these proofs a change of walk.h makes stale."""
+    """Returns which of these proofs a change of walk.h makes stale."""
     packet = folder / "packet"
     shutil.copytree(ROOT / "src/packet", packet)
     text = (packet / "walk.h").read_text()
