@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers in the bytes of a file, whose byte order may not be this machine's: then they `swap`. */
+/* Loads numbers from the bytes of a file; `swap` says that the file's byte order is not this
+   machine's. */
 #ifndef CARRY_CAPTURE_SRC_BYTES_H
 #define CARRY_CAPTURE_SRC_BYTES_H
 
@@ -19,7 +20,7 @@ static inline uint32_t load32(const uint8_t *bytes, bool swap) {
     return swap ? __builtin_bswap32(value) : value;
 }
 
-/* The same in network order. */
+/* The same for numbers in network byte order. */
 static inline uint16_t load16_network(const uint8_t *bytes) {
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }

@@ -40,7 +40,7 @@ static uint32_t negative(uint32_t a) {
     return MODULUS - a % MODULUS;
 }
 
-/* A partial sum as a big-endian number. */
+/* Folds a partial sum and returns it as a big-endian number. */
 static uint32_t number_of(uint32_t sum) {
     const uint16_t folded = carry_sum_fold(sum);
     uint8_t bytes[2];
@@ -60,7 +60,8 @@ struct suspect {
     uint32_t difference;
 };
 
-/* Would it be right if the covered bytes, or the pseudo-header, had `more` in their sum? */
+/* Checks whether the checksum would be right if the sum of the covered bytes, or of the
+   pseudo-header, were larger by `more`. */
 static bool is_right_with(const struct suspect *suspect, uint32_t more) {
     return suspect->difference == negative(more) % MODULUS;
 }
@@ -89,8 +90,9 @@ static bool fits_no_pseudo(const struct suspect *suspect) {
     return suspect->sum->pseudo && is_right_without(suspect, number_of(suspect->sum->pseudo));
 }
 
-/* Bytes between the IP header's start, or the end of the fixed header of IPv6, and the transport
-   header: what is counted too much where the length of IP is taken. */
+/* Returns the bytes between the start of the IP header (over IPv6, the end of its fixed header) and
+   the transport header. A sender that uses IP's length in the pseudo-header counts these too
+   much. */
 static uint32_t headers_before(const struct carry_packet_sum *sum) {
     const uint32_t fixed = sum->version == 6 ? 40 : 0;
     return sum->cover_offset - sum->network_offset - fixed;
@@ -102,8 +104,8 @@ static bool fits_pseudo_length(const struct suspect *suspect) {
                            is_right_with(suspect, headers_before(sum)));
 }
 
-/* What follows the packet, by its sum and its number of bytes. All of it must have been captured.
- */
+/* Returns the sum and the size of the bytes that follow the packet in the frame; false if there are
+   none, or if not all of the frame was captured. */
 static bool find_padding(const struct suspect *suspect, uint32_t *sum, uint32_t *size) {
     const struct carry_frame *frame = suspect->frame;
     const uint64_t end = (uint64_t)suspect->sum->cover_offset + suspect->sum->cover_size;
@@ -123,7 +125,7 @@ static bool fits_padding(const struct suspect *suspect) {
 }
 
 #define TTL_AT  8
-#define TTL_ONE 0x0100u /* of a TTL, in the word that it is the first byte of */
+#define TTL_ONE 0x0100u /* a TTL of 1: the upper byte of its word */
 
 static bool fits_ttl(const struct suspect *suspect) {
     const uint8_t *header = (const uint8_t *)suspect->frame->data + suspect->sum->cover_offset;
@@ -131,8 +133,8 @@ static bool fits_ttl(const struct suspect *suspect) {
            is_right_with(suspect, TTL_ONE);
 }
 
-/* The bit that makes this difference where it flips, in the covered bytes or in the field; 16: none
-   does. */
+/* Returns the bit, of the covered bytes or the field, that makes this difference when it flips; 16
+   if no bit does. */
 static uint32_t bit_of(uint32_t difference) {
     uint32_t bit = 0;
     while (bit < 16 && difference != 1u << bit && difference != negative(1u << bit))
@@ -144,7 +146,7 @@ static bool fits_one_bit(const struct suspect *suspect) {
     return bit_of(suspect->difference) < 16;
 }
 
-/* An IPv4 header's sum is partial for no other reason than these two. */
+/* An IPv4 header's sum is partial for two reasons only: this one and BY_SENDER. */
 static bool fits_beside_partial(const struct suspect *suspect) {
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && suspect->sum->cause == CARRY_CAUSE_HEADER;
 }
@@ -186,7 +188,7 @@ enum carry_capture_cause carry_cause_of(const struct carry_frame *frame,
 
 /* --- What the capturing machine said --- */
 
-/* Does it hold the sum of its pseudo-header, for a card to complete? */
+/* Checks whether the field holds the sum of the pseudo-header, for a network card to complete. */
 static bool is_open(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && sum->protocol != CARRY_PROTOCOL_IP &&
            sum->expected != sum->stored && !sum->quoted;
@@ -199,7 +201,8 @@ static size_t count_open(const struct carry_packet_sum *sums, size_t count) {
     return open;
 }
 
-/* Without the place of the field, only one open sum can be meant. */
+/* Checks whether the packet's flags mean this sum: without the offset of the field, they are
+   certain only if a single sum is open. */
 static bool is_certain(const struct carry_capture_packet *packet,
                        const struct carry_packet_sum *sums, size_t count,
                        const struct carry_packet_sum *sum) {
@@ -223,7 +226,7 @@ static bool is_local(const struct carry_capture_packet *packet,
            (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
 }
 
-/* No physical link carries the note that a sum is left: who has it trusts the sender. */
+/* No physical link transmits the note that a sum is left, so its receiver trusts the sender. */
 static enum carry_capture_cause cause_of_received(const struct carry_capture_packet *packet) {
     return packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT ? CARRY_CAPTURE_CAUSE_PASSED_ON
                                                          : CARRY_CAPTURE_CAUSE_RECEIVED;
@@ -240,7 +243,8 @@ static enum carry_capture_cause cause_of_open(const struct carry_capture_packet 
     return is_local(packet, sum) ? CARRY_CAPTURE_CAUSE_LOCAL : causes[carry_direction_of(packet)];
 }
 
-/* The last sum of the frame, except those of IP headers and quotes. */
+/* Checks whether this is the last sum of the frame, apart from those of IP headers and quoted
+   packets. */
 static bool is_last(const struct carry_packet_sum *sums, size_t count,
                     const struct carry_packet_sum *sum) {
     for (const struct carry_packet_sum *later = sum + 1; later < sums + count; later++)
@@ -256,7 +260,8 @@ static bool any_good(const struct carry_packet_sum *sums, size_t count) {
     return false;
 }
 
-/* Was this bad sum said to be left? By its place, or because nothing else of the frame can be. */
+/* Checks whether the packet's flags say that this bad sum is left to the card: by its offset or,
+   without one, because it is the frame's last and no sum is open. */
 static bool was_said_left(const struct carry_capture_packet *packet,
                           const struct carry_packet_sum *sums, size_t count,
                           const struct carry_packet_sum *sum) {
@@ -267,7 +272,9 @@ static bool was_said_left(const struct carry_capture_packet *packet,
     return !count_open(sums, count) && is_last(sums, count, sum);
 }
 
-/* What was verified is not said: none of the frame is where all are bad. IP headers never count. */
+/* Checks whether the packet's flags call this bad sum valid. They do not say which sums were
+   verified, so they count only where no sum but an IP header's is good; IP headers' own sums are
+   never meant. */
 static bool was_said_valid(const struct carry_capture_packet *packet,
                            const struct carry_packet_sum *sums, size_t count,
                            const struct carry_packet_sum *sum) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks captures: what any thread does with a batch of packets, and what is done in their order.
- */
+/* Checks captures: any thread judges a batch of packets, then one thread finishes the batches in
+   order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +12,26 @@
 
 struct carry_capture_checker {
     struct carry_capture_check_options options;
-    struct carry_capture_judge judge; /* without functions: there is none */
-    void **states;                    /* of the judge, by worker; NULL: that one has none */
-    bool *opened;                     /* by worker: it was tried */
+    struct carry_capture_judge judge; /* its functions are NULL if there is none */
+    void **states;                    /* of the judge, by worker; NULL: this worker has none */
+    bool *opened;                     /* by worker: judge.open() was called */
     struct pipeline *pipeline;
-    bool selects; /* not all protocols are asked for */
+    bool selects; /* only the protocols in `asked` */
     bool asked[CARRY_PROTOCOL_COUNT];
 
-    /* Of the present capture. */
+    /* For the current capture. */
     struct carry_capture *capture;
     struct carry_capture_summary *summary;
-    struct reassembler *reassembler; /* NULL: not wanted */
+    struct reassembler *reassembler; /* NULL: fragments are not reassembled */
     struct carry_capture_progress progress;
-    uint64_t related; /* the packet that options.related was called for last */
+    uint64_t related; /* the last packet that options.related was called for */
     bool no_memory, cancelled;
 };
 
 /* --- A batch of packets: what any thread does --- */
 
-/* A sum that is not good. All sums of the frame are needed to tell which one the packet's flags
-   mean. */
+/* Adds a sum that is not good. Its cause depends on all sums of the frame: they show which of them
+   the packet's flags mean. */
 static void add_imperfect(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
                           size_t count, size_t at) {
     const struct carry_capture_packet *packet = &batch->packets[index];
@@ -49,7 +49,7 @@ static void add_sums(struct batch *batch, uint32_t index, const struct carry_pac
             add_imperfect(batch, index, sums, count, i);
 }
 
-/* Those of the protocols that are asked for. */
+/* Adds only the sums of the protocols asked for. */
 static void add_selected(const struct carry_capture_checker *checker, struct batch *batch,
                          uint32_t index, const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -57,8 +57,8 @@ static void add_selected(const struct carry_capture_checker *checker, struct bat
             add_imperfect(batch, index, sums, count, i);
 }
 
-/* Is the verdict final? Reassembly may verify what is unverifiable; finish_sum() has headers of 0.
- */
+/* Checks whether the verdict is final: reassembly may verify unverifiable sums, and finish_sum()
+   settles headers that hold 0. */
 static bool is_settled(const struct carry_packet_sum *sum) {
     return sum->verdict != CARRY_VERDICT_UNVERIFIABLE && !carry_header_senders_is_alone(sum);
 }
@@ -71,7 +71,8 @@ static void add_times(const struct carry_capture_checker *checker, struct batch 
                                sums[i].verdict);
 }
 
-/* carry_packet_check_fragment(), by the judge's state if there is one that knows the frame. */
+/* Does what carry_packet_check_fragment() does, with the judge's state if there is one and it knows
+   this kind of frame. */
 static size_t check_frame(const struct carry_capture_checker *checker, void *state,
                           const struct carry_frame *frame, struct carry_packet_sum *sums,
                           struct carry_packet_fragment *fragment) {
@@ -111,7 +112,8 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
         carry_pipeline_note(batch, &(struct note){.packet = index, .kind = NOTE_FRAGMENT});
 }
 
-/* The judge's state of a worker, which alone asks for it; NULL if there is none. */
+/* Returns the judge's state for this worker, or NULL if there is none. Only the worker's own thread
+   calls this. */
 static void *state_of(struct carry_capture_checker *checker, unsigned worker) {
     if (!checker->judge.open)
         return NULL;
@@ -133,14 +135,15 @@ static void look(void *context, unsigned worker, struct batch *batch) {
 
 /* --- A batch of packets: what is done in their order --- */
 
-/* Where a sum stands. */
+/* Where a sum lies. */
 struct place {
-    const struct carry_capture_packet *whole;  /* a packet, or a datagram that */
-    const struct carry_capture_packet *packet; /* this packet completed */
-    uint32_t located;                          /* bytes of `whole` that are so in the file */
+    const struct carry_capture_packet *whole;  /* the packet that holds the sum, or a datagram */
+    const struct carry_capture_packet *packet; /* the packet, or the one that completed the
+                                                  datagram */
+    uint32_t located;                          /* bytes of `whole` that lie together in the file */
 };
 
-/* May it be listed, now or once all of its sender is known? */
+/* Checks whether the sum may be listed, either now or once all packets of its sender are known. */
 static bool is_listed(const struct carry_capture_check_options *options,
                       const struct carry_packet_sum *sum) {
     return verdict_is_in(sum->verdict, options->listed) ||
@@ -148,7 +151,8 @@ static bool is_listed(const struct carry_capture_check_options *options,
             verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed));
 }
 
-/* `cause` is the one by all that came before. */
+/* Reports a finding, and keeps it if the summary has room. `cause` is the one that all packets so
+   far show. */
 static void add_finding(struct carry_capture_checker *checker, const struct place *place,
                         const struct carry_packet_sum *sum, const struct evidence *evidence,
                         enum carry_capture_cause cause) {
@@ -175,7 +179,7 @@ static void add_time(struct carry_capture_checker *checker,
     carry_timeline_add(&checker->summary->tally.timeline, packet->time_ns, verdict);
 }
 
-/* Reports a sum by what is known so far. */
+/* Counts and reports a sum, as judged by all packets so far. */
 static void finish_sum(struct carry_capture_checker *checker, const struct place *place,
                        const struct carry_packet_sum *sum, struct evidence evidence) {
     struct carry_frame frame = carry_capture_frame(place->whole);
@@ -196,7 +200,7 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         add_finding(checker, place, &known, &evidence, cause);
 }
 
-/* A good sum may refute what a flow's bad ones show. */
+/* A good sum may refute the cause that a flow's bad sums suggest. */
 static void refute_flow(struct carry_capture_checker *checker,
                         const struct carry_capture_packet *packet,
                         const struct carry_packet_sum *sum) {
@@ -206,7 +210,7 @@ static void refute_flow(struct carry_capture_checker *checker,
                         CARRY_CAPTURE_CAUSE_NONE);
 }
 
-/* A sum of the datagram that a packet completed. */
+/* Counts a sum of the datagram that this packet completed. */
 static void finish_sum_of(struct carry_capture_checker *checker, const struct datagram *datagram,
                           const struct carry_capture_packet *packet,
                           const struct carry_packet_sum *sum) {
@@ -225,7 +229,7 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
         finish_sum(checker, &place, sum, evidence);
 }
 
-/* Its sums count in place of what its first fragment could say. */
+/* Counts the sums of a datagram, in place of those that its first fragment left unverifiable. */
 static void finish_datagram(struct carry_capture_checker *checker, const struct datagram *datagram,
                             const struct carry_capture_packet *packet) {
     for (size_t i = 0; i < datagram->superseded_count; i++)
@@ -236,8 +240,7 @@ static void finish_datagram(struct carry_capture_checker *checker, const struct 
             finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
 }
 
-/* Fragments are rare enough to be looked at once more, and their sums are cheap: no batch keeps
-   them. */
+/* Examines a fragment again instead of keeping its sums in the batch: fragments are rare. */
 static void finish_fragment(struct carry_capture_checker *checker,
                             const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -262,7 +265,7 @@ static void finish_note(struct carry_capture_checker *checker,
         finish_fragment(checker, packet);
 }
 
-/* Looks once more at packets with a good sum that may refute a flow. */
+/* Examines a packet again if one of its good sums may refute a flow. */
 static void refute_flows(struct carry_capture_checker *checker,
                          const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -275,7 +278,8 @@ static void refute_flows(struct carry_capture_checker *checker,
         refute_flow(checker, packet, &sums[i]);
 }
 
-/* From packet `from` of the batch to the one before `to`, whose notes are finished. */
+/* Refutes flows by the packets from index `from` up to, but not including, `to`; returns `to`.
+   Their notes must be finished. */
 static uint32_t refute_between(struct carry_capture_checker *checker, const struct batch *batch,
                                uint32_t from, uint32_t to) {
     if (carry_flows_any(checker->summary->flows))
@@ -295,7 +299,8 @@ static bool is_related(const struct carry_capture_checker *checker,
            carry_header_senders_are_concerned(checker->summary->headers, &frame, &note->sum);
 }
 
-/* Before the first note of a packet: does any of its notes relate it to other packets? */
+/* Called before the first note of a packet: calls options.related if any of its notes relates it to
+   other packets. */
 static void relate(struct carry_capture_checker *checker, const struct batch *batch, size_t first) {
     const struct note *notes = batch->notes;
     const struct carry_capture_packet *packet = &batch->packets[notes[first].packet];
@@ -370,7 +375,7 @@ static void settle(struct carry_capture_checker *checker) {
         memcpy(summary->reassembly, carry_reassembler_counts(checker->reassembler),
                sizeof summary->reassembly);
     }
-    if (checker->options.alone) /* what relate() remembers decides nothing here */
+    if (checker->options.alone) /* what relate() remembered must not change verdicts here */
         carry_header_senders_clear(summary->headers);
     carry_summary_settle(summary, checker->options.listed);
 }
@@ -403,7 +408,7 @@ int carry_capture_checker_run(struct carry_capture_checker *checker, struct carr
     return result_of(checker, result);
 }
 
-/* --- Packets that the caller has --- */
+/* --- Packets of the caller --- */
 
 int carry_capture_checker_begin(struct carry_capture_checker *checker,
                                 struct carry_capture_summary *summary) {

@@ -20,14 +20,14 @@ static uint32_t min(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* A run's share of content->came: only the last one may end within a unit. */
+/* Returns a run's share of content->came: only the last run may end within a unit. */
 static uint32_t units_size(const struct run *run) {
     return (run->end - run->place + CONTENT_UNIT - 1) / CONTENT_UNIT * CONTENT_UNIT;
 }
 
 /* --- The tree --- */
 
-/* Parts the runs that begin before `place` from the others. */
+/* Splits a tree into the runs that begin before `place` and the others. */
 static void split(struct run *run, uint32_t place, struct run **before, struct run **others) {
     if (!run) {
         *before = *others = NULL;
@@ -40,7 +40,7 @@ static void split(struct run *run, uint32_t place, struct run **before, struct r
     }
 }
 
-/* Joins runs with others that all begin behind them. */
+/* Joins two trees; all runs of `high` begin after those of `low`. */
 static struct run *join(struct run *low, struct run *high) {
     if (!low || !high)
         return low ? low : high;
@@ -52,7 +52,7 @@ static struct run *join(struct run *low, struct run *high) {
     return high;
 }
 
-/* The first run that ends behind `place`, or NULL. */
+/* Returns the first run that ends after `place`, or NULL. */
 static struct run *find(struct run *run, uint32_t place) {
     struct run *found = NULL;
     while (run) {
@@ -69,7 +69,7 @@ static uint32_t next_priority(struct content *content) {
     return (uint32_t)(content->random >> 32);
 }
 
-/* Adds a run where there is none, with the first `captured` bytes of it; false without memory. */
+/* Adds a run where none exists, with its first `captured` bytes; false if there is no memory. */
 static bool insert(struct content *content, uint32_t place, uint32_t end, const uint8_t *data,
                    uint32_t captured) {
     struct run *run = malloc(sizeof *run + captured), *before, *others;
@@ -98,14 +98,14 @@ static void drop(struct content *content, struct run *run) {
 
 /* --- Parts --- */
 
-/* Is there just one end, and nothing beyond it? */
+/* Checks that the part agrees with the others on where the content ends. */
 static bool ends_agree(const struct content *content, const struct part *part) {
     if (!content->size)
         return part->more || part->end >= content->reach;
     return part->more ? part->end <= content->size : part->end == content->size;
 }
 
-/* Do part and run say the same of the bytes that they share, as far as those were captured? */
+/* Checks that run and part agree in the bytes that they share, as far as these were captured. */
 static bool agrees(const struct run *run, const struct part *part, uint32_t known) {
     uint32_t from = run->place > part->place ? run->place : part->place;
     uint32_t to = min(run->place + run->captured, known);
@@ -113,7 +113,7 @@ static bool agrees(const struct run *run, const struct part *part, uint32_t know
                                 to - from) == 0;
 }
 
-/* Adds a part's bytes from `place` to `end`, where nothing came before; `known` as in add(). */
+/* Adds a part's bytes from `place` to `end`, where no bytes have arrived; `known` as in add(). */
 static bool insert_piece(struct content *content, const struct part *part, uint32_t place,
                          uint32_t end, uint32_t known) {
     uint32_t captured = known > place ? min(known, end) - place : 0;
@@ -130,8 +130,8 @@ static uint32_t last_end(const struct run *run) {
 }
 
 /*
- * Adds what was not captured, from `place` to `end`, as one run with all that it touches: nothing
- * of it is of use any more but that it came.
+ * Adds the bytes from `place` to `end`, which were not captured, as one run merged with all runs
+ * that it touches: of these bytes, only their arrival matters from now on.
  */
 static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
     const struct run *first = find(content->runs, place);
@@ -150,7 +150,8 @@ static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
     return insert(content, place, end, NULL, 0);
 }
 
-/* Adds a part that overlaps others, which are gone over as far as it brings bytes. */
+/* Adds a part that overlaps runs: fills the spaces between them, and compares the rest, up to
+   `known`. */
 static enum content_result overlay(struct content *content, const struct part *part,
                                    uint32_t known) {
     uint32_t place = part->place;
@@ -170,7 +171,7 @@ static enum content_result overlay(struct content *content, const struct part *p
     return insert_rest(content, place, part->end) ? CONTENT_ADDED : CONTENT_NO_MEMORY;
 }
 
-/* What the part brings behind the gap is of no use: `known` is where the rest ends. */
+/* Adds a part. `known` is where its useful bytes end: those after the gap are not needed. */
 static enum content_result add(struct content *content, const struct part *part, bool overlaps) {
     uint32_t known = min(part->place + part->captured, content->gap);
     const struct run *run = find(content->runs, part->place);

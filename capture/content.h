@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The content of one datagram, as far as its parts came.
+ * Collects the content of one datagram from its parts.
  *
- * Memory and time follow the bytes that were captured, whatever parts claim: runs of content that
- * came stand in a tree, each with the bytes that were captured of it, so that a part is found and
- * added in a time that grows with the logarithm of their number. What lies behind the first byte
- * that came, but was not captured, is known as having come, and nothing of it is kept.
+ * Memory and time depend on the bytes that were captured, whatever sizes the parts claim. A search
+ * tree holds runs of content that arrived, each with its captured bytes; finding and adding a part
+ * costs a time logarithmic in the number of runs. After the first byte that arrived without being
+ * captured, only the fact of arrival is recorded.
  *
  * Parts that overlap make a content uncertain, and are a known attack (RFC 5722). An exact
- * repetition of a part is accepted; others only if the caller allows them, and they say the same of
- * the bytes that they share.
+ * repetition of a part is accepted. Other overlaps are accepted only if the caller allows them and
+ * the shared bytes are equal.
  */
 #ifndef CARRY_CAPTURE_SRC_CONTENT_H
 #define CARRY_CAPTURE_SRC_CONTENT_H
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONTENT_UNIT 8u /* bytes: parts start at multiples of it */
+#define CONTENT_UNIT 8u /* in bytes: parts start at multiples of it */
 
 struct run;
 
@@ -26,31 +26,31 @@ struct content {
     struct run *runs;
     uint64_t random; /* shapes the tree */
     size_t bytes;    /* allocated */
-    uint32_t came;   /* how many bytes, the last unit rounded up */
-    uint32_t reach;  /* where the furthest part ends */
-    uint32_t size;   /* 0: the last part did not come yet */
-    uint32_t gap;    /* the first byte that came, but was not captured; or UINT32_MAX */
+    uint32_t came;   /* bytes that arrived, rounded up to whole units */
+    uint32_t reach;  /* the highest end of a part */
+    uint32_t size;   /* 0: the last part has not arrived */
+    uint32_t gap;    /* the first byte that arrived but was not captured, or UINT32_MAX */
 };
 
 struct part {
     const uint8_t *data;
     uint32_t captured;   /* bytes at `data` */
     uint32_t place, end; /* of the part in the content; `place` is a multiple of CONTENT_UNIT */
-    bool more;           /* others follow it */
+    bool more;           /* it is not the last part */
 };
 
 enum content_result {
     CONTENT_ADDED,
-    CONTENT_CONTRADICTED, /* by what came before: of no use any more */
-    CONTENT_NO_MEMORY,    /* nor then */
+    CONTENT_CONTRADICTED, /* contradicts earlier parts: the content is useless */
+    CONTENT_NO_MEMORY,    /* the content is useless too */
 };
 
-/* An empty content; nobody should be able to guess `seed`. */
+/* Returns an empty content; `seed` must be hard to guess. */
 static inline struct content carry_content_new(uint64_t seed) {
     return (struct content){.random = seed, .gap = UINT32_MAX};
 }
 
-/* `overlaps`: parts may do so that are no repetitions. */
+/* Adds a part. With `overlaps`, it may overlap others without repeating them. */
 enum content_result carry_content_add(struct content *content, const struct part *part,
                                       bool overlaps);
 
@@ -58,10 +58,10 @@ void carry_content_clear(struct content *content);
 
 bool carry_content_is_complete(const struct content *content);
 
-/* Of a complete one, the bytes up to the first that was not captured. */
+/* Returns how many bytes of a complete content precede the first that was not captured. */
 uint32_t carry_content_captured(const struct content *content);
 
-/* Writes these bytes, and perhaps others within content->size. */
+/* Writes these bytes to `buffer`, which has content->size bytes; later ones may be written too. */
 void carry_content_write(const struct content *content, uint8_t *buffer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which way a packet went, as the capturing machine says: in the packet's flags, or in the link
-   header. */
+/* Finds the direction of a packet: in the packet's flags, or in the link header that the capturing
+   machine wrote. */
 #ifndef CARRY_CAPTURE_SRC_DIRECTION_H
 #define CARRY_CAPTURE_SRC_DIRECTION_H
 

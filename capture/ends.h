@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between which ends a checksum was sent. */
+/* Finds the addresses and ports of the packet that a checksum belongs to. */
 #ifndef CARRY_CAPTURE_SRC_ENDS_H
 #define CARRY_CAPTURE_SRC_ENDS_H
 
@@ -10,11 +10,11 @@ struct ends {
     int32_t from_port, to_port; /* -1: none */
 };
 
-/* True if the first four bytes that its sums cover are ports. */
+/* Returns true if the first four bytes that sums of this protocol cover are ports. */
 bool carry_ends_has_ports(unsigned protocol);
 
-/* The ends by the IP header that a sum belongs to and, for protocols with ports, by the first bytes
-   covered, as far as they were captured. */
+/* Returns the addresses in the IP header that the sum belongs to and, for protocols with ports, the
+   ports in the first covered bytes, as far as these were captured. */
 struct ends carry_ends_of(const struct carry_frame *frame, const struct carry_packet_sum *sum);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Extensible Record Format of Endace's cards ("ERF types reference guide"): records without a
- * file header. Each is handed out as it is, as a packet of LINKTYPE_ERF, for libcarry knows them.
+ * Reads the Extensible Record Format of Endace's cards ("ERF types reference guide"): records
+ * without a file header. Each record becomes a packet of LINKTYPE_ERF unchanged, as libcarry can
+ * walk through it.
  *
- * A record begins with the time (32 bits of fraction, then of seconds, the lowest byte first), the
- * type, flags, the size of the record, a counter and the size on the wire; then come headers of 8
- * bytes as long as the top bit of the type, or of the previous one, says so; then one of its type.
+ * A record begins with the time (32 bits of fraction, then 32 of seconds, lowest byte first), the
+ * type, flags, the size of the record, a counter and the size on the wire. Extension headers of 8
+ * bytes follow while the top bit of the type, or of the previous extension header, is set; then a
+ * header of the type.
  */
 #include "format.h"
 #include "magic.h"
@@ -19,7 +21,7 @@
 #define FLAGS_UNUSED  0xc0
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Bytes of the header of a type: the place of Ethernet's frame, and multichannel headers. */
+/* Bytes of each type's header: where Ethernet's frame begins, or multichannel headers. */
 static const uint8_t own_headers[TYPE_LAST + 1] = {
     [2] = 2, [11] = 2, [16] = 2, [20] = 2, [5] = 4,  [6] = 4,
     [7] = 4, [8] = 4,  [9] = 4,  [12] = 4, [17] = 4, [18] = 4,
@@ -38,7 +40,7 @@ static uint32_t seconds_of(const uint8_t *record) {
            record[4];
 }
 
-/* To the nearest nanosecond. */
+/* Returns the time of a record, rounded to the nearest nanosecond. */
 static uint64_t time_of(const uint8_t *record) {
     const uint64_t fraction = (uint32_t)record[3] << 24 | (uint32_t)record[2] << 16 |
                               (uint32_t)record[1] << 8 | record[0];
@@ -46,7 +48,7 @@ static uint64_t time_of(const uint8_t *record) {
            ((fraction * NS_PER_SECOND + (UINT64_C(1) << 31)) >> 32);
 }
 
-/* Of all headers, in a record of `size` bytes; 0 if they are more than that. */
+/* Returns the bytes of all headers of a record of `size` bytes; 0 if they do not fit in it. */
 static uint32_t header_bytes(const uint8_t *record, uint32_t size) {
     uint32_t bytes = HEADER_BYTES;
     for (uint8_t more = record[8]; more & MORE_HEADERS; bytes += 8) {
@@ -100,18 +102,18 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
 /* --- Recognition --- */
 
 /*
- * There is no magic number, so as many records as these must be what cards write. Of random data
- * one in 20 passes as a first record, and one in 125,000 as one that follows.
+ * There is no magic number, so this many records must look like those that cards write. In random
+ * data, one in 20 passes as a first record, and one in 125,000 as a following one.
  */
 #define RECORDS_EXAMINED 4
 
-/* Records of padding among them are passed over, within so many bytes. */
+/* Records of padding among them are skipped, within this many bytes. */
 #define EXAMINED_BYTES ((size_t)1 << 18)
 
-/* In seconds: such clocks count from 1970 to 2106, and the cards are not older. */
+/* In seconds: ERF's clock counts from 1970 to 2106, and the cards are not older. */
 #define YEAR_1995 788918400u
 
-/* How far apart records may be: ports are not read in the order of time. */
+/* How far apart the times of records may be: ports are not read in the order of time. */
 #define SECONDS_BACK  1
 #define SECONDS_AHEAD (7 * 24 * 3600)
 
@@ -129,7 +131,8 @@ static bool is_padding(const uint8_t *record) {
     return type_of(record) == TYPE_PADDING && size_of(record) >= HEADER_BYTES;
 }
 
-/* Records in a row, of which the last may be cut, or one that is all there is. */
+/* Recognises several records in a row, of which the last may be cut off, or a single one that ends
+   where the file does. */
 format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
     struct input *input = &capture->input;

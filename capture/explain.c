@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Explains one frame, and follows the fragments that it holds to what becomes of their datagrams,
- * whose other fragments stand in any frames of the capture.
+ * Explains one frame, and follows its fragments until their datagrams are complete or lost; the
+ * other fragments may be in any frames of the capture.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct kept {
     struct carry_capture_explanation explanation;
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     struct carry_capture_finding findings[CARRY_PACKET_SUMS_MAX];
-    uint64_t frames[]; /* then the bytes of the packet */
+    uint64_t frames[]; /* followed by the bytes of the packet */
 };
 
 struct explain {
@@ -29,7 +29,7 @@ struct explain {
     struct reassembler *reassembler;
     struct header_senders *senders;
     struct flows *flows;
-    struct kept *first, **end; /* what is to be explained, in this order */
+    struct kept *first, **end; /* what will be explained, in this order */
     unsigned waiting;          /* datagrams of the frame that are neither complete nor lost */
     bool cancelled, no_memory;
 };
@@ -41,8 +41,8 @@ static size_t count_frames(const struct source *sources) {
     return count;
 }
 
-/* What is to be explained next, by its packet; NULL if there is no memory. A frame has no sources.
- */
+/* Appends a copy of a packet to what will be explained; NULL if there is no memory. A frame has no
+   `sources`. */
 static struct kept *keep(struct explain *explain, const struct carry_capture_packet *packet,
                          const struct source *sources) {
     const size_t count = count_frames(sources);
@@ -67,7 +67,7 @@ static struct kept *keep(struct explain *explain, const struct carry_capture_pac
     return kept;
 }
 
-/* A datagram has no link, though it looks like a frame of raw IP. */
+/* Lists the layers. A datagram has no link layer, though it looks like a frame of raw IP. */
 static void list_layers(struct kept *kept) {
     struct carry_capture_explanation *explanation = &kept->explanation;
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
@@ -78,7 +78,7 @@ static void list_layers(struct kept *kept) {
             kept->layers[explanation->layers_count++] = layers[i];
 }
 
-/* Sum `index` of `count`. */
+/* Adds a finding for sum `index` of `count`, and returns it. */
 static struct carry_capture_finding *
 add_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t count, size_t index) {
     struct carry_capture_explanation *explanation = &kept->explanation;
@@ -88,9 +88,9 @@ add_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t count
     return finding;
 }
 
-/* --- What other packets tell of senders and flows --- */
+/* --- What other packets show of senders and flows --- */
 
-/* Takes sum `index` of `count`. */
+/* Adds sum `index` of `count` to senders and flows. */
 static void learn_sum(struct explain *explain, const struct carry_capture_packet *packet,
                       const struct carry_packet_sum *sums, size_t count, size_t index) {
     const struct carry_frame frame = carry_capture_frame(packet);
@@ -107,15 +107,15 @@ static void learn(struct explain *explain, const struct carry_capture_packet *pa
         learn_sum(explain, packet, sums, count, i);
 }
 
-/* As carry_capture_check(): from what its first fragment could not tell. */
+/* Like carry_capture_check(), adds the sums that the first fragment could not verify. */
 static void learn_datagram(struct explain *explain, const struct datagram *datagram) {
     for (size_t i = 0; i < datagram->fresh_count; i++)
         learn_sum(explain, &datagram->packet, datagram->sums, datagram->count,
                   carry_datagram_index(datagram, &datagram->fresh[i]));
 }
 
-/* Turns headers whose senders leave them to the network card into partial ones. May more packets
-   change what is to be said? */
+/* Turns headers whose senders leave them to the network card into partial ones. Returns true if
+   more packets may still change a finding. */
 static bool settle(const struct explain *explain, struct kept *kept) {
     bool open = false;
     for (size_t i = 0; i < kept->explanation.findings_count; i++) {
@@ -140,7 +140,7 @@ static void call(struct explain *explain, struct kept *kept) {
         explain->cancelled = !explain->call(explain->user, &kept->explanation);
 }
 
-/* Explains what more packets cannot change, or `all`, in order. */
+/* Explains in order, up to the first entry that more packets may change; with `all`, every one. */
 static void call_settled(struct explain *explain, bool all) {
     struct kept *kept;
     while ((kept = explain->first) && (!settle(explain, kept) || all)) {
@@ -154,7 +154,7 @@ static void call_settled(struct explain *explain, bool all) {
 
 /* --- Datagrams --- */
 
-/* How many of these came in the frame. */
+/* Returns how many of these fragments are in the frame. */
 static unsigned count_own(const struct explain *explain, const struct source *sources) {
     unsigned count = 0;
     for (const struct source *source = sources; source; source = source->next)
@@ -162,7 +162,7 @@ static unsigned count_own(const struct explain *explain, const struct source *so
     return count;
 }
 
-/* The sum of its IP header, as it stands here, is none of the file's. */
+/* Explains a datagram. The sum of its IP header is skipped: no such header is in the file. */
 static void explain_datagram(struct explain *explain, const struct datagram *datagram) {
     struct kept *kept = keep(explain, &datagram->packet, datagram->sources);
     if (!kept)
@@ -231,8 +231,8 @@ static void keep_frame(struct explain *explain, const struct carry_capture_packe
 }
 
 /*
- * Explains the frame, and what its fragments belong to. A header of 0 waits for what other packets
- * tell of its sender, and damage for what they tell of its flow.
+ * Explains the frame, and the datagrams that its fragments belong to. A header of 0 waits for what
+ * other packets show of its sender, and damage for what they show of its flow.
  */
 static void explain_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_capture_packet other;
@@ -249,7 +249,7 @@ static void explain_packet(struct explain *explain, const struct carry_capture_p
     call_settled(explain, true);
 }
 
-/* CARRY_CAPTURE_PACKET if there is such a packet. */
+/* Reads up to the packet; returns CARRY_CAPTURE_PACKET if it exists. */
 static int find_packet(struct explain *explain, struct carry_capture_packet *packet) {
     int result;
     while ((result = carry_reader_next(explain->capture, packet)) == CARRY_CAPTURE_PACKET) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the bytes of a capture from what the system opened: files, pipes, sockets, devices. */
+/* Reads the bytes of a capture from a file, pipe, socket or device. */
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* Whoever writes into a pipe may have been stopped too, and has this long to write the rest. */
+/* The signal may have stopped a pipe's writer too: wait this long for what it still writes. */
 #define LAST_WORDS_NS (SECOND / 2)
 
 static int64_t clock_ns(void) {
@@ -19,7 +19,7 @@ static int64_t clock_ns(void) {
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* As poll() counts: -1 is for as long as it takes. */
+/* Returns the time left to wait, as poll() takes it: -1 is without end. */
 static int patience_ms(const struct file *file) {
     if (!file->stopped)
         return -1;
@@ -37,7 +37,7 @@ static void stop_reading(struct carry_capture *capture) {
         file->owed = 0;
 }
 
-/* Waits until read() does not; false if that is no longer wanted. */
+/* Waits until read() would not block; false if bytes are no longer wanted. */
 static bool await_bytes(struct carry_capture *capture) {
     struct file *file = &capture->file;
     struct pollfd waits[] = {{.fd = file->descriptor, .events = POLLIN},
@@ -59,7 +59,8 @@ static bool await_bytes(struct carry_capture *capture) {
     return await_bytes(capture);
 }
 
-/* A regular file never waits, and what it holds can be read later. */
+/* Checks that reading was not stopped. A regular file never blocks, and its bytes can be read
+   later. */
 static bool is_wanted(struct carry_capture *capture) {
     struct pollfd stop = {.fd = capture->file.stop, .events = POLLIN};
     if (stop.fd < 0 || poll(&stop, 1, 0) <= 0)

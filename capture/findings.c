@@ -38,7 +38,7 @@ void carry_finding_leave(struct carry_capture_finding *finding) {
     finding->certainty = left.certainty;
 }
 
-/* What the rest of the capture told of a sum. */
+/* Applies to a sum what the rest of the capture showed of its sender. */
 static void settle(struct carry_capture_finding *finding, const struct header_senders *senders) {
     if (!carry_header_senders_is_alone(&finding->sum) ||
         !carry_header_senders_leaves(senders, finding->from.bytes))

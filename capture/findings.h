@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first sums of a capture that its summary shows. Which these are, the end of the capture
- * tells: what was bad in its own frame may be partial by what else its sender sent. So there is
- * room for as many sums that may change as for others.
+ * Keeps the first sums of a capture that its summary lists. Only the end of the capture determines
+ * which these are: a sum that is bad in its own frame may be partial by other packets of its
+ * sender. So there is equal room for sums that may change and for others.
  */
 #ifndef CARRY_CAPTURE_SRC_FINDINGS_H
 #define CARRY_CAPTURE_SRC_FINDINGS_H
@@ -16,21 +16,23 @@ struct findings {
     struct carry_capture_finding *list; /* in the order of the packets */
     size_t count;
     size_t room;    /* how many are shown */
-    size_t waiting; /* of those that are there, the ones that may change */
+    size_t waiting; /* of these, the ones that may change */
 };
 
-/* Makes it empty, with this room; false without memory. */
+/* Empties the list, with room for `room` findings; false if there is no memory. */
 bool carry_findings_reserve(struct findings *findings, size_t room);
 void carry_findings_close(struct findings *findings);
 
-/* Is there room for a finding of this sum? Then carry_findings_add() takes it. */
+/* Checks whether there is room for a finding of this sum; if not, carry_findings_add() must not be
+   called. */
 bool carry_findings_want(const struct findings *findings, const struct carry_packet_sum *sum);
 void carry_findings_add(struct findings *findings, const struct carry_capture_finding *finding);
 
 /* Turns a finding of a bad IPv4 header's 0 into that of a partial one. */
 void carry_finding_leave(struct carry_capture_finding *finding);
 
-/* Settles what may change by all senders and flows of the capture, and keeps a set of verdicts. */
+/* Settles, by all senders and flows of the capture, what may change, and keeps the verdicts in
+   `listed`. */
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
                            const struct flows *flows, unsigned listed);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies captures with their checksums repaired: the pass of repair.h between a source and a sink.
- */
+/* Copies captures with their checksums repaired: reads packets from a source, repairs them, and
+   writes to a sink. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "repair.h"
 
-/* What a compressed capture may unpack to: so many bytes, and so many for each that it holds. */
+/* Limit on what a compressed capture may unpack to: so many bytes, and so many for each compressed
+   one. */
 #define UNPACKED_FREE   ((uint64_t)64 << 20)
 #define UNPACKED_FACTOR 200u
 
@@ -15,12 +16,12 @@ struct fix {
     struct carry_capture *capture;
     const struct carry_capture_sink *sink;
     struct carry_capture_progress progress;
-    uint64_t before; /* bytes of the file that were read before it is copied */
-    bool is_bomb;    /* more came out than captures hold */
+    uint64_t before; /* bytes of the file that the first pass read */
+    bool is_bomb;    /* it unpacks to more than the limit */
     bool cancelled;  /* by options.progress */
 };
 
-/* Does more come out of a compressed capture than any capture holds? */
+/* Sets is_bomb if a compressed capture unpacks to more than the limit. */
 static void count_bytes(struct fix *fix) {
     const struct carry_capture *capture = fix->capture;
     const uint64_t most = UNPACKED_FREE + UNPACKED_FACTOR * carry_capture_position(capture);
@@ -57,19 +58,20 @@ static bool goes_on(struct fix *fix) {
     return !has_ended(fix);
 }
 
-/* One block that is skipped may be all that comes out, so bytes count here too. */
+/* Also counts bytes here, as a single skipped block may be all that is unpacked. */
 static int on_full(void *context) {
     count_bytes(context);
     return goes_on(context) ? 0 : ECANCELED;
 }
 
-/* While more comes without a wait, fragments stay within reach for the rest of their datagram. */
+/* Keeps fragments in the window for the rest of their datagram, as long as reading does not
+   wait. */
 static uint64_t keep_fragments(void *context, uint64_t from) {
     const struct fix *fix = context;
     return carry_reassembler_earliest(fix->repair.reassembler, from);
 }
 
-/* Who reads a stream is not to wait for what is here until more comes. */
+/* Flushes while the input is idle, so that a reader of the stream gets each packet at once. */
 static bool on_idle(void *context) {
     struct fix *fix = context;
     if (is_stream(fix))
@@ -89,7 +91,7 @@ static bool selects(const struct fix *fix, const struct carry_capture_packet *pa
     return !options->select || options->select(options->user, packet);
 }
 
-/* The first time, if it is read twice. */
+/* Reads the capture for the first time, if it is read twice. */
 static int learn(struct fix *fix) {
     struct carry_capture_packet packet;
     if (!carry_capture_fix_reads_twice(fix->capture, &fix->repair.options))
@@ -127,7 +129,7 @@ static int repair_all(struct fix *fix) {
     return result;
 }
 
-/* In the order in which one stands for another. */
+/* Returns the result; the first condition that holds has precedence. */
 static int result_of(struct fix *fix, bool has_memory, int end) {
     struct carry_capture *capture = fix->capture;
     if (!has_memory)
@@ -142,7 +144,7 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
     return end;
 }
 
-/* There is no copy where nothing is recognised: what is damaged then is all there is. */
+/* Refuses a file that is not recognised: a damaged beginning then counts as unrecognised. */
 static int refuse(struct fix *fix) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture = fix->capture;

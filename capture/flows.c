@@ -12,7 +12,7 @@
 #define NO_FLOW      UINT16_MAX
 #define LAYOUTS_MAX  8
 
-#define FLOWS_LOOKED_AT 16 /* for a place, of FLOWS_MAX */
+#define FLOWS_LOOKED_AT 16 /* candidates for replacement, of FLOWS_MAX */
 
 struct key {
     struct ends ends;
@@ -27,12 +27,14 @@ struct flow {
     uint64_t last;        /* packet with a bad sum */
     uint64_t count;       /* bad sums */
     uint64_t one_bit;     /* of these, those that one flipped bit explains */
-    uint64_t with_header; /* of these, those off by the same as another sum in the same packet */
-    uint32_t seen[CARRY_CAPTURE_FLOW_AGREES]; /* expected values: a packet that comes again is no */
+    uint64_t with_header; /* of these, those with the same difference as another sum of the same
+                             packet */
+    uint32_t seen[CARRY_CAPTURE_FLOW_AGREES]; /* distinct expected values: a repeated packet is
+                                                 no */
     unsigned seen_count;                      /* further evidence */
 };
 
-/* Where sums of flows stand in their frames: of a sum, only the members that say that are set. */
+/* Where in a frame the sum of a flow lies. Of `sum`, only the members that say this are set. */
 struct layout {
     uint32_t linktype;
     struct carry_packet_sum sum;
@@ -41,14 +43,14 @@ struct layout {
 struct flows {
     uint64_t seed;
     size_t count;
-    uint16_t hand; /* where a place is looked for next */
+    uint16_t hand; /* where the next search for a place begins */
     uint16_t *buckets;
     struct flow *list;
     struct layout layouts[LAYOUTS_MAX];
     unsigned layouts_count;
-    bool has_others;  /* layouts, for which there was no room: any packet may be of a flow */
-    uint16_t header;  /* the flow of the IPv4 header that was taken last, */
-    uint32_t network; /* and where in its packet that stands */
+    bool has_others;  /* more layouts than fit: any packet may belong to a flow */
+    uint16_t header;  /* the flow of the IPv4 header that was added last, */
+    uint32_t network; /* and the header's offset in its packet */
 };
 
 struct flows *carry_flows_create(void) {
@@ -73,7 +75,7 @@ void carry_flows_clear(struct flows *flows) {
     flows->header = NO_FLOW;
 }
 
-/* Hardly any capture has such flows, so there is no table before the first one. */
+/* Allocates the table with the first flow only, as hardly any capture has one. */
 static bool make_table(struct flows *flows) {
     const size_t size = sizeof *flows->buckets << BUCKETS_LOG2;
     if (flows->list)
@@ -98,8 +100,8 @@ static struct key key_of(const struct carry_frame *frame, const struct carry_pac
     return (struct key){.ends = carry_ends_of(frame, sum), .protocol = sum->protocol};
 }
 
-/* Multiply-shift hashing with a secret seed, as in header_senders.c, of what tells most flows
-   apart: the last words of the addresses, and the ports, 0 without. */
+/* Hashes what distinguishes most flows: the last words of the addresses, and the ports, 0 if there
+   are none. Multiply-shift hashing with a secret seed, as in header_senders.c. */
 static size_t slot_of(const struct flows *flows, uint32_t from, uint32_t to, uint32_t ports) {
     const uint64_t addresses = ((uint64_t)from << 32 | to) * flows->seed;
     return (size_t)((addresses >> 32 ^ ports) * flows->seed >> (64 - BUCKETS_LOG2));
@@ -116,7 +118,8 @@ static uint16_t *bucket_of(const struct flows *flows, const struct key *key) {
     return &flows->buckets[slot_of(flows, last_word(&ends->from), last_word(&ends->to), ports)];
 }
 
-/* Is a flow in the bucket of this frame? By its bytes alone, as this is asked of every packet. */
+/* Checks whether the bucket for this frame holds a flow. Reads only the frame's bytes, as it is
+   called for every packet. */
 static bool may_be_known(const struct flows *flows, const struct carry_frame *frame,
                          const struct carry_packet_sum *sum) {
     const uint8_t *data = frame->data;
@@ -146,7 +149,8 @@ static bool is_rarer(const struct flow *a, const struct flow *b) {
     return a->refuted != b->refuted ? a->refuted : a->count < b->count;
 }
 
-/* Of the next few in turn: where each packet has a flow of its own, the table changes with each. */
+/* Returns the rarest of the next few flows in turn. Examines few, as the table changes with every
+   packet where each packet has a flow of its own. */
 static uint16_t rarest(struct flows *flows) {
     uint16_t place = flows->hand;
     for (uint16_t i = 1; i < FLOWS_LOOKED_AT; i++)
@@ -202,7 +206,7 @@ static void add_layout(struct flows *flows, uint32_t linktype, const struct carr
         flows->has_others = true;
 }
 
-/* The flow, made if it is new; NULL if there is no memory. */
+/* Returns the flow of a sum, which is created if it is new; NULL if there is no memory. */
 static struct flow *use(struct flows *flows, const struct carry_frame *frame,
                         const struct carry_packet_sum *sum) {
     const struct key key = key_of(frame, sum);
@@ -222,7 +226,7 @@ static struct flow *use(struct flows *flows, const struct carry_frame *frame,
 
 /* --- Sums --- */
 
-/* Could it have a cause by its flow: is nothing else known, or hardly anything? */
+/* Checks whether a flow may show the cause: no other cause is known, or only a flipped bit. */
 static bool is_open(unsigned verdict, unsigned cause) {
     return verdict == CARRY_VERDICT_BAD &&
            (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT);
@@ -248,7 +252,8 @@ static void see(struct flow *flow, uint32_t expected) {
         flow->seen[flow->seen_count++] = expected;
 }
 
-/* An IPv4 header, and then a sum over its content: are both off by the same, an address is. */
+/* Pairs the sum of an IPv4 header with the next one over its content: if both have the same
+   difference, an address was changed. */
 static void pair(struct flows *flows, struct flow *flow, const struct carry_packet_sum *sum) {
     struct flow *header = flows->header == NO_FLOW ? NULL : &flows->list[flows->header];
     if (sum->protocol == CARRY_PROTOCOL_IP) {
@@ -278,7 +283,8 @@ static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_
     return cause_of(flow) ? cause_of(flow) : cause;
 }
 
-/* Behind headers of no bad sum, it was captured elsewhere on the way and contradicts nothing. */
+/* Refutes the flow of a good sum. Where no bad sum of the flow had these headers, the packet was
+   captured at another place on the way, and contradicts nothing. */
 static void add_good(struct flows *flows, const struct carry_frame *frame,
                      const struct carry_packet_sum *sum) {
     const struct layout layout = layout_of(frame->linktype, sum);

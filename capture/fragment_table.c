@@ -9,19 +9,19 @@ struct carry_fragment_key carry_fragment_key(const struct carry_capture_packet *
                                              const struct carry_packet_fragment *fragment) {
     const uint8_t *header = packet->data + fragment->network_offset;
     bool version4 = fragment->version == 4;
-    /* Over IPv6, fragments but the first may announce another protocol (RFC 8200, section 4.5). */
+    /* Over IPv6, later fragments may announce another protocol (RFC 8200, section 4.5). */
     uint32_t protocol = version4 ? fragment->protocol : 0;
     struct carry_fragment_key key = {.words = {(uint32_t)fragment->version << 8 | protocol,
                                                fragment->identification, fragment->scope,
                                                packet->interface}};
-    /* Source and destination, side by side. */
+    /* Source and destination are adjacent. */
     memcpy(&key.words[4], header + (version4 ? 12 : 8), version4 ? 8 : 32);
     return key;
 }
 
 /*
- * Multiply-shift hashing (Dietzfelbinger, 1996): with a secret seed, keys chosen by an attacker
- * collide no more often than others.
+ * Returns the bucket of a key, by multiply-shift hashing (Dietzfelbinger, 1996). As the seed is
+ * secret, keys chosen by an attacker collide no more often than others.
  */
 static struct entry **bucket_of(struct fragment_table *table,
                                 const struct carry_fragment_key *key) {
@@ -61,7 +61,8 @@ void carry_fragment_table_lose(const struct fragment_table *table,
         table->lost(table->lost_context, why, sources);
 }
 
-/* Forgets the fragments, which are lost unless they were taken, not the datagram. */
+/* Frees the fragments, but not the datagram. They are reported as lost unless `sources` were
+   taken. */
 static void drop_fragments(struct fragment_table *table, struct entry *entry,
                            enum carry_capture_reassembly why) {
     carry_fragment_table_lose(table, why, entry->sources);
@@ -101,7 +102,7 @@ void carry_fragment_table_refuse(struct fragment_table *table, struct entry *ent
     drop_fragments(table, entry, why);
 }
 
-/* Clocks of captures may be unknown (0), or run backwards. */
+/* Checks whether a datagram has expired. Times of captures may be unknown (0), or run backwards. */
 static bool is_late(const struct entry *entry, uint64_t now_ns) {
     return entry->time_ns && now_ns > entry->time_ns &&
            now_ns - entry->time_ns > REASSEMBLER_SECONDS * UINT64_C(1000000000);
@@ -159,7 +160,8 @@ void carry_fragment_table_make_room(struct fragment_table *table, struct entry *
                                     uint64_t now_ns) {
     while (table->bytes > REASSEMBLER_BYTES_MAX && table->oldest != entry)
         evict_oldest(table, now_ns, CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES);
-    if (table->bytes > REASSEMBLER_BYTES_MAX) /* of repetitions there is no end */
+    if (table->bytes > REASSEMBLER_BYTES_MAX) /* one datagram alone is too large, by repeated
+                                                 fragments */
         carry_fragment_table_refuse(table, entry, CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES);
 }
 

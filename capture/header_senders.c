@@ -11,7 +11,7 @@
 struct header_senders {
     uint64_t seed;
     size_t count;
-    uint16_t *buckets; /* the first of each, or NOBODY */
+    uint16_t *buckets; /* the first sender of each, or NOBODY */
     struct header_sender *list;
 };
 
@@ -35,7 +35,7 @@ void carry_header_senders_clear(struct header_senders *senders) {
     senders->count = 0;
 }
 
-/* Hardly any capture has such a header, so there is no table before the first one. */
+/* Allocates the table with the first header only, as hardly any capture has one. */
 static bool make_table(struct header_senders *senders) {
     const size_t size = sizeof *senders->buckets << BUCKETS_LOG2;
     if (senders->list)
@@ -54,7 +54,8 @@ static bool make_table(struct header_senders *senders) {
     return false;
 }
 
-/* Multiply-shift hashing with a secret seed, as in reassemble.c. */
+/* Returns the bucket of an address, by multiply-shift hashing with a secret seed, as in
+   fragment_table.c. */
 static size_t bucket_of(const struct header_senders *senders, const uint8_t *address) {
     uint32_t word;
     memcpy(&word, address, sizeof word);
@@ -68,7 +69,7 @@ static uint16_t find(const struct header_senders *senders, const uint8_t *addres
     return place;
 }
 
-/* The sender, made if it is new; NULL if there is no room for it. */
+/* Returns the sender, which is created if it is new; NULL if there is no room for it. */
 static struct header_sender *use(struct header_senders *senders, const uint8_t *address) {
     if (!make_table(senders))
         return NULL;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows that had to grow are multiples of this. */
+/* Windows that grew have a multiple of this size. */
 #define GRANULE ((size_t)64 << 10)
 
 bool carry_input_open(struct input *input, input_read_fn *read, void *context, size_t capacity) {
@@ -39,7 +39,7 @@ struct window carry_input_swap(struct input *input, struct window window) {
     return old;
 }
 
-/* Doubles the window, which is full of held bytes, but not beyond what `size` needs. */
+/* Doubles the window, which is full of held bytes, but not beyond what `size` requires. */
 static bool grow(struct input *input, size_t size) {
     size_t held = carry_input_held(input);
     size_t needed = (size + GRANULE - 1) / GRANULE * GRANULE;
@@ -67,8 +67,8 @@ void carry_input_flush(struct input *input) {
     pass_on(input, input->at);
 }
 
-/* What is to stay in a full window: what was not gone over, and what the watcher wants beside it.
- */
+/* Returns the first byte that must stay in a full window: the first unread one, or an earlier one
+   that the watcher wants to keep. */
 static const uint8_t *find_kept(const struct input *input) {
     const uint64_t half = input->end_offset - input->capacity / 2;
     const uint64_t start = carry_input_start(input), at = carry_input_offset(input);
@@ -78,7 +78,7 @@ static const uint8_t *find_kept(const struct input *input) {
     return kept < at ? input->at - (at - kept) : input->at;
 }
 
-/* Room behind `end`, which has reached the end of the window. */
+/* Makes room after `end`, which has reached the end of the window. */
 static bool make_room(struct input *input, size_t size) {
     if (input->watcher.full)
         input->error = input->watcher.full(input->watcher.context);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes from a file, a pipe or memory, seen through one window that only moves forward.
+ * Reads bytes from a file, a pipe or memory through one window that only moves forward.
  *
- * Whoever parses asks for the next `size` bytes as one run and gets a pointer into the window: what
- * was asked for is never copied, except that a run which straddles the window's end is first moved
- * to its front. The window grows only as bytes arrive, so a length that lies costs no memory.
+ * A parser asks for the next `size` bytes as one run and gets a pointer into the window. These
+ * bytes are not copied, except that a run that straddles the window's end is first moved to its
+ * front. The window grows only as bytes arrive, so a false length costs no memory.
  *
- * Who wants to look at the bytes of a window for longer watches the input: it is called when the
- * window is full, and may then take it away and leave another.
+ * A watcher can keep the bytes of a window for longer: it is called when the window is full, and
+ * may then take the window and provide another.
  */
 #ifndef CARRY_CAPTURE_SRC_INPUT_H
 #define CARRY_CAPTURE_SRC_INPUT_H
@@ -16,10 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* At most `size` bytes to `buffer`; 0 at the end, a negative errno on failure. */
+/* Reads at most `size` bytes to `buffer`; returns their number, 0 at the end, or a negative
+   errno. */
 typedef int64_t input_read_fn(void *context, void *buffer, size_t size);
 
-/* Takes `size` bytes; false if it wants no more of them, which carry_input_drain() heeds. */
+/* Takes `size` bytes; returns false if it wants no more, which ends carry_input_drain(). */
 typedef bool input_sink_fn(void *context, const void *bytes, size_t size);
 
 struct window {
@@ -28,14 +29,14 @@ struct window {
 };
 
 struct input_watcher {
-    /* Before the bytes already gone over are overwritten; 0, or the errno with which reading ends.
-     */
+    /* Called before bytes already read by the parser are overwritten. Returns 0, or an errno that
+       ends reading. */
     int (*full)(void *context);
-    /* Before the read function waits for bytes that are not there yet, and after signals; false if
-       they are no longer wanted. */
+    /* Called before the read function blocks, and after signals. Returns false if no more bytes are
+       wanted. */
     bool (*idle)(void *context);
-    /* NULL, or asked of a full window, whose later half begins at `from`. Returns the offset, at or
-       after `from`, of the first byte that may still change; UINT64_MAX: none. */
+    /* NULL, or called for a full window, whose second half begins at `from`. Returns the offset, at
+       or after `from`, of the first byte that may still change; UINT64_MAX if there is none. */
     uint64_t (*keep)(void *context, uint64_t from);
     void *context;
 };
@@ -46,54 +47,55 @@ struct input {
     uint8_t *window;
     size_t capacity;
     const uint8_t *at;     /* the next byte */
-    const uint8_t *end;    /* of the bytes read so far */
-    const uint8_t *passed; /* of the bytes that the sink has got */
+    const uint8_t *end;    /* end of the bytes read so far */
+    const uint8_t *passed; /* end of the bytes that the sink has got */
     uint64_t end_offset;   /* of `end` in the file */
-    int error;             /* errno of the read that failed, or 0; then nothing more is read, */
-    bool ended;            /* nor behind the end of the file */
-    bool stopped;          /* who reads was stopped before the end of the file */
-    input_sink_fn *sink; /* NULL, or what gets all bytes, in order, before they leave the window */
+    int error;             /* errno of the read that failed, or 0; nothing more is read after it, */
+    bool ended;            /* nor after the end of the file */
+    bool stopped;          /* reading was stopped before the end of the file */
+    input_sink_fn *sink;   /* NULL, or called with all bytes, in order, before they leave the
+                              window */
     void *sink_context;
-    bool sink_is_full; /* it wants no more */
+    bool sink_is_full; /* the sink wants no more */
     struct input_watcher watcher;
 };
 
-/* False if there is no memory for a window of `capacity` bytes. */
+/* Opens an input with a window of `capacity` bytes; false if there is no memory. */
 bool carry_input_open(struct input *input, input_read_fn *read, void *context, size_t capacity);
 void carry_input_close(struct input *input);
 
-/* As if nothing had been read yet; sink and watcher remain. */
+/* Restarts, as if nothing had been read; sink and watcher remain. */
 void carry_input_restart(struct input *input);
 
 /*
- * Takes the window away and goes on with another, to which the bytes still held are copied. It must
- * have room for them.
+ * Returns the current window and continues with another, to which the held bytes are copied. It
+ * must have room for them.
  */
 struct window carry_input_swap(struct input *input, struct window window);
 
-/* Reads until `size` bytes are in the window; false at the end of the file or on an error. */
+/* Reads until `size` bytes are held; false at the end of the file or on an error. */
 bool carry_input_fill(struct input *input, size_t size);
 
-/* Goes to the end of the file; false on an error. Then the sink has had all that it wants. */
+/* Reads to the end of the file, or until the sink wants no more; false on an error. */
 bool carry_input_drain(struct input *input);
 
-/* Hands what was gone over to the sink, which otherwise gets it when the window is full. */
+/* Passes the bytes before `at` to the sink, which otherwise gets them when the window is full. */
 void carry_input_flush(struct input *input);
 
-/* Forgets what is held, as if the file ended before. */
+/* Drops the held bytes, as if the file ended before them. */
 void carry_input_drop(struct input *input);
 
 /*
- * Writes over bytes that were read: false, and nothing changes, if the sink has got them, or would
- * have if there were one. Bytes that were asked for as one run are handed on as one, unless they
- * are skipped, or watcher.keep divides them.
+ * Overwrites bytes that were read. Returns false, and changes nothing, if the sink has got them
+ * already, or would have if there were one. Bytes that were asked for as one run reach the sink as
+ * one run, unless they are skipped, or watcher.keep divides them.
  */
 bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size);
 
-/* Goes `size` bytes forward, without keeping them; false if the file has fewer. */
+/* Skips `size` bytes without holding them; false if the file has fewer. */
 bool carry_input_skip(struct input *input, uint64_t size);
 
-/* Reports that nothing has come; false if nothing is wanted any more. */
+/* Calls the watcher while no bytes arrive; false if no more are wanted. */
 static inline bool carry_input_idle(const struct input *input) {
     return !input->watcher.idle || input->watcher.idle(input->watcher.context);
 }
@@ -106,14 +108,14 @@ static inline uint64_t carry_input_offset(const struct input *input) {
     return input->end_offset - carry_input_held(input);
 }
 
-/* Where in the file the bytes begin that were not handed on. */
+/* Returns the offset in the file of the first byte that was not passed on. */
 static inline uint64_t carry_input_start(const struct input *input) {
     return input->end_offset - (uint64_t)(input->end - input->passed);
 }
 
 /*
- * The next `size` bytes, valid until the next call for this input; NULL if the file has fewer or
- * cannot be read (then `error` is set). What is there remains held.
+ * Returns the next `size` bytes, valid until the next call for this input; NULL if the file has
+ * fewer or cannot be read (then `error` is set). The bytes remain held.
  */
 static inline const uint8_t *carry_input_peek(struct input *input, size_t size) {
     if (carry_input_held(input) < size && !carry_input_fill(input, size))

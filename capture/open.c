@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens what the system has as the source of a capture's bytes, or what the caller has open. */
+/* Opens a capture from a path or from a descriptor of the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,7 +7,8 @@
 
 #include "format.h"
 
-/* What cannot be a capture, whatever it holds, as an errno; 0 if it can. */
+/* Returns the errno if the descriptor cannot be read as a capture, whatever it holds; 0 if it
+   can. */
 static int obstacle(int descriptor, struct stat *status) {
     if (fstat(descriptor, status))
         return errno;
@@ -16,7 +17,7 @@ static int obstacle(int descriptor, struct stat *status) {
     return (fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY ? EBADF : 0;
 }
 
-/* Bytes of a file from its present position on. */
+/* Returns the size of a file from its current position on. */
 static uint64_t rest_of(int descriptor, const struct stat *status) {
     const off_t position = lseek(descriptor, 0, SEEK_CUR);
     return position < status->st_size ? (uint64_t)(status->st_size - position) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pcap format (draft-ietf-opsawg-pcap): a file header, then records. */
+/* Reads the pcap format (draft-ietf-opsawg-pcap): a file header, then records. */
 #include "pcap.h"
 #include "format.h"
 #include "magic.h"

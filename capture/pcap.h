@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The numbers of pcap (draft-ietf-opsawg-pcap), for who reads files and who writes them. */
+/* Constants of pcap (draft-ietf-opsawg-pcap), for reading and writing. */
 #ifndef CARRY_CAPTURE_SRC_PCAP_H
 #define CARRY_CAPTURE_SRC_PCAP_H
 
@@ -7,7 +7,8 @@
 #define PCAP_MAGIC_NS       0xa1b23c4du
 #define PCAP_MAGIC_MODIFIED 0xa1b2cd34u /* Kuznetzov's: records have 8 bytes more */
 
-/* In the word of the link type: whether the top four bits hold the FCS length, in 16-bit words. */
+/* Bits of the word with the link type: bit 26 says that the top four bits hold the size of the FCS
+   in 16-bit words. */
 #define PCAP_LINKTYPE_MASK 0xffffu
 #define PCAP_HAS_FCS       (1u << 26)
 #define PCAP_FCS_SHIFT     28

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks. */
+/* Reads the pcapng format (draft-ietf-opsawg-pcapng): sections of blocks. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -12,20 +12,20 @@
 struct block {
     uint32_t type;
     uint32_t size; /* with head and tail */
-    uint32_t says; /* the size that these have */
+    uint32_t says; /* the size that head and tail state */
     const uint8_t *body;
     uint32_t body_size;
 };
 
-/* As format_next_fn, or BLOCK_DONE if the block held no packet. */
+/* Like format_next_fn, but returns BLOCK_DONE if the block held no packet. */
 typedef int block_fn(struct carry_capture *capture, const struct block *block,
                      struct carry_capture_packet *packet);
 
 #define BLOCK_DONE 2
 
 /*
- * if_tsresol: a power of 10, or of 2 if the top bit is set. Ignored where ten seconds of it are
- * more than 64 bits hold: see fraction_ns().
+ * Sets the resolution from if_tsresol: a power of 10, or of 2 if the top bit is set. Ignores values
+ * for which ten seconds of ticks do not fit in 64 bits: see fraction_ns().
  */
 static void set_resolution(struct interface *interface, uint8_t value) {
     unsigned exponent = value & 0x7f;
@@ -46,7 +46,8 @@ struct option {
     const uint8_t *value;
 };
 
-/* Options only refine: one that does not fit in the block ends them, and the block stands. */
+/* Reads the next option; false at the end. Options are not essential: one that does not fit in the
+   block ends them, but the block is used. */
 static bool next_option(const struct carry_capture *capture, const uint8_t **at, const uint8_t *end,
                         struct option *option) {
     if (end - *at < 4)
@@ -66,7 +67,8 @@ static void set_option(const struct carry_capture *capture, struct interface *in
     const uint8_t value = option->size == 1 ? *option->value : 0;
     if (option->code == PCAPNG_OPTION_TIME_RESOLUTION && option->size == 1)
         set_resolution(interface, value);
-    /* The specification once said bits, writers store bytes: no FCS has a single byte or eight. */
+    /* The specification once said bits, but writers store bytes; no FCS has a single byte or eight,
+       so 8 and more must be bits. */
     if (option->code == PCAPNG_OPTION_FCS_LENGTH && option->size == 1)
         interface->fcs = value <= PCAPNG_FCS_MAX ? value : value / 8;
     if (option->code == PCAPNG_OPTION_TIME_START && option->size == 8)
@@ -114,7 +116,7 @@ static int add_interface(struct carry_capture *capture, const struct block *bloc
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* The ticks of less than a second, in nanoseconds, rounded down. */
+/* Converts ticks that are less than a second to nanoseconds, rounded down. */
 static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
     if (per_second <= NS_PER_SECOND)
         return ticks * NS_PER_SECOND / per_second;
@@ -126,10 +128,10 @@ static uint64_t fraction_ns(uint64_t ticks, uint64_t per_second) {
     return ns;
 }
 
-/* The last second that 64 bits of nanoseconds hold whole is in the year 2554. */
+/* The last whole second that fits in 64 bits of nanoseconds is in the year 2554. */
 #define SECONDS_MAX (UINT64_MAX / NS_PER_SECOND - 1)
 
-/* 0, which is not known, for what 64 bits of nanoseconds do not hold. */
+/* Returns the time in nanoseconds; 0 (unknown) if it does not fit in 64 bits. */
 static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
     const uint64_t per_second = interface->ticks_per_second;
     if (per_second == 1000000 && !interface->start && ticks <= UINT64_MAX / 1000)
@@ -140,7 +142,7 @@ static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
     return seconds * NS_PER_SECOND + fraction_ns(ticks % per_second, per_second);
 }
 
-/* Completes the packet, which starts `header` bytes into the block's body. */
+/* Completes the packet, whose bytes begin `header` bytes into the block's body. */
 static int hand_out(struct carry_capture *capture, const struct block *block, uint32_t header,
                     struct carry_capture_packet *packet) {
     if (packet->captured > block->body_size - header)
@@ -188,7 +190,7 @@ static const struct interface *find_interface(struct carry_capture *capture, uin
 
 static int packet_block(struct carry_capture *capture, const struct block *block,
                         struct carry_capture_packet *packet) {
-    /* The old block has 16 bits of interface, then 16 bits of drop count. */
+    /* In the old block, the interface has 16 bits, and 16 bits of drop count follow. */
     bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
     uint32_t number = old ? load16(block->body, capture->swap) : load32(block->body, capture->swap);
     const struct interface *interface = find_interface(capture, number);
@@ -209,7 +211,8 @@ static int packet_block(struct carry_capture *capture, const struct block *block
     return result;
 }
 
-/* Belongs to the first interface, has no timestamp, and its size is what the snap length left. */
+/* Reads a simple packet block. Its packet belongs to the first interface and has no timestamp; the
+   snap length limits its captured size. */
 static int simple_packet_block(struct carry_capture *capture, const struct block *block,
                                struct carry_capture_packet *packet) {
     const struct interface *interface = find_interface(capture, 0);
@@ -225,12 +228,12 @@ static int simple_packet_block(struct carry_capture *capture, const struct block
     return hand_out(capture, block, 4, packet);
 }
 
-/* The blocks that mean something here; others are skipped, and so is what else a section says. */
+/* Blocks that are read. Others are skipped, and so is the rest of a section header. */
 static const struct block_kind {
     uint32_t type;
     uint32_t min_body;
     block_fn *use;
-    bool leaves_out_padding; /* the size that it has, by writers as old as ntar */
+    bool leaves_out_padding; /* old writers such as ntar omit the padding from its size */
 } kinds[] = {
     {PCAPNG_BLOCK_PACKET, 20, packet_block, false},
     {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block, false},
@@ -255,7 +258,7 @@ static bool tail_agrees(struct carry_capture *capture, const struct block *block
     return size == block->says;
 }
 
-/* Goes over a block of any size without holding it. */
+/* Skips a block of any size without holding it. */
 static int skip_block(struct carry_capture *capture, const struct block *block) {
     struct input *input = &capture->input;
     const uint8_t *tail = NULL;
@@ -285,7 +288,8 @@ static int use_block(struct carry_capture *capture, struct block *block, block_f
     return use(capture, block, packet);
 }
 
-/* A section has its own byte order and interfaces; `magic` as read in the order so far. */
+/* Begins a section, which has its own byte order and interfaces; `magic` was loaded in the byte
+   order so far. Returns false if it is no magic. */
 static bool begin_section(struct carry_capture *capture, uint32_t magic) {
     if (magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC))
         capture->swap = !capture->swap;

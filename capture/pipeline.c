@@ -8,60 +8,62 @@
 #include "threads.h"
 
 /*
- * Batches under way for each thread beside the calling one: enough to keep it busy while that does
- * something else. Alone, the calling thread looks at each batch while the cache still has it.
+ * Batches in progress for each thread besides the calling one: enough to keep it busy while the
+ * calling thread does something else. Without other threads, the calling thread examines each batch
+ * while it is still in the cache.
  */
 #define BATCHES_PER_THREAD 8
 #define BATCHES_MAX        32u
 
-/* The batch that is being filled, and the one that will be next. */
+/* The batch being filled, and the next one. */
 #define BATCHES_AHEAD 2
 
-/* Of records of the least size, a batch holds fewer than would fit into its window. */
+/* Limits batches of the smallest records, which would hold more than this in a window. */
 #define BATCH_PACKETS 8192u
 
-/* Windows that had to grow for a huge record are looked at before more are read. */
+/* The most bytes in windows before more are read: windows grow for huge records. */
 #define WINDOWS_BYTES ((size_t)20 << 20)
 
-/* Memory that slots and threads leave to windows and notes: without it, there are fewer of them. */
+/* Memory that slots and threads must leave for windows and notes. Without it, fewer of them are
+   allocated. */
 #define ROOM_BYTES ((size_t)32 << 20)
 
 /*
- * Notes that a batch begins with. They come from the calling thread, as each thread that allocates
- * gets a heap of its own (glibc: 64 MiB of addresses); one that asks for more stays in theirs.
+ * Initial notes of a batch. The calling thread allocates them, as each thread that allocates gets
+ * its own heap (glibc: 64 MiB of addresses). A thread whose batch needs more allocates in its own.
  */
 #define NOTES_FIRST 64
 
 struct slot {
     struct batch batch;
     struct carry_capture_packet *packets; /* room for the batch's */
-    struct window window; /* the batch's packets lie here; empty until it is submitted */
+    struct window window; /* holds the batch's packets; empty until it is submitted */
     bool looked_at;
 };
 
 /*
- * Batches are numbered; number n lies in slot n % slot_count. Those before `finished` are history,
- * then come those that were taken by a thread, then those that wait for one, then the one that is
- * being filled: its number is `submitted`.
+ * Batches are numbered; number n is in slot n % slot_count. Those before `finished` are done. Then
+ * follow those that a thread has taken, from `taken` on those that wait for a thread, and last the
+ * one being filled: its number is `submitted`.
  */
 struct pipeline {
     struct pipeline_work work;
     struct slot *slots;
     unsigned slot_count;
     struct threads *threads;
-    unsigned threads_wanted, threads_count; /* beside the one that runs the pipeline */
+    unsigned threads_wanted, threads_count; /* besides the one that runs the pipeline */
 
-    /* Of the thread that runs the pipeline. */
+    /* Only for the thread that runs the pipeline. */
     struct carry_capture *capture;
-    struct slot *filling; /* where the batch lies that is being filled, */
+    struct slot *filling; /* the slot of the batch being filled, */
     struct carry_capture_packet
-        *next; /* and where its next packet will lie; its count is told in the end */
+        *next; /* and the place of its next packet; `count` is set when the batch ends */
     uint64_t finished;
     uint64_t read;        /* packets of the capture */
-    size_t windows_bytes; /* of the batches submitted and not finished */
+    size_t windows_bytes; /* of batches that are submitted but not finished */
     bool ended;           /* by finish() or watch() */
 
-    /* Of all threads, as looked_at of each slot is: with the lock held. */
+    /* Shared by all threads under the lock, like `looked_at` of each slot. */
     uint64_t taken, submitted;
     bool closing;
 };
@@ -72,7 +74,8 @@ static struct slot *slot_of(struct pipeline *pipeline, uint64_t number) {
 
 /* --- Any thread --- */
 
-/* Looks at the batch that has waited longest; the lock is held, but not meanwhile. */
+/* Examines the oldest waiting batch. The lock is held at the call and the return, but not
+   meanwhile. */
 static void look_at_next(struct pipeline *pipeline, unsigned worker) {
     struct slot *slot = slot_of(pipeline, pipeline->taken++);
     carry_threads_unlock(pipeline->threads);
@@ -125,13 +128,14 @@ static void empty(struct batch *batch) {
     batch->no_memory = false;
 }
 
-/* Volatile, as Clang drops memory that nobody writes to. */
+/* Allocates ROOM_BYTES. The pointer is volatile, as Clang removes an allocation that is never
+   written. */
 static void *take_room(void) {
     void *volatile room = malloc(ROOM_BYTES);
     return room;
 }
 
-/* Threads are worth their start once there is a second batch. */
+/* Starts the threads with the second batch: fewer are not worth it. */
 static void start_threads(struct pipeline *pipeline) {
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
@@ -158,7 +162,7 @@ static void submit(struct pipeline *pipeline, struct window window) {
     start_batch(pipeline);
 }
 
-/* Waits until the oldest batch was looked at, and looks at others meanwhile. */
+/* Waits until the oldest batch was examined, and examines others meanwhile. */
 static struct slot *await_oldest(struct pipeline *pipeline) {
     struct slot *slot = slot_of(pipeline, pipeline->finished);
     carry_threads_lock(pipeline->threads);
@@ -185,7 +189,7 @@ static void finish_oldest(struct pipeline *pipeline) {
     pipeline->finished++;
 }
 
-/* Looks at a batch and finishes it, at once. */
+/* Examines a batch and finishes it at once. */
 static void do_batch(struct pipeline *pipeline, struct batch *batch) {
     pipeline->work.look(pipeline->work.context, 0, batch);
     if (!pipeline->ended)
@@ -193,7 +197,7 @@ static void do_batch(struct pipeline *pipeline, struct batch *batch) {
     empty(batch);
 }
 
-/* Finishes what is under way, and the batch that is being filled, of which the window stays. */
+/* Finishes all batches, and the one being filled, whose window stays in use. */
 static void finish_all(struct pipeline *pipeline) {
     while (pipeline->finished < pipeline->submitted)
         finish_oldest(pipeline);
@@ -204,7 +208,8 @@ static void finish_all(struct pipeline *pipeline) {
     start_batch(pipeline);
 }
 
-/* A window for `held` bytes and more: that of the slot which will be filled next, or a new one. */
+/* Returns a window for more than `held` bytes: that of the slot after the one being filled, or a
+   new one. */
 static struct window next_window(struct pipeline *pipeline, size_t held) {
     struct slot *slot = slot_of(pipeline, pipeline->submitted + 1);
     struct window window = slot->window;
@@ -222,7 +227,7 @@ static void watch(struct pipeline *pipeline) {
         pipeline->ended = !pipeline->work.watch(pipeline->work.context, pipeline->read);
 }
 
-/* Gives the input another window, and this one to the batch that lies in it. */
+/* Gives the input another window, and its current one to the batch whose packets it holds. */
 static int hand_over(struct pipeline *pipeline, struct input *input) {
     struct window window = next_window(pipeline, carry_input_held(input));
     if (!window.bytes)
@@ -235,7 +240,7 @@ static int hand_over(struct pipeline *pipeline, struct input *input) {
     return 0;
 }
 
-/* The input's window is full. */
+/* Called when the input's window is full. */
 static int on_full(void *context) {
     struct pipeline *pipeline = context;
     int error = 0;
@@ -245,7 +250,7 @@ static int on_full(void *context) {
     return pipeline->ended ? ECANCELED : error;
 }
 
-/* Whoever watches a pipe is to see what has come so far. */
+/* Finishes all batches when the input is idle, so that what a pipe has delivered is reported. */
 static bool on_idle(void *context) {
     struct pipeline *pipeline = context;
     finish_all(pipeline);
@@ -253,7 +258,7 @@ static bool on_idle(void *context) {
     return !pipeline->ended;
 }
 
-/* Adds the packet that was read to where the next was to lie, unless another batch began. */
+/* Adds a packet to the batch, and copies it there if another batch began since it was read. */
 static void add(struct pipeline *pipeline, const struct carry_capture_packet *packet) {
     if (pipeline->next != packet)
         *pipeline->next = *packet;
@@ -275,8 +280,8 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
     capture->input.watcher =
         (struct input_watcher){.full = on_full, .idle = on_idle, .context = pipeline};
     for (pipeline->read = 0; limit && !pipeline->ended; pipeline->read++) {
-        /* Read where it stays: a copy would load in wide words what was just stored in narrow ones,
-           and wait for it (6 % of the time that carry check takes, on Zen 5). */
+        /* Read into its place in the batch: a copy would load in wide words what was just stored in
+           narrow ones, and stall (6 % of the time of carry check, on Zen 5). */
         struct carry_capture_packet *packet = pipeline->next;
         result = carry_reader_next(capture, packet);
         if (result != CARRY_CAPTURE_PACKET)
@@ -304,7 +309,7 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
     return !pipeline->ended;
 }
 
-/* What is in a batch's tally was counted with a packet. Of few packets, most batches had none. */
+/* Skips tallies without packets: after a short capture, those are most. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     for (unsigned i = 0; i < pipeline->slot_count; i++) {
         struct batch *batch = &pipeline->slots[i].batch;
@@ -327,7 +332,7 @@ static bool allocate_slot(struct slot *slot) {
     return false;
 }
 
-/* As many slots as there is memory for, but no fewer than one thread needs. */
+/* Allocates as many slots as memory allows, but no fewer than one thread needs. */
 static bool allocate(struct pipeline *pipeline, unsigned slots) {
     void *room = take_room();
     unsigned wanted = room ? slots : BATCHES_AHEAD;

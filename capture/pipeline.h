@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries a capture's packets through several threads and back into their order.
+ * Processes a capture's packets in several threads, and finishes them in their order.
  *
- * The calling thread reads, and cuts the packets into batches where a window of the input is full;
- * any thread looks at a batch, on its own; then the calling thread finishes the batches in the
- * order of the packets. When it has nothing to read into, it looks at batches like the others. So
- * all that is done in order is the same for any number of threads, one included, wherever batches
- * end. Memory is bounded by the ring of batches, whatever the input holds.
+ * The calling thread reads, and ends a batch of packets where a window of the input is full. Any
+ * thread examines a batch, independently of others; then the calling thread finishes the batches in
+ * the order of the packets. While it must not read on, it examines batches like the others. So all
+ * that depends on the order is the same for any number of threads, including one, wherever batches
+ * end. The ring of batches limits memory, whatever the input holds.
  */
 #ifndef CARRY_CAPTURE_SRC_PIPELINE_H
 #define CARRY_CAPTURE_SRC_PIPELINE_H
@@ -14,11 +14,11 @@
 #include "format.h"
 #include "summary.h"
 
-/* Why a packet has to be looked at again, in the order of the packets. */
+/* Why the finishing thread must see a packet. */
 enum note_kind {
-    NOTE_SUM,          /* a sum whose sender is remembered */
-    NOTE_UNKNOWN_LINK, /* a packet that the walk cannot look into */
-    NOTE_FRAGMENT,     /* a packet that holds a part of a datagram */
+    NOTE_SUM,          /* a sum whose sender must be remembered */
+    NOTE_UNKNOWN_LINK, /* a packet of a link type that the walk does not know */
+    NOTE_FRAGMENT,     /* a packet that holds a fragment */
 };
 
 struct note {
@@ -29,51 +29,53 @@ struct note {
 };
 
 struct batch {
-    const struct carry_capture_packet *packets; /* their bytes stay until the batch is finished */
+    const struct carry_capture_packet *packets; /* their bytes remain until the batch is finished */
     uint32_t count;
-    struct tally tally; /* of former batches too */
+    struct tally tally; /* includes those of earlier batches */
     struct note *notes; /* in the order of the packets */
     size_t notes_count, notes_capacity;
-    bool no_memory; /* for all notes */
+    bool no_memory; /* some note could not be stored */
 };
 
 struct pipeline_work {
-    /* Called by any thread, for one batch at a time. `worker` is its number, from 0, below the
-       number of threads. */
+    /* Called by any thread for one batch at a time. `worker` is the thread's number, from 0, below
+       the number of threads. */
     void (*look)(void *context, unsigned worker, struct batch *batch);
     /* Called by the thread that runs the pipeline, in the order of the packets; false ends it. */
     bool (*finish)(void *context, const struct batch *batch);
-    /* Called by that thread for each packet as it is read: does it go through? NULL: all do. */
+    /* Called by that thread for each packet as it is read; false skips it. NULL: all are
+       processed. */
     bool (*select)(void *context, const struct carry_capture_packet *packet);
-    /* Called by that thread where batches were finished; this many packets of the capture were
-       read. False ends it. */
+    /* Called by that thread where batches were finished; `packets` of the capture were read. False
+       ends it. */
     bool (*watch)(void *context, uint64_t packets);
     void *context;
 };
 
 struct pipeline;
 
-/* `threads` with the calling one; NULL without memory. Fewer are started where more cannot be. */
+/* Opens a pipeline of `threads`, including the calling one; fewer if the system cannot start them.
+   NULL if there is no memory. */
 struct pipeline *carry_pipeline_open(unsigned threads, const struct pipeline_work *work);
 void carry_pipeline_close(struct pipeline *pipeline);
 
 /*
- * Sends a capture's next `limit` selected packets through. Returns what ended it, with all batches
- * finished; CARRY_CAPTURE_END at the limit, or where finish() or watch() ended it.
+ * Processes a capture's next `limit` selected packets. Returns what ended it, with all batches
+ * finished; CARRY_CAPTURE_END at the limit, or if finish() or watch() returned false.
  */
 int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture, uint64_t limit);
 
 /*
- * Looks at packets of the caller's and finishes them, in the calling thread, between runs. False if
- * finish() returned false: the rest was not looked at.
+ * Examines and finishes packets of the caller, in the calling thread, between runs. Returns false
+ * if finish() returned false: the rest was not examined.
  */
 bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_packet *packets,
                          size_t count);
 
-/* Adds what the batches' tallies hold since this was last called, between runs. */
+/* Adds to `tally` all that the batches counted since the last call. Only between runs. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);
 
-/* Adds a note to a batch, for look(). */
+/* Adds a note to a batch. Called by look(). */
 void carry_pipeline_note(struct batch *batch, const struct note *note);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a capture is, and its packets: the interface over sources of bytes and formats. */
+/* Recognises and reads captures: the public functions over sources of bytes and formats. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 #define MAGIC_BYTES 4
 
-/* --- What it is --- */
+/* --- Recognition --- */
 
 /* Formats by their number. */
 static const struct {
@@ -23,7 +23,7 @@ const char *carry_capture_format_name(unsigned format) {
     return format < CARRY_CAPTURE_FORMAT_COUNT ? formats[format].name : "unknown";
 }
 
-/* What people take for a capture, and is none that is read here. */
+/* Returns the format of a file that may be mistaken for a capture, but cannot be read as one. */
 static enum carry_capture_format find_foreign(struct carry_capture *capture) {
     const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     for (unsigned i = 0; i < CARRY_CAPTURE_FORMAT_COUNT; i++)
@@ -32,8 +32,8 @@ static enum carry_capture_format find_foreign(struct carry_capture *capture) {
     return CARRY_CAPTURE_FORMAT_UNKNOWN;
 }
 
-/* Puts what unpacks between the bytes read so far, with those that will be, and the capture. False
-   if there is no memory. */
+/* Inserts the unpacker between the file's bytes and the capture, from the bytes already read on.
+   Returns false if there is no memory. */
 static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
     struct input packed = capture->input;
     struct unpack *unpack = carry_unpack_open(magic, &capture->packed);
@@ -54,7 +54,8 @@ static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
     return true;
 }
 
-/* The first bytes of the capture itself; NULL if there are fewer, or they cannot be read. */
+/* Returns the first bytes of the capture, unpacked; NULL if there are fewer, or they cannot be
+   read. */
 static const uint8_t *peek_magic(struct carry_capture *capture) {
     const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     if (!magic || capture->unpack || !carry_unpack_recognises(magic))
@@ -65,7 +66,8 @@ static const uint8_t *peek_magic(struct carry_capture *capture) {
     return NULL;
 }
 
-/* What is read, in the order in which it is looked for: ERF has no magic number. */
+/* Formats that can be read, in the order in which they are tried: ERF is last, as it has no magic
+   number. */
 static const struct {
     enum carry_capture_format format;
     format_recognise_fn *recognise;
@@ -76,7 +78,8 @@ static const struct {
     {CARRY_CAPTURE_FORMAT_ERF, carry_erf_recognise},
 };
 
-/* Of a file that has a magic's bytes. */
+/* Finds the format of a file of at least MAGIC_BYTES, and returns its reader; NULL if there is
+   none. */
 static format_next_fn *recognise(struct carry_capture *capture) {
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
@@ -105,7 +108,7 @@ static int refuse_foreign(struct carry_capture *capture) {
                              magic[1], magic[2], magic[3]);
 }
 
-/* What reads the packets, once it is known. */
+/* Recognises the format, and reads the first packet with its reader. */
 static int start(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *magic = peek_magic(capture);
     if (!magic && !capture->input.error && !carry_input_held(&capture->input))
@@ -143,7 +146,7 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
 
 /* --- Opening --- */
 
-/* What the source of bytes is asked for; it is watched by whoever reads packets. */
+/* Reads from the source of bytes. Where that would block, the input's watcher is called. */
 static int64_t read_source(void *context, void *buffer, size_t size) {
     struct carry_capture *capture = context;
     int64_t got;

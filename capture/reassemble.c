@@ -7,41 +7,44 @@
 #include "content.h"
 #include "fragment_table.h"
 
-#define LINK_RAW      101
-#define DATAGRAM_MAX  65535u /* what a length field can say */
-#define HEADERS6_SIZE 48u    /* IPv6's own and its fragment header, which that does not include */
+#define LINK_RAW     101
+#define DATAGRAM_MAX 65535u /* the highest value of a length field */
+#define HEADERS6_SIZE                                                                              \
+    48u /* IPv6's header and its fragment header, which the length field does                      \
+           not include */
 
 struct reassembler {
     struct carry_packet_options options;
     struct fragment_table table;
     bool tag;
-    reassembler_repair_fn *prepare; /* NULL: nothing is repaired */
+    reassembler_repair_fn *prepare; /* NULL: datagrams are not repaired */
     void *prepare_context;
 
     struct datagram datagram;
     struct source *sources; /* the datagram's */
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    struct carry_packet_fragment fragment; /* of another, that the datagram holds */
+    struct carry_packet_fragment fragment; /* a fragment of another datagram that this datagram
+                                              holds */
     uint8_t buffer[DATAGRAM_MAX + HEADERS6_SIZE];
 };
 
 /* --- The fragments of one datagram --- */
 
-/* What comes in: a frame's, or a datagram's that was itself reassembled. */
+/* The packet with a fragment: a frame, or a datagram that was itself reassembled. */
 struct view {
     struct carry_capture_packet packet;
     uint32_t located;
     struct carry_packet_fragment fragment;
     const struct carry_packet_sum *sums;
     size_t count;
-    bool nested; /* in a datagram */
+    bool nested; /* in a reassembled datagram */
 };
 
 static uint32_t header_size(const struct carry_packet_fragment *fragment) {
     return fragment->content_offset - fragment->network_offset;
 }
 
-/* Would it fit the length field, as the receiver sees the datagram? */
+/* Checks whether the length field can hold the datagram's size, as its receiver sees it. */
 static bool fits(uint8_t version, uint32_t header, uint32_t content) {
     return (version == 4 ? header : header - HEADERS6_SIZE) + content <= DATAGRAM_MAX;
 }
@@ -65,14 +68,14 @@ static struct part part_of(const struct view *view) {
     };
 }
 
-/* One of the content may begin where the fragment ends, and its field stand beyond. */
+/* A sum of the content may begin exactly at the fragment's end, with its field beyond it. */
 bool carry_reassembler_is_inside(const struct carry_packet_fragment *fragment,
                                  const struct carry_packet_sum *sum) {
     return sum->field_offset >= fragment->content_offset &&
            sum->cover_offset - fragment->content_offset <= fragment->size;
 }
 
-/* Would a change of the content make it bad? */
+/* Checks whether a change of the fragment's content would make this sum bad. */
 static bool is_around(const struct carry_packet_sum *sum,
                       const struct carry_packet_fragment *fragment) {
     return sum->field_offset < fragment->content_offset && sum->verdict != CARRY_VERDICT_ABSENT &&
@@ -120,14 +123,14 @@ static void append_source(struct entry *entry, struct source *source) {
     entry->sources_bytes += source_size(source);
 }
 
-/* Of the `size` bytes from the IP header on, those that stand in one piece in the file. */
+/* Returns how many of the `size` bytes from the IP header on lie in one piece in the file. */
 static uint32_t located_size(const struct view *view, uint32_t size) {
     uint32_t network = view->fragment.network_offset;
     uint32_t located = view->located > network ? view->located - network : 0;
     return located < size ? located : size;
 }
 
-/* Keeps what only the first fragment has; false without memory. */
+/* Keeps what only the first fragment contains; false if there is no memory. */
 static bool keep_header(struct entry *entry, const struct view *view) {
     const struct carry_packet_fragment *fragment = &view->fragment;
     uint32_t size = header_size(fragment);
@@ -143,7 +146,7 @@ static bool keep_header(struct entry *entry, const struct view *view) {
     return true;
 }
 
-/* Adds a fragment to a datagram; COMPLETE, or why that is to be refused. */
+/* Adds a fragment to a datagram. Returns COMPLETE, or why the datagram must be refused. */
 static enum carry_capture_reassembly add_fragment(struct entry *entry, const struct view *view) {
     static const enum carry_capture_reassembly problems[] = {
         [CONTENT_ADDED] = CARRY_CAPTURE_REASSEMBLY_COMPLETE,
@@ -172,7 +175,8 @@ static void store16(uint8_t *p, uint32_t value) {
     p[1] = (uint8_t)value;
 }
 
-/* Makes the first fragment's headers those of a whole datagram: over IPv6, an atomic fragment. */
+/* Turns the first fragment's headers into those of a whole datagram: over IPv6, of an atomic
+   fragment. */
 static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
     if (header[0] >> 4 == 4) {
         store16(header + 2, size + content);
@@ -180,8 +184,8 @@ static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
         header[7] = 0;
         return;
     }
-    /* With its fragment header, the longest one is too long for the field: 0 lets it be as long as
-       there are bytes. */
+    /* With its fragment header, the longest datagram does not fit the length field: 0 then means up
+       to the end of the bytes. */
     uint32_t payload = size - 40 + content;
     store16(header + 4, payload > DATAGRAM_MAX ? 0 : payload);
     store16(header + size - 6, 0);
@@ -201,7 +205,7 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     packet->wire = entry->header_size + entry->content.size;
     packet->linktype = LINK_RAW;
     packet->fcs = 0;
-    packet->left_from = packet->left_at = 0; /* offsets in the last frame */
+    packet->left_from = packet->left_at = 0; /* they refer to the last frame */
     packet->offset = entry->offset;
     datagram->located = entry->located;
     datagram->header_size = entry->header_size;
@@ -224,7 +228,8 @@ static enum datagram_bar bar_of(const struct source *sources) {
     return nested ? DATAGRAM_NESTED : covered ? DATAGRAM_COVERED : DATAGRAM_FREE;
 }
 
-/* Its own IP header is none of the file, so what changes there is no matter. */
+/* Repairs a datagram. Changes to its own IP header are ignored, as that header is not in the
+   file. */
 static void repair(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
@@ -250,7 +255,7 @@ static bool waits(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_FRAGMENT;
 }
 
-/* The walk lists the same sums as in the first fragment, and may get further. */
+/* Judges a datagram. The walk lists the sums of the first fragment again, and may find more. */
 static void judge(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum *sums = reassembler->sums;
@@ -278,7 +283,7 @@ static void supersede(struct datagram *datagram, const struct source *first) {
             datagram->superseded[datagram->superseded_count++] = first->sums[i].protocol;
 }
 
-/* The sources go from the entry to the datagram. */
+/* Moves the sources from the entry to the datagram. */
 static void take_sources(struct reassembler *reassembler, struct entry *entry) {
     reassembler->sources = entry->sources;
     reassembler->datagram.sources = entry->sources;
@@ -312,7 +317,8 @@ static void keep(struct fragment_table *table, struct entry *entry, struct sourc
         carry_fragment_table_make_room(table, entry, view->packet.time_ns);
 }
 
-/* Adds it to its datagram; NULL if that is of no use any more. */
+/* Adds a fragment to its datagram's entry; NULL if the datagram is refused or there is no
+   memory. */
 static struct entry *add_to_entry(struct reassembler *reassembler, const struct view *view) {
     struct fragment_table *table = &reassembler->table;
     const struct carry_fragment_key key = carry_fragment_key(&view->packet, &view->fragment);
@@ -405,7 +411,7 @@ const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
     return datagram->holds_fragment ? add(reassembler, &view) : NULL;
 }
 
-/* Entries are in the order of their last fragments; one that was refused has none. */
+/* Entries are in the order of their last fragments; a refused one has no sources. */
 uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from) {
     uint64_t earliest = UINT64_MAX;
     for (const struct entry *entry = reassembler->table.newest; entry; entry = entry->older) {

@@ -8,76 +8,77 @@
  *     for (; datagram; datagram = carry_reassembler_next(reassembler))
  *         use(datagram->fresh, datagram->fresh_count);
  *
- * Frames come in the order of the capture. Fragments belong together that have in common what RFC
- * 791 and RFC 8200 say (addresses, identification, over IPv4 the protocol), and the scope and the
- * interface, since a capture may see one datagram in two places.
+ * Frames must be added in the order of the capture. Fragments belong to the same datagram if they
+ * agree in what RFC 791 and RFC 8200 require (addresses, identification, over IPv4 the protocol),
+ * and in the scope and the interface, since a capture may contain one datagram twice, from two
+ * places.
  *
- * Any fragment may be hostile. A datagram's memory is what it holds: the bytes that were captured
- * of its fragments, and a record of each. Beyond REASSEMBLER_BYTES_MAX or
- * REASSEMBLER_DATAGRAMS_MAX, the datagram that waited longest for a fragment is given up. Time
- * follows the bytes that were captured, too, whatever lengths the fragments claim; the hash table's
- * seed is a secret. A datagram is given up REASSEMBLER_SECONDS after its first fragment, by the
- * clock of the capture: RFC 8200 says 60, RFC 1122 at least that much.
+ * Any fragment may be hostile. A datagram costs the memory of what it holds: the captured bytes of
+ * its fragments, and a record of each. Beyond REASSEMBLER_BYTES_MAX or REASSEMBLER_DATAGRAMS_MAX,
+ * the datagram that has waited longest for a fragment is given up. Time, too, depends on the
+ * captured bytes, whatever lengths the fragments claim; the hash table's seed is secret. A datagram
+ * is given up REASSEMBLER_SECONDS after its first fragment, by the clock of the capture: RFC 8200
+ * says 60, RFC 1122 at least 60.
  *
- * Of fragments that overlap, only exact repetitions are accepted over IPv6 (RFC 5722), and over
- * IPv4 those that say the same of the bytes that they share. Any other datagram is refused, with
- * all fragments that still come.
+ * Of overlapping fragments, only exact repetitions are accepted over IPv6 (RFC 5722), and over IPv4
+ * those whose shared bytes are equal. Any other datagram is refused, together with its later
+ * fragments.
  */
 #ifndef CARRY_CAPTURE_SRC_REASSEMBLE_H
 #define CARRY_CAPTURE_SRC_REASSEMBLE_H
 
 #include <carry/capture.h>
 
-#define REASSEMBLER_BYTES_MAX     (16u << 20) /* that all datagrams hold together */
+#define REASSEMBLER_BYTES_MAX     (16u << 20) /* held by all datagrams together */
 #define REASSEMBLER_DATAGRAMS_MAX 4096u       /* incomplete at a time */
 #define REASSEMBLER_SECONDS       60u
 
-/* A fragment as it came: in a frame, or in a datagram that was itself in fragments. */
+/* A fragment as it arrived: in a frame, or in a datagram that was itself in fragments. */
 struct source {
-    struct source *next;     /* the one that came next */
-    uint64_t frame;          /* the frame, or the one that completed the datagram around */
+    struct source *next;     /* the next to arrive */
+    uint64_t frame;          /* the frame, or the one that completed the enclosing datagram */
     uint64_t offset;         /* of its content in the file; CARRY_CAPTURE_NOWHERE: in a datagram */
-    uint32_t place;          /* of that in the content of the datagram */
+    uint32_t place;          /* of its content in the content of the datagram */
     uint32_t captured;       /* bytes of its content */
     uint32_t content_offset; /* of its content in the frame */
     bool covered;            /* a sum of a header around the fragment covers it */
     bool tag;                /* see carry_reassembler_tag() */
     size_t sums_count;
-    struct carry_packet_sum sums[]; /* those that stand in its content, as they were judged there */
+    struct carry_packet_sum sums[]; /* those in its content, as they were judged there */
 };
 
-/* What bars the repair of a datagram. */
+/* What prevents the repair of a datagram. */
 enum datagram_bar {
     DATAGRAM_FREE,
-    DATAGRAM_NESTED,  /* a fragment came in a datagram that was itself in fragments */
+    DATAGRAM_NESTED,  /* a fragment arrived in a datagram that was itself in fragments */
     DATAGRAM_COVERED, /* a sum around a fragment covers it */
-    DATAGRAM_WRITTEN, /* a fragment is beyond reach: see reassembler_repair_fn */
+    DATAGRAM_WRITTEN, /* a fragment can no longer be changed: see reassembler_repair_fn */
 };
 
-/* A datagram reassembled. */
+/* A reassembled datagram. */
 struct datagram {
-    /* It looks like a frame of raw IP, and has number, time and interface of the frame that
-       completed it. Where fragments were cut by the capture, it is cut at the first gap. */
+    /* Looks like a frame of raw IP, with the number, time and interface of the frame that completed
+       it. If the capture truncated fragments, it ends at the first gap. */
     struct carry_capture_packet packet;
-    uint32_t located;     /* bytes of it that stand in one piece at packet.offset in the file */
-    uint32_t header_size; /* of the first fragment's headers, behind which its content begins */
-    const struct source *sources; /* the fragments that it consists of */
-    bool holds_fragment;          /* of another datagram: carry_reassembler_next() adds that */
+    uint32_t located;     /* bytes of it that lie in one piece at packet.offset in the file */
+    uint32_t header_size; /* of the first fragment's headers; the content follows them */
+    const struct source *sources; /* its fragments */
+    bool holds_fragment;          /* of another datagram: carry_reassembler_next() adds it */
 
-    /* What carry_reassembler_repair() asks for. */
+    /* Set if carry_reassembler_repair() was called. */
     enum datagram_bar bar;
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
     size_t changes_count;
 
-    const struct carry_packet_sum *sums; /* of the datagram, its own IP header's included */
+    const struct carry_packet_sum *sums; /* of the datagram, including that of its own IP header */
     size_t count;
 
-    /* Of these, the ones that the first fragment could not tell. */
+    /* Of these, the ones that the first fragment could not verify or did not list. */
     struct carry_packet_sum fresh[CARRY_PACKET_SUMS_MAX];
     size_t fresh_count;
 
-    /* The protocols of those that it listed as unverifiable, for being a fragment. They stand for
-       the same sums: count them no longer. */
+    /* The protocols of the sums that the first fragment listed as unverifiable because it is a
+       fragment. They are the same sums as in `fresh`: do not count them twice. */
     uint8_t superseded[CARRY_PACKET_SUMS_MAX];
     size_t superseded_count;
     uint64_t superseded_frame; /* the first fragment's number */
@@ -85,13 +86,15 @@ struct datagram {
 
 struct reassembler;
 
-/* Datagrams are judged by `options`, or NULL, as frames are. NULL without memory. */
+/* Creates a reassembler that judges datagrams by `options`, or by default if that is NULL. Returns
+   NULL if there is no memory. */
 struct reassembler *carry_reassembler_create(const struct carry_packet_options *options);
 void carry_reassembler_free(struct reassembler *reassembler);
 
 /*
- * Calls `lost` for fragments of which no datagram came or will come, and why, whenever that is
- * certain. So each fragment added is either among a datagram's sources, or lost, once.
+ * Calls `lost` with the reason for fragments whose datagram is not and will not be complete, as
+ * soon as that is certain. So each fragment added is exactly once either among a datagram's
+ * sources, or lost.
  */
 typedef void reassembler_lost_fn(void *context, enum carry_capture_reassembly why,
                                  const struct source *sources);
@@ -99,57 +102,59 @@ void carry_reassembler_watch(struct reassembler *reassembler, reassembler_lost_f
                              void *context);
 
 /*
- * Has carry_packet_fix() repair datagrams before they are judged, unless there is a bar:
- * datagram->changes lists what changed in the content. `prepare` is asked of each datagram, as it
- * came, whether all of its fragments can still be changed, and which flags it needs beside those of
- * the options.
+ * Lets carry_packet_fix() repair datagrams before they are judged, unless there is a bar:
+ * datagram->changes lists the changes in the content. `prepare` is called for each datagram before
+ * its repair. It returns whether all of its fragments can still be changed, and sets the flags that
+ * it needs besides those of the options.
  */
 typedef bool reassembler_repair_fn(void *context, const struct carry_frame *datagram,
                                    const struct source *sources, uint32_t *flags);
 void carry_reassembler_repair(struct reassembler *reassembler, reassembler_repair_fn *prepare,
                               void *context);
 
-/* What is added next bears this tag, for the caller. */
+/* Gives the caller's tag to the fragments that are added from now on. */
 void carry_reassembler_tag(struct reassembler *reassembler, bool tag);
 
 /*
- * Takes the fragment and the sums that carry_packet_check_fragment() found in a packet. The
- * datagram that is complete now, or NULL; it is valid until the next call.
+ * Adds a fragment and the sums that carry_packet_check_fragment() found in its packet. Returns the
+ * datagram that is now complete, or NULL; it is valid until the next call.
  */
 const struct datagram *carry_reassembler_add(struct reassembler *reassembler,
                                              const struct carry_capture_packet *packet,
                                              const struct carry_packet_fragment *fragment,
                                              const struct carry_packet_sum *sums, size_t count);
 
-/* The same for the datagram just returned, which may hold a fragment of another. */
+/* The same for the datagram just returned, if it holds a fragment of another. */
 const struct datagram *carry_reassembler_next(struct reassembler *reassembler);
 
 /*
- * Where in the file the first fragment stands of those datagrams that are incomplete, and of which
- * all fragments came from the offset `from` on; UINT64_MAX if there are none.
+ * Considers the incomplete datagrams whose fragments all arrived at or after the offset `from`.
+ * Returns the lowest offset of their first fragments in the file; UINT64_MAX if there are none.
  */
 uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from);
 
-/* Gives up what is incomplete. To be called at the end, before the counts are read. */
+/* Gives up all incomplete datagrams. Call this at the end, before the counts are read. */
 void carry_reassembler_end(struct reassembler *reassembler);
 
-/* How many datagrams, by enum carry_capture_reassembly. */
+/* Returns the numbers of datagrams, by enum carry_capture_reassembly. */
 const uint64_t *carry_reassembler_counts(const struct reassembler *reassembler);
 
-/* Bytes allocated for datagrams at present, at most REASSEMBLER_BYTES_MAX. */
+/* Returns the bytes now allocated for datagrams, at most REASSEMBLER_BYTES_MAX. */
 size_t carry_reassembler_bytes(const struct reassembler *reassembler);
 
-/* Is it a sum of the fragment's content, and not one of what is around that, or behind it? */
+/* Checks whether a sum belongs to the fragment's content, rather than to headers around it or bytes
+   after it. */
 bool carry_reassembler_is_inside(const struct carry_packet_fragment *fragment,
                                  const struct carry_packet_sum *sum);
 
-/* The fragment in a frame that brought a byte of a datagram; NULL: none did. */
+/* Returns the fragment that brought a byte of a datagram in a frame; NULL if there is none. */
 const struct source *carry_datagram_source(const struct datagram *datagram, uint32_t at);
 
-/* Of a fresh sum among all sums of its datagram. */
+/* Returns the index of a fresh sum among all sums of its datagram. */
 size_t carry_datagram_index(const struct datagram *datagram, const struct carry_packet_sum *sum);
 
-/* Where `size` bytes of a datagram stand in the file; CARRY_CAPTURE_NOWHERE: not in one piece. */
+/* Returns where `size` bytes of a datagram lie in the file; CARRY_CAPTURE_NOWHERE if not in one
+   piece. */
 uint64_t carry_datagram_offset(const struct datagram *datagram, uint32_t at, uint32_t size);
 
 #endif

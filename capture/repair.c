@@ -6,14 +6,14 @@
 #include "cause.h"
 #include "verdict.h"
 
-/* The sums of a frame or a datagram, as they were judged last. */
+/* The sums of a frame or a datagram, by their latest verdicts. */
 struct judged {
     const struct carry_packet_sum *sums;
     size_t count;
-    bool cut; /* by the capture */
+    bool cut; /* the capture truncated it */
 };
 
-/* --- What is left --- */
+/* --- Sums that are left --- */
 
 static bool asks_for(const struct carry_packet_options *options, unsigned verdict) {
     return options->fix ? verdict_is_in(verdict, options->fix) : verdict_is_finding(verdict);
@@ -32,7 +32,7 @@ static bool covers(const struct carry_packet_sum *outer, const struct carry_pack
            inner->field_offset - outer->cover_offset < outer->cover_size;
 }
 
-/* Why a sum with this verdict is left, of which all others are known. */
+/* Returns why a sum with this verdict is left; all other reasons are already excluded. */
 static enum carry_capture_left why_left(const struct repair *repair, const struct judged *judged,
                                         const struct carry_packet_sum *sum, unsigned verdict) {
     if (!is_wanted(repair, verdict))
@@ -75,13 +75,14 @@ static void leave(struct repair *repair, const struct carry_capture_change *chan
 
 /* --- Senders of headers that hold 0 --- */
 
-/* The sender of the IP header that a sum belongs to, in a frame. */
+/* Returns the source address of the IP header that a sum of a frame belongs to. */
 static const uint8_t *sender_of(const struct carry_frame *frame,
                                 const struct carry_packet_sum *sum) {
     return (const uint8_t *)frame->data + sum->network_offset + 12;
 }
 
-/* A datagram is cut at its first gap, and a fragment behind that may hold a whole header. */
+/* Checks whether the sum's IP header is captured: a datagram ends at its first gap, and a later
+   fragment may hold a whole header. */
 static bool has_sender(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     return (uint64_t)sum->network_offset + 20 <= frame->captured;
 }
@@ -98,7 +99,8 @@ static void learn(struct repair *repair, const struct carry_frame *frame,
         carry_header_senders_add(repair->known, frame, &sums[i]);
 }
 
-/* As carry check: from what its first fragment could not tell, as it was before any repair. */
+/* Like carry check, learns from the sums that the first fragment could not verify, as they were
+   before any repair. */
 static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn(repair, &frame, datagram->changes, datagram->changes_count);
@@ -125,8 +127,9 @@ void carry_repair_learned(struct repair *repair) {
 }
 
 /*
- * The flag with which a frame is repaired: for headers whose senders leave them to their network
- * cards, unless it would turn any other sum of the frame partial.
+ * Returns the flag with which a frame is repaired: CARRY_PACKET_IP_ZERO_PARTIAL if it contains a
+ * header whose sender leaves it to the network card, unless the flag would turn another sum of the
+ * frame partial.
  */
 static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
                          const struct carry_packet_sum *sums, size_t count) {
@@ -145,7 +148,7 @@ static uint32_t flags_of(const struct repair *repair, const struct carry_frame *
     return CARRY_PACKET_IP_ZERO_PARTIAL;
 }
 
-/* Can all fragments still be changed, in the window or in what was written? */
+/* Checks whether all fragments can still be changed, in the window or in what was written. */
 static bool is_in_reach(const struct repair *repair, const struct source *sources) {
     if (!repair->sink || repair->sink->rewrite)
         return true;
@@ -155,7 +158,7 @@ static bool is_in_reach(const struct repair *repair, const struct source *source
     return true;
 }
 
-/* As reassembler_repair_fn. */
+/* Prepares the repair of a datagram: a reassembler_repair_fn. */
 static bool prepare_datagram(void *context, const struct carry_frame *datagram,
                              const struct source *sources, uint32_t *flags) {
     const struct repair *repair = context;
@@ -166,7 +169,7 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
     return is_in_reach(repair, sources);
 }
 
-/* A header that was repaired as a bad one may turn out to have been left to a network card. */
+/* Counts a header repaired as a bad one, which may turn out to have been left to a network card. */
 static void note_alone(struct repair *repair, const struct carry_frame *frame,
                        const struct carry_packet_sum *change) {
     size_t count;
@@ -229,7 +232,7 @@ static size_t count_partial(const struct carry_packet_sum *sums, size_t count) {
     return partial;
 }
 
-/* Once all that was left is complete, the packet does not say any more that something is. */
+/* Clears the flag SUM_LEFT of a packet once all its partial sums are complete. */
 static void settle_flags(struct repair *repair, const struct carry_capture_packet *packet,
                          const struct carry_packet_sum *changes, size_t changed,
                          const struct judged *judged) {
@@ -239,14 +242,14 @@ static void settle_flags(struct repair *repair, const struct carry_capture_packe
 }
 
 /*
- * What is left is reported as carry check will report it: headers of 0 by what their sender leaves
- * to its network card in the whole copy.
+ * Reports a header of 0 that is left, as carry check will report it: by what its sender leaves to
+ * its network card in the whole copy.
  */
 static void leave_header(struct repair *repair, const struct header_sender *sender,
                          const struct carry_capture_change *left, enum carry_capture_left reason) {
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->headers, &count);
-    struct carry_packet_sum known = *left->sum; /* what is known by now goes into the log */
+    struct carry_packet_sum known = *left->sum; /* the log shows the verdict known so far */
     struct carry_capture_change logged = as_left(left, reason);
     logged.sum = &known;
     if (sender->leaves)
@@ -255,7 +258,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     report(repair, &logged);
 }
 
-/* Leaves a sum of a frame or a datagram, where `sum` tells its place in that. */
+/* Reports a sum of a frame or a datagram as left; `sum` gives its place in that. */
 static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
                             const struct carry_packet_sum *sum,
                             const struct carry_capture_change *left,
@@ -268,13 +271,14 @@ static void leave_by_sender(struct repair *repair, const struct carry_frame *fra
         leave(repair, left, reason);
 }
 
-/* The verdict by all that is known of the sender. */
+/* Returns the verdict by all that is known of the sender. */
 static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
                            const struct carry_packet_sum *sum) {
     return is_left(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
 }
 
-/* One that is wanted by its sender is left where the flag for a frame would go too far. */
+/* Returns why a sum is left. BESIDE: its sender shows that it must be repaired, but flags_of()
+   could not give the frame the flag. */
 static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct judged *judged,
                                               const struct carry_frame *frame,
@@ -292,7 +296,7 @@ static void leave_in_frame(struct repair *repair, const struct carry_capture_pac
     leave_by_sender(repair, &frame, sum, &left, why_left_known(repair, judged, &frame, sum));
 }
 
-/* Was it left only because what shows that it was to be repaired came behind it? */
+/* Checks whether a header was left only because the evidence for its repair came after it. */
 static bool came_early(const struct repair *repair, const struct header_sender *sender,
                        enum carry_capture_left reason) {
     return reason == CARRY_CAPTURE_LEFT_ONLY && is_wanted(repair, CARRY_VERDICT_PARTIAL) &&
@@ -311,7 +315,8 @@ static void settle_left(struct repair *repair) {
                 &repair->waiting[i][slot]);
 }
 
-/* Those in the content of a fragment wait for their datagram. */
+/* Reports the sums of a packet that are left. Those in the content of a fragment wait for their
+   datagram. */
 static void leave_rest(struct repair *repair, const struct carry_capture_packet *packet,
                        const struct judged *judged, const struct carry_packet_fragment *fragment) {
     for (size_t i = 0; i < judged->count; i++) {
@@ -347,7 +352,7 @@ static struct carry_capture_change in_datagram(const struct datagram *datagram,
     };
 }
 
-/* Writes to the copy, whether that place is still to be handed on or not. */
+/* Overwrites bytes of the copy, whether they are still in the window or already written. */
 static void overwrite(struct repair *repair, uint64_t offset, const uint8_t *bytes, size_t size) {
     const struct carry_capture_sink *sink = repair->sink;
     if (carry_input_overwrite(&repair->capture->input, offset, bytes, size) || !sink)
@@ -356,7 +361,7 @@ static void overwrite(struct repair *repair, uint64_t offset, const uint8_t *byt
         repair->sink_error = -sink->rewrite(sink->user, offset, bytes, size);
 }
 
-/* Writes what a fragment holds of a field that changes; false if that is nothing. */
+/* Writes the part of a changed field that a fragment holds; false if it holds none. */
 static bool write_change(struct repair *repair, const struct datagram *datagram,
                          const struct source *source, const struct carry_packet_sum *change) {
     uint32_t place = change->field_offset - datagram->header_size, end = place + change->field_size;
@@ -379,7 +384,8 @@ static bool write_change(struct repair *repair, const struct datagram *datagram,
     return true;
 }
 
-/* A field changes in every fragment that brought it: copies must go on to agree. */
+/* Writes changed fields to every fragment that contains them: repeated fragments must still
+   agree. */
 static void write_changes(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     struct carry_capture_repairs *repairs = repair->repairs;
@@ -403,8 +409,8 @@ static bool is_changed(const struct datagram *datagram, uint32_t at) {
     return false;
 }
 
-/* Why a sum is left that stands `at` bytes into a datagram. A fragment may tell what the datagram
-   does not: where that was cut before it, or contradicts itself. */
+/* Returns why the sum `at` bytes into a datagram is left. A fragment may show a sum that the
+   datagram does not: where the datagram was cut before it, or contradicts itself. */
 static enum carry_capture_left why_left_in(const struct repair *repair,
                                            const struct datagram *datagram,
                                            const struct carry_packet_sum *sum, uint32_t at) {
@@ -427,7 +433,7 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
     return judged.cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
-/* What a fragment alone shows to be wrong is listed with it, unless that was put right. */
+/* Reports the wrong sums that a fragment alone shows, except those that were repaired. */
 static void leave_in_source(struct repair *repair, const struct datagram *datagram,
                             const struct source *source) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
@@ -450,7 +456,7 @@ static void finish_datagram(struct repair *repair, const struct datagram *datagr
     write_changes(repair, datagram);
     for (const struct source *source = datagram->sources; source; source = source->next)
         if (source->offset !=
-            CARRY_CAPTURE_NOWHERE) /* others were listed with the datagram around */
+            CARRY_CAPTURE_NOWHERE) /* others were reported with the enclosing datagram */
             leave_in_source(repair, datagram, source);
     for (size_t i = 0; i < datagram->fresh_count; i++) {
         const struct carry_packet_sum *sum = &datagram->fresh[i];

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pass of carry_capture_fix() over packets: puts checksums right where they stand, and says of
- * each that is left why.
+ * Repairs the checksums of packets one by one for carry_capture_fix(), and reports why others are
+ * left.
  *
- * It is one pass, for pipes too. A sum over a fragmented datagram is put right once the last
- * fragment has come: in the input's window if the field still stands there, else in what was
- * written, if the sink can do that. Fragments are reassembled as carry_capture_check() reassembles
- * them, by the same rules and within the same bounds, so that what is left is what it will find.
+ * Everything happens in one pass, so that pipes work too. A sum over a fragmented datagram is
+ * repaired once the last fragment has arrived: in the input's window if the field is still there,
+ * or in what was written, if the sink can rewrite. Fragments are reassembled by the same rules and
+ * limits as in carry_capture_check(), so that it will find exactly what is left.
  *
- * Which IPv4 headers of 0 are partial, the whole input tells (header_senders.h). Where that matters
- * to what is repaired, a file is read once before, by carry_repair_learn(); a pipe tells what it
- * told by then.
+ * Only the whole input shows which IPv4 headers of 0 are partial (header_senders.h). Where that
+ * matters to what is repaired, carry_repair_learn() reads a file once before; for a pipe, the
+ * evidence so far decides.
  */
 #ifndef CARRY_CAPTURE_SRC_REPAIR_H
 #define CARRY_CAPTURE_SRC_REPAIR_H
@@ -22,36 +22,39 @@
 
 struct repair {
     struct carry_capture *capture;
-    const struct carry_capture_sink *sink; /* of what leaves the window; NULL: it goes nowhere */
+    const struct carry_capture_sink *sink; /* gets what leaves the window; NULL: nothing is
+                                              written */
     int sink_error;                        /* errno */
     struct carry_capture_fix_options options;
     bool cancelled; /* by options.change */
     struct carry_capture_repairs *repairs;
     struct reassembler *reassembler;
-    struct header_senders *known; /* of what the input holds, as far as it was read or learned */
+    struct header_senders *known; /* of the input, as far as it was read or learned */
     struct reassembler *learner;
-    uint64_t *called_bad; /* for each of these senders the headers of 0 repaired as bad ones */
-    struct header_senders *headers; /* of what the copy holds */
-    /* For each of these senders the headers of 0 that are left, and that the end settles. */
+    uint64_t *called_bad; /* per sender, the headers of 0 that were repaired as bad ones */
+    struct header_senders *headers; /* of the copy */
+    /* Per sender, the headers of 0 that are left, whose verdicts are settled at the end. */
     struct carry_capture_group (*waiting)[LEFT_SLOTS];
 };
 
-/* With all set that stands before the reassembler. False without memory. */
+/* Allocates the rest, once all members before `reassembler` are set. False if there is no
+   memory. */
 bool carry_repair_open(struct repair *repair);
 
-/* Do bad and partial sums differ in what is to become of them? */
+/* Checks whether exactly one of bad and partial sums is repaired. */
 bool carry_repair_tells_apart(const struct carry_packet_options *options);
 
-/* Learns what a packet tells of its senders, before the first one is repaired. */
+/* Learns about the senders of a packet, before the first packet is repaired. */
 void carry_repair_learn(struct repair *repair, const struct carry_capture_packet *packet);
 
-/* There are no more to learn from. */
+/* Ends learning. */
 void carry_repair_learned(struct repair *repair);
 
 /* Repairs the packet that the capture returned last. */
 void carry_repair_packet(struct repair *repair, const struct carry_capture_packet *packet);
 
-/* No more packets come. False if memory was short: then the account is not complete. */
+/* Settles the report after the last packet. False if memory was short: the report is then
+   incomplete. */
 bool carry_repair_end(struct repair *repair);
 
 void carry_repair_close(struct repair *repair);

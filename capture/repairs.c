@@ -18,7 +18,7 @@ void carry_repairs_leave(struct carry_capture_repairs *repairs,
     repairs->left[protocol][verdict]++;
 }
 
-/* The first frames of two groups, in order. */
+/* Merges two groups; the result lists the first frames of both, in order. */
 static struct carry_capture_group merge(const struct carry_capture_group *one,
                                         const struct carry_capture_group *other) {
     struct carry_capture_group both = {0};
@@ -49,7 +49,7 @@ void carry_repairs_total(struct carry_capture_repairs *repairs) {
         }
 }
 
-/* --- What it says --- */
+/* --- Reading a report --- */
 
 void carry_capture_repairs_free(struct carry_capture_repairs *repairs) {
     free(repairs);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The account of what was repaired in a capture, and of what was left and why. */
+/* Counts what was repaired in a capture, and what was left and why. */
 #ifndef CARRY_CAPTURE_SRC_REPAIRS_H
 #define CARRY_CAPTURE_SRC_REPAIRS_H
 
 #include <carry/capture.h>
 
-/* Reasons without the gap between their two kinds. */
+/* Reasons as indices without a gap between the two kinds. */
 #define LEFT_OWN   (CARRY_CAPTURE_LEFT_WRITTEN + 1)
 #define LEFT_SLOTS (LEFT_OWN + CARRY_CAPTURE_REASSEMBLY_COUNT)
 
@@ -33,12 +33,12 @@ struct carry_capture_repairs {
 void carry_repairs_leave(struct carry_capture_repairs *repairs,
                          const struct carry_capture_change *left);
 
-/* The same in two steps, where the verdict is not known yet: groups of IPv4 headers. */
+/* The same in two steps, for IPv4 headers whose verdicts are not known yet. */
 void carry_group_add(struct carry_capture_group *group, uint64_t number);
 void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
                                  unsigned why, const struct carry_capture_group *headers);
 
-/* Adds up the totals, at the end. */
+/* Computes the totals at the end. */
 void carry_repairs_total(struct carry_capture_repairs *repairs);
 
 #endif

@@ -6,13 +6,13 @@
 
 /* --- Links --- */
 
-/* Where a link header has its sender's address; NULL if that is not six bytes. */
+/* Returns where a link header holds its sender's address; NULL if that does not have six bytes. */
 static const uint8_t *find_mac(const struct carry_packet_layer *layer, const uint8_t *header,
                                size_t size) {
     switch (layer->protocol) {
     case CARRY_PROTOCOL_ETHERNET:
         return size >= 12 ? header + 6 : NULL;
-    case CARRY_PROTOCOL_SLL: /* the length of the address, then room for 8 bytes */
+    case CARRY_PROTOCOL_SLL: /* the length of the address, then 8 bytes for it */
         return size >= 16 && header[5] == 6 ? header + 6 : NULL;
     case CARRY_PROTOCOL_SLL2:
         return size >= 20 && header[11] == 6 ? header + 12 : NULL;

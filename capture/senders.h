@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Who sent what a capture holds: addresses of IP and of links, and who sent most. */
+/* Counts the senders of checksums by the addresses of IP and of links, and lists the most frequent
+   ones. */
 #ifndef CARRY_CAPTURE_SRC_SENDERS_H
 #define CARRY_CAPTURE_SRC_SENDERS_H
 
 #include <carry/capture.h>
 
-/* The link header that was looked into last: the packets of a sender mostly have one in common. */
+/* The last link headers that were parsed: most packets of a sender have the same. */
 struct link_memory {
     bool is_known;
     uint32_t linktype;
@@ -27,29 +28,29 @@ struct sender_key {
 struct sender {
     struct sender_key key;
     uint64_t count;
-    uint64_t error; /* of the count, at most: 0 until the table overflowed */
+    uint64_t error; /* the most by which `count` is too high: 0 until the table overflows */
 };
 
 /*
  * The most frequent senders, by the Space-Saving algorithm (Metwally et al., 2005): exact up to
- * CARRY_CAPTURE_SENDERS_MAX of them; beyond, a new one takes the place and the count of the rarest,
- * as its error.
+ * CARRY_CAPTURE_SENDERS_MAX senders. Beyond that, a new one replaces the rarest and inherits its
+ * count, as an error.
  */
 struct senders {
     struct sender slots[CARRY_CAPTURE_SENDERS_MAX];
     unsigned used;
-    unsigned last; /* the slot hit last: packets come in trains */
+    unsigned last; /* the last slot used: packets arrive in trains */
     bool overflowed;
 };
 
-/* Counts a sender who->count times; of its count, who->error may be another's. */
+/* Adds who->count to a sender, of which who->error may belong to others. */
 void carry_senders_add(struct senders *senders, const struct sender *who);
 
 void carry_senders_merge(struct senders *into, const struct senders *from);
 
 /*
- * The senders, the most frequent first, `capacity` at most; how many they are. By
- * address alone, what one sends through several links is added up.
+ * Lists at most `capacity` senders, the most frequent first, and returns their number. With
+ * `by_address`, the links of an address are added up.
  */
 size_t carry_senders_list(const struct senders *senders, bool by_address,
                           struct carry_capture_sender *list, size_t capacity);

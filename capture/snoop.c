@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The snoop format (RFC 1761) of Solaris and illumos: a file header, then records, all numbers in
- * network order. Shomiti's Surveyor wrote it too, with types of its own and a trailer behind each
- * packet.
+ * Reads the snoop format (RFC 1761) of Solaris and illumos: a file header, then records, with all
+ * numbers in network byte order. Shomiti's Surveyor wrote it too, with its own types and a trailer
+ * after each packet.
  */
 #include "format.h"
 #include "magic.h"
@@ -12,7 +12,7 @@
 
 enum { VERSION_RFC = 2, VERSION_SHOMITI_LAST = 5 };
 
-/* At most 6 bytes follow a packet of version 2 that has no trailer. */
+/* Without a trailer, at most 6 bytes follow a packet of version 2. */
 #define SHOMITI_TRAILER_BYTES 16
 
 /* Solaris' own types. */
@@ -22,7 +22,7 @@ enum { VERSION_RFC = 2, VERSION_SHOMITI_LAST = 5 };
 static const struct link {
     uint32_t type;
     uint32_t linktype;
-    enum { ANY, SUN, SHOMITI } of; /* whose types have it */
+    enum { ANY, SUN, SHOMITI } of; /* the writers that use this type */
 } links[] = {
     {0, 1, ANY},             /* IEEE 802.3 */
     {2, 6, ANY},             /* IEEE 802.5 */
@@ -39,7 +39,7 @@ static const struct link {
     {12, 1, SHOMITI},        /* 1 Gbit/s */
     {19, 1, SHOMITI},        /* and 10 Gbit/s */
     {11, 6, SHOMITI},        /* Token Ring of 4 Mbit/s */
-    {13, 6, SHOMITI},        /* and as Shomiti's cards have it */
+    {13, 6, SHOMITI},        /* and of Shomiti's cards */
     {14, 6, SHOMITI},
 };
 
@@ -80,7 +80,8 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
     return CARRY_CAPTURE_PACKET;
 }
 
-/* Shomiti has versions of its own, but wrote version 2 as well: with a trailer. */
+/* Checks whether Shomiti wrote the file. It has its own versions, but also wrote version 2, with a
+   trailer. */
 static bool is_shomiti(struct carry_capture *capture, uint32_t version) {
     const size_t size = FILE_HEADER_BYTES + RECORD_HEADER_BYTES;
     if (version != VERSION_RFC)
@@ -108,7 +109,7 @@ static int file_header(struct carry_capture *capture, struct carry_capture_packe
     return next_record(capture, packet);
 }
 
-/* All 8 bytes of the magic, or those that a file has which is shorter. */
+/* Recognises all 8 bytes of the magic, or the bytes of a shorter file. */
 format_next_fn *carry_snoop_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
     carry_input_peek(&capture->input, SNOOP_MAGIC_BYTES);

@@ -114,7 +114,8 @@ void carry_capture_summary_free(struct carry_capture_summary *summary) {
     free(summary);
 }
 
-/* What was never written to is not read either: it is many pages, for each of many captures. */
+/* Checks whether senders were counted. Senders never written to are not read either: they are many
+   pages per capture. */
 static bool has_senders(const struct carry_capture_summary *summary, unsigned protocol,
                         unsigned verdict) {
     return verdict_is_finding(verdict) && summary->tally.counts[protocol][verdict];
@@ -134,7 +135,7 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
     return carry_findings_reserve(&summary->findings, findings);
 }
 
-/* A header that stands alone waits for the end of the capture, unless there is no room for that. */
+/* Lone headers are settled at the end of the capture, unless there is no room for their sender. */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
                                   const struct carry_packet_sum *sum, bool alone) {
@@ -151,7 +152,7 @@ unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
     return sum->verdict;
 }
 
-/* Packets of a link type; those beyond UNKNOWN_LINKS types have only their number in common. */
+/* Counts packets of a link type. Beyond UNKNOWN_LINKS types, nothing is kept here. */
 static void add_unknown(struct carry_capture_summary *summary, uint32_t linktype,
                         uint64_t packets) {
     for (unsigned i = 0; i < UNKNOWN_LINKS; i++) {
@@ -191,7 +192,7 @@ void carry_capture_summary_merge(struct carry_capture_summary *into,
 
 /* --- Headers that are left to network cards --- */
 
-/* Adds those of one sender, who had to wait. */
+/* Counts the lone headers of one sender, which had to wait for the end. */
 static void settle_sender(struct carry_capture_summary *summary,
                           const struct header_sender *sender) {
     unsigned verdict = sender->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
@@ -218,7 +219,7 @@ void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed
     carry_findings_settle(&summary->findings, summary->headers, summary->flows, listed);
 }
 
-/* --- What it says --- */
+/* --- Reading a summary --- */
 
 const struct carry_capture_totals *
 carry_capture_totals(const struct carry_capture_summary *summary) {

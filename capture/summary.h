@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was found in a capture, in memory of fixed size: how many sums of each protocol got which
- * verdict, and who sent those that are not good.
+ * Summarises a capture in memory of fixed size: counts of each protocol's sums by verdict, and the
+ * senders of those that are not good.
  */
 #ifndef CARRY_CAPTURE_SRC_SUMMARY_H
 #define CARRY_CAPTURE_SRC_SUMMARY_H
@@ -16,14 +16,14 @@
 #include "timeline.h"
 #include "verdict.h"
 
-/* What adds up in any order. Totals that it does not count are 0. */
+/* Counts that can be added in any order. Totals that are not counted here are 0. */
 struct tally {
     struct carry_capture_totals totals;
     uint64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
     uint64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
     uint64_t causes[CARRY_PROTOCOL_COUNT][CARRY_CAPTURE_CAUSE_COUNT];
     uint64_t certain[CARRY_PROTOCOL_COUNT];
-    struct timeline timeline; /* empty unless it was asked for */
+    struct timeline timeline; /* empty unless requested */
 };
 
 /* Packets of a link type that the walk does not know. */
@@ -35,31 +35,31 @@ struct unknown_link {
 };
 
 /*
- * A tally, and what depends on the order of the packets.
+ * A tally, and results that depend on the order of the packets.
  *
- * Headers whose sums hold 0, and causes, count by their own frames at first. carry_summary_settle()
- * counts them by what else their senders sent, and by their flows.
+ * Headers whose sums hold 0, and causes, are first counted by their own frames.
+ * carry_summary_settle() recounts them by their senders' other packets, and by their flows.
  */
 struct carry_capture_summary {
     struct tally tally;
     uint64_t reassembly[CARRY_CAPTURE_REASSEMBLY_COUNT];
-    /* A row a protocol, a place a verdict; of the verdicts that are findings. */
+    /* One row per protocol and one element per verdict, of those that are findings. */
     struct senders (*senders)[CARRY_VERDICT_COUNT];
     struct header_senders *headers;
     struct flows *flows;
     struct link_memory link;
     struct unknown_link unknown[UNKNOWN_LINKS];
-    unsigned unknown_used; /* packets of still other link types are in totals.unknown_links only */
+    unsigned unknown_used; /* packets of further link types count in totals.unknown_links only */
     struct findings findings;
 };
 
-/* Counts a verdict. Is it good? If not, carry_tally_add_imperfect() is due. */
+/* Counts a verdict, and returns whether it is good; if not, call carry_tally_add_imperfect(). */
 static inline bool carry_tally_add(struct tally *tally, const struct carry_packet_sum *sum) {
     tally->counts[sum->protocol][sum->verdict]++;
     return __builtin_expect(sum->verdict == CARRY_VERDICT_GOOD, 1);
 }
 
-/* Counts a packet, except what it holds. A time of 0, which is not known, is never the earliest. */
+/* Counts a packet, but not its sums. A time of 0 (unknown) is never the earliest. */
 static inline void carry_totals_add(struct carry_capture_totals *totals,
                                     const struct carry_capture_packet *packet) {
     totals->packets++;
@@ -70,39 +70,40 @@ static inline void carry_totals_add(struct carry_capture_totals *totals,
         totals->last_ns = packet->time_ns;
 }
 
-/* Counts what is said of a sum that is not good, which the frame holds, or completed the datagram
-   of. */
+/* Counts cause and reason of a sum that is not good. `frame` holds the sum, or completed its
+   datagram. */
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
                                const struct carry_packet_sum *sum, const struct evidence *evidence);
 
-/* Takes back one that was unverifiable for being in a fragment. */
+/* Uncounts a sum that was unverifiable because its packet is a fragment. */
 void carry_tally_supersede(struct tally *tally, unsigned protocol);
 
 void carry_tally_merge(struct tally *into, const struct tally *from);
 
-/* Makes it empty, with room for so many findings; false without memory for them. */
+/* Empties the summary, with room for this many findings; false if there is no memory. */
 bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings);
 
 /*
- * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict by all that was
- * seen so far: it differs from the sum's own where a header is left to its sender's network card,
- * unless frames are judged `alone`.
+ * Remembers the sender of a sum with verdict_is_finding(). Returns the verdict by all packets so
+ * far. It differs from the sum's own where a header is left to its sender's network card, unless
+ * frames are judged `alone`.
  */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
                                   const struct carry_packet_sum *sum, bool alone);
 
-/* Counts one packet of a link type that the walk does not know. */
+/* Counts a packet of a link type that the walk does not know. */
 void carry_summary_add_unknown(struct carry_capture_summary *summary,
                                const struct carry_capture_packet *packet);
 
 /*
- * At the end of a capture: counts the headers whose senders leave them to their cards as partial,
- * and causes by what flows show, and keeps the findings with a verdict of a set.
+ * Settles the summary at the end of a capture: counts headers whose senders leave them to their
+ * network cards as partial, applies the causes that flows show, and keeps the findings with
+ * verdicts in `listed`.
  */
 void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed);
 
-/* Describes a sum of a packet; `finding` then lacks the packet. */
+/* Fills in `finding`, except its packet, from a sum of a packet. */
 void carry_finding_describe(struct carry_capture_finding *finding,
                             const struct carry_capture_packet *packet,
                             const struct carry_packet_sum *sum, const struct evidence *evidence);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no threads: nobody waits, as all work is done before it is asked for. */
+/* Implements threads.h without threads: nothing ever waits, as all work is done before its result
+   is needed. */
 #include "threads.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 
 #include <carry/capture.h>
 
-/* What a thread is given when it starts. */
+/* The arguments of a thread. */
 struct start {
     void (*run)(void *context, unsigned number);
     void *context;

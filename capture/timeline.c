@@ -8,7 +8,7 @@ static void add_counts(uint64_t *into, const uint64_t *from) {
         into[verdict] += from[verdict];
 }
 
-/* Doubles the width of all spans. None moves behind its place, so none is met twice. */
+/* Doubles the width of all spans. Spans move only to lower indices, so no count is moved twice. */
 static void widen(struct timeline *timeline) {
     const uint64_t first = timeline->first >> 1;
     uint64_t last = 0;
@@ -24,7 +24,7 @@ static void widen(struct timeline *timeline) {
     timeline->shift++;
 }
 
-/* Has spans from `first` on, and up to `end`, if there are not too many. */
+/* Extends the timeline to the spans from `first` up to `end`; false if these are too many. */
 static bool stretch(struct timeline *timeline, uint64_t first, uint64_t end) {
     if (end - first > CARRY_CAPTURE_SPANS_MAX)
         return false;
@@ -36,13 +36,14 @@ static bool stretch(struct timeline *timeline, uint64_t first, uint64_t end) {
     return true;
 }
 
-/* At the least width, the number of a span and the one behind it fit 64 bits. */
+/* Sets the first span. The width is at least 2, so that the numbers of a span and of the next one
+   fit in 64 bits. */
 static void begin(struct timeline *timeline, uint64_t time_ns) {
     timeline->shift += !timeline->shift;
     timeline->first = time_ns >> timeline->shift;
 }
 
-/* The counts of the span that a time is in. */
+/* Returns the counts of the span that contains a time. */
 static uint64_t *find(struct timeline *timeline, uint64_t time_ns) {
     if (!timeline->used)
         begin(timeline, time_ns);

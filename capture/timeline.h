@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Verdicts over time, in memory of fixed size: spans of equal width, which double it whenever the
- * times do not fit any more. Spans begin at multiples of their width, so that timelines add up in
- * any order, whatever widths they have.
+ * Counts verdicts over time in memory of fixed size: spans of equal width, which doubles whenever
+ * the times no longer fit. Spans begin at multiples of their width, so that timelines of any widths
+ * can be added in any order.
  */
 #ifndef CARRY_CAPTURE_SRC_TIMELINE_H
 #define CARRY_CAPTURE_SRC_TIMELINE_H
@@ -11,12 +11,12 @@
 
 struct timeline {
     uint64_t first; /* the first span begins at `first` << `shift` nanoseconds since 1970 */
-    unsigned shift; /* each is 1 << `shift` nanoseconds wide */
+    unsigned shift; /* each span is 1 << `shift` nanoseconds wide */
     unsigned used;  /* spans; 0: nothing was counted */
     uint64_t counts[CARRY_CAPTURE_SPANS_MAX][CARRY_VERDICT_COUNT];
 };
 
-/* Counts a sum of a packet of this time; not if the time is 0, which is not known. */
+/* Counts a sum of a packet with this time; ignores a time of 0 (unknown). */
 void carry_timeline_add(struct timeline *timeline, uint64_t time_ns, unsigned verdict);
 
 void carry_timeline_merge(struct timeline *into, const struct timeline *from);

@@ -8,7 +8,7 @@
 
 #include "unpack_method.h"
 
-/* The build says what it has, as CARRY_UNPACKS_<name>. */
+/* The build defines CARRY_UNPACKS_<name> to say what it contains. */
 static const struct unpacker {
     const char *name, *package;
     const struct unpack_method *method; /* NULL: not in this build */
@@ -68,7 +68,8 @@ const char *carry_unpack_problem(const struct unpack *unpack) {
     return *unpack->problem ? unpack->problem : NULL;
 }
 
-/* Zeros behind a stream fill the last block of a tape, or align the next stream. */
+/* Returns the number of zeros after a stream: they fill the last block of a tape, or align the next
+   stream. */
 static size_t count_zeros(const uint8_t *bytes, size_t size) {
     size_t zeros = 0;
     while (zeros < size && !bytes[zeros])
@@ -97,7 +98,7 @@ static bool step(struct unpack *unpack, struct unpack_step *step) {
     return !wrong;
 }
 
-/* False at the end, or where the file cannot be read. */
+/* Reads more compressed bytes; false at the end, or if the file cannot be read. */
 static bool read_packed(struct unpack *unpack) {
     if (carry_input_peek(unpack->packed, 1))
         return true;

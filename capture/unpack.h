@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unpacks what was compressed, as it is read: memory does not depend on how much comes out. Streams
- * may follow one another, as all formats have it.
+ * Unpacks compressed captures as they are read: memory does not depend on the unpacked size.
+ * Streams may follow one another, as all formats allow.
  */
 #ifndef CARRY_CAPTURE_SRC_UNPACK_H
 #define CARRY_CAPTURE_SRC_UNPACK_H
@@ -10,23 +10,26 @@
 
 struct unpack;
 
-/* Is what starts with these 4 bytes compressed, in a format that this build unpacks? */
+/* Checks whether a file that starts with these 4 bytes is compressed in a format that this build
+   unpacks. */
 bool carry_unpack_recognises(const uint8_t *magic);
 
 /*
- * For what starts with these bytes, to be read from `packed`, which it does not touch before
- * carry_unpack_read(). NULL if there is no memory.
+ * Opens an unpacker for a file that starts with these bytes. carry_unpack_read() reads the file
+ * from `packed`, which may be filled in until then. NULL if there is no memory.
  */
 struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed);
 void carry_unpack_close(struct unpack *unpack);
 
-/* The library that this build would need to unpack a format of this name; NULL if it needs none. */
+/* Returns the library that this build would need to unpack the named format; NULL if it needs
+   none. */
 const char *carry_unpack_lacks(const char *format);
 
-/* An input_read_fn; `context` is the struct unpack. Returns -EBADMSG if there is a problem. */
+/* Unpacks bytes: an input_read_fn whose `context` is the struct unpack. Returns -EBADMSG after a
+   problem. */
 int64_t carry_unpack_read(void *context, void *buffer, size_t size);
 
-/* Why the stream cannot be unpacked to its end, in one line; NULL if there is no reason so far. */
+/* Returns in one line why the stream cannot be unpacked to its end; NULL if no problem is known. */
 const char *carry_unpack_problem(const struct unpack *unpack);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* bzip2 by libbz2. */
+/* Unpacks bzip2 with libbz2. */
 #include <bzlib.h>
 #include <stdlib.h>
 #include <string.h>

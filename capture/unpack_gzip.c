@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* gzip (RFC 1952) by zlib. */
+/* Unpacks gzip (RFC 1952) with zlib. */
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "unpack_method.h"
 
-/* The largest window, and 16 for the format of gzip instead of zlib's own. */
+/* The largest window; 16 selects the gzip format instead of zlib's own. */
 #define WINDOW_BITS (15 + 16)
 
-/* Of methods of compression, there is only deflate. */
+/* Deflate is the only compression method. */
 static bool recognises(const uint8_t *magic) {
     return magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == Z_DEFLATED;
 }

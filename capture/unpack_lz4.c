@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of LZ4 by liblz4. */
+/* Unpacks LZ4 frames with liblz4. */
 #include <lz4frame.h>
 #include <string.h>
 
@@ -18,12 +18,14 @@ static void close_lz4(void *state) {
     LZ4F_freeDecompressionContext(state);
 }
 
-/* The checksum of a block, and the header of the next, which liblz4 likes to see with the block. */
+/* The checksum of a block and the header of the next, which liblz4 prefers to get with the
+   block. */
 #define WORD_BYTES 4
 
 /*
- * Never a block together with what follows it, and nothing while more of the last may come out:
- * where something is wrong with that, liblz4 drops what came out in the same call.
+ * Returns how many bytes to feed: never a block together with what follows it, and none while more
+ * of the last block may come out. On an error in later bytes, liblz4 would drop what the same call
+ * unpacked.
  */
 static size_t feed_of(const struct unpack_stream *stream, size_t held) {
     size_t size = stream->more ? 0 : stream->wants;

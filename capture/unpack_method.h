@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What unpack.c asks of each file that unpacks a format of compression. */
+/* Declares what each unpack_<name>.c provides to unpack.c. */
 #ifndef CARRY_CAPTURE_SRC_UNPACK_METHOD_H
 #define CARRY_CAPTURE_SRC_UNPACK_METHOD_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one step consumed and produced. */
+/* The input and output of one step. */
 struct unpack_step {
     const uint8_t *in;
     size_t in_size, in_used;
@@ -18,22 +18,23 @@ struct unpack_step {
 
 struct unpack_stream {
     void *state;  /* of the library */
-    size_t wants; /* bytes that the library asks for next; may include some of what follows. At
-                     first 1 */
-    bool inside;  /* a stream, of which the end has not come */
-    bool more;    /* may come out without more going in */
+    size_t wants; /* bytes that the library wants next, at first 1; may include some of what follows
+                     the block */
+    bool inside;  /* within a stream, whose end has not come */
+    bool more;    /* more output may be available without further input */
 };
 
 struct unpack_method {
     bool (*recognises)(const uint8_t *magic); /* 4 bytes */
-    bool skips_zeros;                         /* between streams, and behind the last */
+    bool skips_zeros;                         /* between streams, and after the last */
     void *(*open)(void);                      /* NULL if there is no memory */
     void (*close)(void *state);
-    /* Unpacks some; NULL, or what is wrong with the stream. What came out before that counts. */
+    /* Unpacks some bytes. Returns NULL, or the error in the stream; what was unpacked before it is
+       valid. */
     const char *(*step)(struct unpack_stream *stream, struct unpack_step *step);
 };
 
-/* For libraries that count in an unsigned. */
+/* Limits a size for libraries that count in an unsigned. */
 static inline unsigned unpack_at_most(size_t size) {
     return size < UINT_MAX ? (unsigned)size : UINT_MAX;
 }

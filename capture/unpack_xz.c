@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xz by liblzma. */
+/* Unpacks xz with liblzma. */
 #include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "unpack_method.h"
 
 /*
- * The most memory that a stream may ask for, nearly all of it to look back into. `xz -9` needs 65
- * MiB; what is unpacked elsewhere can be piped in.
+ * The most memory that a stream may require, nearly all for its window. `xz -9` needs 65 MiB. Users
+ * can unpack larger ones elsewhere and pipe them in.
  */
 #define MEMORY_MAX (UINT64_C(72) << 20)
 

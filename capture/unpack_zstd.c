@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* zstd (RFC 8878) by libzstd. */
+/* Unpacks zstd (RFC 8878) with libzstd. */
 #include <string.h>
 #include <zstd.h>
 
 #include "unpack_method.h"
 
 /*
- * The most memory that a stream may ask for to look back into: 32 MiB. `zstd --long=27` and --ultra
- * ask for more; what is unpacked elsewhere can be piped in.
+ * The largest window that a stream may require: 32 MiB. `zstd --long=27` and --ultra require more.
+ * Users can unpack such streams elsewhere and pipe them in.
  */
 #define WINDOW_LOG_MAX 25
 
 static bool recognises(const uint8_t *magic) {
-    /* Frames to skip, which parallel compressors write first, have any low digit. */
+    /* Skippable frames, which parallel compressors write first, have any low digit. */
     return memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0 ||
            ((magic[0] & 0xf0) == 0x50 && memcmp(magic + 1, "\x2a\x4d\x18", 3) == 0);
 }
@@ -28,12 +28,13 @@ static void close_zstd(void *state) {
     ZSTD_freeDStream(state);
 }
 
-/* The header of each block, which libzstd likes to see together with the block before. */
+/* The header of each block, which libzstd prefers to get with the block before it. */
 #define BLOCK_HEADER_BYTES 3
 
 /*
- * No more than a block at a time, and nothing while more of the last may come out: where something
- * is wrong with the next, libzstd drops what came out in the same call, packets before the damage.
+ * Returns how many bytes to feed: at most a block, and none while more of the last block may come
+ * out. On an error in the next block, libzstd would drop what the same call unpacked: packets
+ * before the damage.
  */
 static size_t feed_of(const struct unpack_stream *stream, size_t held) {
     size_t size = stream->more ? 0 : stream->wants;

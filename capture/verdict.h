@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of verdicts: 1u << verdict, or-ed. */
+/* Tests sets of verdicts: bits 1u << verdict. */
 #ifndef CARRY_CAPTURE_SRC_VERDICT_H
 #define CARRY_CAPTURE_SRC_VERDICT_H
 
@@ -9,7 +9,8 @@ static inline bool verdict_is_in(unsigned verdict, unsigned set) {
     return set >> verdict & 1;
 }
 
-/* True for those that are found: reported, repaired, and their senders remembered. */
+/* Returns true for verdicts that are findings: they are reported and repaired, and their senders
+   remembered. */
 static inline bool verdict_is_finding(unsigned verdict) {
     return verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is said of checksums and link types, for people. */
+/* Explains verdicts, causes and link types as text for people. */
 #include <stddef.h>
 
 #include <carry/sum.h>
@@ -35,7 +35,8 @@ const char *carry_capture_describe_link(uint32_t linktype) {
 
 /* --- Verdicts --- */
 
-/* Does what there is of the packet verify, though its length says that there was more? */
+/* Checks whether the bytes on the wire verify by themselves, though a length says that there were
+   more. */
 static bool verifies_as_it_is(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     const uint8_t *cover = (const uint8_t *)frame->data + sum->cover_offset;
     bool is_there = frame->captured >= frame->wire && sum->field_size == 2 && !sum->gap_size &&
@@ -83,7 +84,7 @@ const char *carry_capture_why(const struct carry_frame *frame, const struct carr
 
 /* --- Rules --- */
 
-/* The first byte that is covered, which says what kind of message it is; 0 if it is not there. */
+/* Returns the first covered byte, which holds the type of the message; 0 if it was not captured. */
 static unsigned first_byte(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     const uint8_t *data = frame->data;
     return sum->cover_offset < frame->captured ? data[sum->cover_offset] : 0;

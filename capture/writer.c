@@ -18,7 +18,7 @@
 struct link {
     uint32_t linktype;
     uint32_t fcs;
-    const char *name; /* of the interface, of writer->names; or NULL */
+    const char *name; /* of the interface, from writer->names; or NULL */
 };
 
 struct carry_capture_writer {
@@ -26,9 +26,9 @@ struct carry_capture_writer {
     bool is_pcap;
     bool begun; /* the head is written */
     char *application;
-    struct link *links; /* pcapng: an interface each; pcap: the one there is */
+    struct link *links; /* pcapng: one per interface; pcap: the only one */
     uint32_t count;
-    char **names; /* of interfaces, by their numbers in packets; NULL: it has none */
+    char **names; /* of interfaces, by their numbers in packets; NULL: no name */
     uint32_t names_count;
     int failed; /* CARRY_ERROR_WRITE or CARRY_ERROR_MEMORY: final */
     int system; /* errno of the sink */
@@ -217,7 +217,7 @@ static bool is_same(const struct link *a, const struct link *b) {
     return a->linktype == b->linktype && a->fcs == b->fcs && a->name == b->name;
 }
 
-/* The number of the interface, or how many there are if it is new. */
+/* Returns the number of the interface, or the number of interfaces if it is new. */
 static uint32_t find_link(const struct carry_capture_writer *writer, const struct link *link) {
     uint32_t number = 0;
     while (number < writer->count && !is_same(&writer->links[number], link))
@@ -248,8 +248,7 @@ static bool fits(const struct carry_capture_writer *writer,
                            : pcapng_fits(writer, packet, link, comment);
 }
 
-/* The number of the interface, which is written first where it is new; in pcap there is only one.
- */
+/* Returns the number of the interface, after writing it if it is new; pcap has only one. */
 static uint32_t use_link(struct carry_capture_writer *writer, const struct link *link) {
     const uint32_t number = find_link(writer, link);
     if (number < writer->count)
@@ -290,7 +289,7 @@ int carry_capture_writer_add(struct carry_capture_writer *writer,
     return writer->failed;
 }
 
-/* Makes room for the name of interface `number`; false without memory. */
+/* Makes room for the name of interface `number`; false if there is no memory. */
 static bool reserve_name(struct carry_capture_writer *writer, uint32_t number) {
     if (number < writer->names_count)
         return true;
@@ -315,7 +314,8 @@ int carry_capture_writer_name(struct carry_capture_writer *writer, uint32_t inte
     return CARRY_OK;
 }
 
-/* The first block of a named interface, or how many blocks there are if it has none. */
+/* Returns the number of the first block of a named interface, or the number of blocks if it has
+   none. */
 static uint32_t find_named(const struct carry_capture_writer *writer, uint32_t interface) {
     const char *name = interface < writer->names_count ? writer->names[interface] : NULL;
     uint32_t number = 0;
