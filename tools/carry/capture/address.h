@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses of IP as text. */
+/* Writes IP addresses as text. */
 #ifndef CARRY_TOOLS_ADDRESS_H
 #define CARRY_TOOLS_ADDRESS_H
 
@@ -8,7 +8,8 @@
 /* Room for "[address]:port". */
 #define ADDRESS_SIZE 64
 
-/* Writes the address, with the port if that is not negative; "?" if there is none. */
+/* Writes the address to `buffer`, with the port unless that is negative; "?" if there is no
+   address. Returns `buffer`. */
 char *address_text(char *buffer, const struct carry_capture_address *address, int port);
 
 #endif

@@ -11,14 +11,14 @@
 #include "common/pack.h"
 #include "common/text.h"
 
-/* By this a later run knows the file. */
+/* Identifies the file to a later run. */
 #define WRITER "carry check --write-bad"
 
-/* In front of it: a section's block without options, its last length excepted, and an option's code
-   and length. */
+/* The bytes before WRITER: a section's block without options and its last length, and an option's
+   code and length. */
 #define WRITER_OFFSET (28 - 4 + 4)
 
-/* Options have 16 bits of length; a path is far shorter. */
+/* The length of an option has 16 bits; a path is far shorter. */
 #define COMMENT_SIZE 8192
 
 struct bad_file {
@@ -49,7 +49,7 @@ static void release(struct bad_file *file) {
     errno = error;
 }
 
-/* False with errno set. */
+/* Creates the writer; false with errno set. */
 static bool open_writer(struct bad_file *file) {
     const struct carry_capture_writer_options options = {.application = WRITER};
     const struct carry_capture_sink sink = {.write = write_bytes, .user = file};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry check: verifies every checksum of captures. */
+/* Implements carry check: verifies every checksum of captures. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -33,21 +33,21 @@ struct run {
     struct check_options options;
     struct selection selection;
     struct carry_capture_checker *checker;
-    struct check_jit *jit;     /* NULL: not wanted */
-    struct bad_file *bad_file; /* NULL: not wanted */
-    bool spares_input;         /* outputs are given up: one would replace a capture */
-    bool spares_metrics;       /* the same of the file of metrics */
+    struct check_jit *jit;     /* NULL: not requested */
+    struct bad_file *bad_file; /* NULL: not requested */
+    bool spares_input;         /* outputs are not written: one would replace a capture */
+    bool spares_metrics;       /* the metrics file is not written: it would replace a capture */
     struct check_print print;
-    uint64_t skipped; /* files of folders that are no captures */
+    uint64_t skipped; /* files in folders that are not captures */
     bool no_memory;
-    int status; /* the gravest so far */
+    int status; /* the most severe so far */
 
-    /* Of the present capture. */
+    /* For the current capture. */
     const char *path;
-    bool streams; /* who watches the output is to see each line at once */
+    bool streams; /* print each line at once, for a reader who waits */
     struct carry_capture_summary *summary;
     uint64_t last_written; /* number of the packet */
-    uint64_t bytes_read;   /* of the captures before */
+    uint64_t bytes_read;   /* of earlier captures */
 };
 
 static void note_status(struct run *run, int status) {
@@ -68,7 +68,7 @@ static void write_bad(struct run *run, const struct carry_capture_packet *packet
     bad_file_add(run->bad_file, run->path, packet);
 }
 
-/* A sum that is listed at once, or whose packet is written. */
+/* Takes a sum that is listed at once, or whose packet is written. */
 static bool take_finding(void *user, const struct carry_capture_finding *finding) {
     struct run *run = user;
     if (run->options.bad_only)
@@ -111,7 +111,8 @@ static int run_capture(struct run *run, struct carry_capture *capture) {
     return code;
 }
 
-/* What is not printed for want of an output is told at the end. */
+/* Reports the result of a capture. A cancelled one is not an error here: the end reports that an
+   output failed. */
 static void report_capture(struct run *run, struct carry_capture *capture, int code) {
     struct report report = {
         .path = run->path,
@@ -124,7 +125,7 @@ static void report_capture(struct run *run, struct carry_capture *capture, int c
     note_status(run, check_print_capture(&run->print, &report));
 }
 
-/* Says what was not known yet when lines and packets went out. */
+/* Reports that some lines and packets were written before the evidence against them was read. */
 static void note_early(const struct run *run) {
     char number[TEXT_SIZE], text[3 * TEXT_SIZE + 128];
     uint64_t count = carry_capture_totals(run->summary)->early;
@@ -157,13 +158,15 @@ static void report_unopened(struct run *run, const char *path, const char *reaso
 
 /* --- Files and folders --- */
 
-/* Neither a capture nor called so, and nothing that went wrong on the way to see that. */
+/* Checks that a file is no capture and has no capture's name; false if an error prevented its
+   recognition. */
 static bool is_other(struct carry_capture *capture, const char *path) {
     return !source_is_capture(capture) && carry_capture_last_error(capture)->code == CARRY_OK &&
            !file_name_is_capture(path);
 }
 
-/* The option whose output would replace this capture, and is given up for that; or NULL. */
+/* Returns the option whose output would replace this capture, and cancels the outputs; NULL if none
+   would. */
 static const char *spares(struct run *run, const struct stat *status) {
     const char *option = NULL;
     if (run->bad_file && bad_file_replaces(run->bad_file, status))
@@ -181,7 +184,7 @@ static void report_spared(struct run *run, const char *path, const char *option)
     report_unopened(run, path, text);
 }
 
-/* The file of metrics is written at the end. */
+/* Cancels the metrics file, which is written at the end, if it would replace this capture. */
 static void spare_metrics(struct run *run, const struct stat *status) {
     struct stat present;
     const char *path = run->options.metrics_file;
@@ -199,14 +202,15 @@ static void check_readable(struct run *run, const char *path, struct carry_captu
     check_capture(run, path, capture);
 }
 
-/* In a folder that is checked again, what the run before wrote there. */
+/* Checks whether an earlier run wrote this file into the folder that is checked. */
 static bool is_earlier_output(const struct run *run, const struct stat *status,
                               struct carry_capture *capture, const char *path) {
     return (run->bad_file && bad_file_is_earlier(run->bad_file, status, path)) ||
            (run->print.page && page_replaces(run->print.page, status) && is_other(capture, path));
 }
 
-/* What this command writes into a folder is not even one of the other files there. */
+/* Checks a file that was opened. In a folder, this command's own output is not even counted as
+   skipped. */
 static void check_opened(struct run *run, const char *path, struct carry_capture *capture,
                          const struct stat *status, bool in_folder) {
     const char *option;
@@ -309,7 +313,7 @@ static void close_run(struct run *run) {
     check_print_close(&run->print);
 }
 
-/* False, after a message, if a file cannot be written. */
+/* Opens the output files; false, after a message, if one cannot be written. */
 static bool open_outputs(struct run *run) {
     const struct check_options *options = &run->options;
     if (options->write_bad && !(run->bad_file = bad_file_open(options->write_bad))) {
@@ -347,7 +351,7 @@ static void write_metrics(struct run *run) {
         file_error(run, path, output_problem(errno));
 }
 
-/* Lines that are listed meanwhile would stand among what is drawn. */
+/* Lines listed on the terminal would mix with the progress display. */
 static bool shows_progress(const struct check_options *options) {
     bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
     return options->quiet || (!lists_here && !progress_is_piped());
@@ -360,7 +364,7 @@ static void check_all(struct run *run, char **paths, int count) {
     check_files(run, paths, count);
     progress_end();
     check_print_total(&run->print, run->skipped);
-    fflush(stdout); /* if that fails, no other output appears */
+    fflush(stdout); /* if this fails, no other output is published */
     write_metrics(run);
 }
 

@@ -10,36 +10,36 @@
 
 #include "common/command.h"
 
-/* Of so many packets, one is looked at to learn from. */
+/* One of this many packets is a sample to learn from. */
 #define STEP_MAX 1024
 
-/* Shapes that are remembered; captures with more are not made of flows. */
+/* Shapes that are remembered; a capture with more does not consist of flows. */
 #define SHAPES_MAX 64
 
-/* Functions that a thread tries where it has no hint. */
+/* Functions that a thread tries without a hint. */
 #define TRIES_MAX 8
 
 #define HINT_BITS 8
 
-/* Where a hint fails this often, what it is about is walked: until a sample says otherwise. */
+/* Frames of a hint that fails this often are walked, until a sample shows otherwise. */
 #define FAILURES_MAX 16
-#define FAILURE      2 /* makes up for so many packets that a function was right for */
+#define FAILURE      2 /* each failure cancels this many successes */
 
 struct shape {
     struct carry_jit_packet_spec spec;
-    uint64_t packets;            /* that samples stand for */
-    const struct carry_jit *jit; /* NULL: not made */
-    bool tried;                  /* to make it */
+    uint64_t packets;            /* represented by samples */
+    const struct carry_jit *jit; /* NULL: not generated */
+    bool tried;                  /* generation was tried */
 };
 
 struct check_jit {
     uint64_t after;        /* packets */
-    pthread_mutex_t mutex; /* for what follows */
+    pthread_mutex_t mutex; /* for the members below */
     struct shape shapes[SHAPES_MAX];
     size_t count;
 };
 
-/* What was right the last time for frames that look alike. */
+/* The function that matched the last similar frame. */
 struct hint {
     carry_jit_packet_fn *function; /* NULL: not known */
     uint32_t failures;
@@ -77,8 +77,9 @@ static bool is_tag(const uint8_t *type) {
 }
 
 /*
- * By the bytes in which Ethernet frames, with up to two VLAN tags, say what they hold, and IP in
- * them. In other frames these bytes mean something else, which makes hints worse, not verdicts.
+ * Returns the hint for a frame, by the bytes that give the contents of Ethernet frames with up to
+ * two VLAN tags, and of IP in them. In other frames these bytes mean something else, which makes
+ * hints worse, but not verdicts.
  */
 static inline struct hint *hint_of(struct worker *worker, const struct carry_frame *frame) {
     const uint8_t *type = (const uint8_t *)frame->data + 12;
@@ -93,7 +94,7 @@ static inline struct hint *hint_of(struct worker *worker, const struct carry_fra
 
 /* --- Learning --- */
 
-/* NULL if there is no room for it. */
+/* Returns the entry of a shape, which is created if it is new; NULL if there is no room. */
 static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_packet_spec *spec) {
     for (size_t i = 0; i < jit->count; i++)
         if (memcmp(&jit->shapes[i].spec, spec, sizeof *spec) == 0)
@@ -104,7 +105,8 @@ static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_pa
     return &jit->shapes[jit->count++];
 }
 
-/* The function for the shape, made if it is time; NULL if there is none. The mutex is held. */
+/* Returns the function for the shape, generated once enough packets have it; NULL if there is none.
+   The mutex is held. */
 static carry_jit_packet_fn *
 function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, uint32_t packets) {
     struct shape *shape = find_shape(jit, spec);
@@ -119,7 +121,7 @@ function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, ui
     return shape->jit ? shape->jit->packet : NULL;
 }
 
-/* What was given up may be for this function. */
+/* Adds a function to the worker's, and clears all hints: frames that failed may match it. */
 static void adopt(struct worker *worker, carry_jit_packet_fn *function) {
     for (size_t i = 0; i < worker->count; i++)
         if (worker->functions[i] == function)
@@ -130,8 +132,8 @@ static void adopt(struct worker *worker, carry_jit_packet_fn *function) {
     memset(worker->hints, 0, sizeof worker->hints);
 }
 
-/* Learns from a frame that stands for so many packets. Is there a function for it, now or before?
- */
+/* Learns from a frame that represents this many packets. Returns whether there is a function for
+   it. */
 static bool learn(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
     struct check_jit *jit = worker->jit;
     struct carry_jit_packet_spec spec = {0};
@@ -147,14 +149,15 @@ static bool learn(struct worker *worker, const struct carry_frame *frame, uint32
     return true;
 }
 
-/* One of these packets; captures repeat themselves, so never the same one. */
+/* Chooses one of these packets, at varying positions: captures are periodic. */
 static const struct carry_capture_packet *choose(const struct carry_capture_packet *packets,
                                                  uint32_t count) {
     uint64_t chance = packets->number * UINT64_C(0x9e3779b97f4a7c15);
     return &packets[(uint32_t)(chance >> 32) % count];
 }
 
-/* Has the worker learn from some of the packets; true if there are functions for many of them. */
+/* Lets the worker learn from some of the packets; returns whether functions exist for many of
+   them. */
 static bool prepare(void *state, const struct carry_capture_packet *packets, size_t count) {
     struct worker *worker = state;
     const uint32_t step = worker->jit->after < STEP_MAX ? (uint32_t)worker->jit->after : STEP_MAX;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libcarry-jit is missing, or makes no functions for packets on this architecture. */
+/* Replaces check_jit.c where libcarry-jit is missing, or generates no functions for packets on this
+   architecture. */
 #include "capture/check_jit.h"
 #include "common/command.h"
 

@@ -10,7 +10,7 @@ static void print_number(FILE *out, const char *name, const char *help, uint64_t
     metrics_sample(out, name, NULL, 0, value);
 }
 
-/* Every verdict of a protocol that occurred. */
+/* Prints every verdict of each protocol that occurred. */
 static void print_sums(FILE *out, const struct carry_capture_summary *summary) {
     metrics_begin(out, GAUGE("carry_check_checksums", "Checksums by verdict."));
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry check` counted, as metrics for node_exporter. */
+/* Writes the counts of `carry check` as metrics for node_exporter. */
 #ifndef CARRY_TOOLS_CHECK_METRICS_H
 #define CARRY_TOOLS_CHECK_METRICS_H
 
@@ -7,7 +7,7 @@
 
 #include "capture/check_print.h"
 
-/* False with errno set. */
+/* Returns false with errno set on failure. */
 bool check_metrics_write(const char *path, const struct check_print *print);
 
 #endif

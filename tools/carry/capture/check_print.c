@@ -94,7 +94,8 @@ static int count(struct check_print *print, const struct report *report) {
     return status;
 }
 
-/* The name alone: to a terminal it must not write what it likes, others need it as it is. */
+/* Prints only the name: as it is, for programs; cleaned for a terminal, which a name must not
+   control. */
 static void print_bare_name(const char *path, char end) {
     if (isatty(STDOUT_FILENO))
         text_print_clean(stdout, path);
@@ -130,13 +131,13 @@ static void print_report(const struct check_print *print, const struct report *r
     }
 }
 
-/* Is damage told in what is printed of a capture? */
+/* Checks whether the output format reports damage. */
 static bool tells_damage(const struct check_options *options) {
     return !options->bad_only && !has_columns(options) &&
            !(options->list_bad && options->format == CHECK_TEXT);
 }
 
-/* Says on standard error why a capture ended early, where nothing else does. */
+/* Reports on standard error why a capture ended early, if the output does not. */
 static void print_problem(const struct check_options *options, const struct report *report) {
     char offset[TEXT_SIZE], text[sizeof report->error.text + TEXT_SIZE + 32];
     const struct carry_capture_error *error = &report->error;
@@ -160,7 +161,7 @@ int check_print_capture(struct check_print *print, const struct report *report) 
     return status;
 }
 
-/* With --json, --tsv and --csv, it is there like any other file. */
+/* With --json, --tsv and --csv, it is listed like any other file. */
 int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
     const struct check_options *options = print->options;
     struct report report = {.path = path,
@@ -178,7 +179,8 @@ int check_print_unopened(struct check_print *print, const char *path, const char
 
 /* --- All captures --- */
 
-/* What one capture, or a message that there is none, says already is not said again. */
+/* Checks whether to print a total: not if it would repeat the report of one capture, or a message
+   that there is none. */
 static bool has_total(const struct check_print *print) {
     const struct check_options *options = print->options;
     return print->many && (print->captures > 1 || print->captures > print->failed) &&

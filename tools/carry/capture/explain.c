@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* carry explain: one frame, layer by layer, and why each of its checksums got its verdict. */
+/* Implements carry explain: shows one frame layer by layer, and why each of its checksums has its
+   verdict. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -51,8 +52,8 @@ struct options {
 
 struct run {
     struct options options;
-    json_t *frame;     /* with --json, */
-    json_t *datagrams; /* and what it is part of */
+    json_t *frame;     /* with --json */
+    json_t *datagrams; /* with --json: those that the frame is part of */
     int status;
 };
 
@@ -64,9 +65,9 @@ static int set_frame(struct options *options, const char *text) {
     return command_usage("explain", "FRAME must be a number of at least 1, not '%s'", text);
 }
 
-/* --- What there is to say --- */
+/* --- Checksums and layers --- */
 
-/* The checksum that stands in a layer, or NULL. */
+/* Returns the checksum in a layer, or NULL. */
 static const struct carry_capture_finding *
 finding_of(const struct carry_capture_explanation *explanation, size_t layer) {
     const struct carry_packet_layer *here = &explanation->layers[layer];
@@ -81,14 +82,15 @@ finding_of(const struct carry_capture_explanation *explanation, size_t layer) {
     return NULL;
 }
 
-/* The folded sum of the pseudo-header, as people write it. */
+/* Returns the folded sum of the pseudo-header as a big-endian number. */
 static unsigned pseudo_number(const struct carry_packet_sum *sum) {
     uint16_t folded = carry_sum_fold(sum->pseudo);
     const uint8_t *bytes = (const uint8_t *)&folded;
     return (unsigned)bytes[0] << 8 | bytes[1];
 }
 
-/* Are the addresses in the pseudo-header those of the IP header, or does a later header say so? */
+/* Checks whether the pseudo-header has the addresses of the IP header, rather than those of a later
+   header. */
 static bool pseudo_is_plain(const struct carry_capture_explanation *explanation,
                             const struct carry_packet_sum *sum) {
     const uint8_t *ip = (const uint8_t *)explanation->frame.data + sum->network_offset;
@@ -99,12 +101,12 @@ static bool pseudo_is_plain(const struct carry_capture_explanation *explanation,
     return carry_sum_fold(plain) == carry_sum_fold(sum->pseudo);
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 #define NAME_WIDTH 10
 #define INDENT     (8 + NAME_WIDTH)
 
-/* Of the frames of one datagram. */
+/* Frames of one datagram that are listed. */
 #define FRAMES_SHOWN 8
 
 static void print_pseudo(FILE *out, const struct carry_capture_explanation *explanation,
@@ -208,7 +210,7 @@ static void print_head(const struct run *run, const struct carry_capture_explana
     fputs("\n\n", stdout);
 }
 
-/* "datagram of frames 3, 4 and 7" */
+/* Prints "datagram of frames 3, 4 and 7". */
 static void print_frames(FILE *out, const struct carry_capture_explanation *datagram) {
     const size_t count = datagram->frames_count;
     fprintf(out, "datagram of frame%s ", text_plural(count));
@@ -274,7 +276,7 @@ static void explain_text(const struct run *run,
              "  no known checksum in this frame");
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *pseudo_json(const struct carry_packet_sum *sum) {
     if (!sum->pseudo)
@@ -283,7 +285,7 @@ static json_t *pseudo_json(const struct carry_packet_sum *sum) {
                      (json_int_t)sum->pseudo_size, "sum", (int)pseudo_number(sum));
 }
 
-/* What lies within the covered bytes and is not covered. */
+/* Returns the bytes within the covered ones that are not covered. */
 static json_t *gap_json(const struct carry_packet_sum *sum) {
     return json_pack("{s:I, s:i}", "at", (json_int_t)(sum->cover_offset + sum->gap_offset), "size",
                      (int)sum->gap_size);
@@ -354,7 +356,7 @@ static json_t *frame_json(const struct run *run,
     return object;
 }
 
-/* What became of a datagram. */
+/* Returns the outcome of a datagram. */
 static json_t *datagram_json(const struct carry_capture_explanation *datagram) {
     const struct carry_capture_packet *packet = is_lost(datagram) ? NULL : &datagram->packet;
     json_t *object = json_object(), *frames = json_array();
@@ -377,7 +379,7 @@ static void explain_json(struct run *run, const struct carry_capture_explanation
         run->frame = frame_json(run, explanation);
 }
 
-/* --- The work --- */
+/* --- The command --- */
 
 static bool take(void *user, const struct carry_capture_explanation *explanation) {
     struct run *run = user;
@@ -391,7 +393,7 @@ static bool take(void *user, const struct carry_capture_explanation *explanation
     return !command_output_failed();
 }
 
-/* Why the capture ended before the frame. */
+/* Reports why the capture ended before the frame; returns the exit status. */
 static int not_reached(const struct options *options, struct carry_capture *capture, int code,
                        uint64_t packets) {
     const struct carry_capture_error error = source_error(capture);

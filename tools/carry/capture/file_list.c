@@ -8,7 +8,7 @@
 
 enum got { GOT_NAME, GOT_END, GOT_TOO_LONG };
 
-/* The next name, which has room for PATH_MAX bytes with its NUL: no file has a longer one. */
+/* Reads the next name. PATH_MAX includes its NUL; no file has a longer name. */
 static enum got read_name(FILE *stream, char name[PATH_MAX]) {
     size_t size = 0;
     int byte;

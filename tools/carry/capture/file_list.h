@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of files: names, each followed by NUL, as find -print0 writes them. */
+/* Reads lists of files: names, each followed by NUL, as find -print0 writes them. */
 #ifndef CARRY_TOOLS_FILE_LIST_H
 #define CARRY_TOOLS_FILE_LIST_H
 
@@ -13,8 +13,8 @@ struct file_list_visitor {
 
 /*
  * Visits the files that `list` names; "-" is standard input, which then cannot be one of them. The
- * last name may lack its NUL. Returns NULL, or what is wrong with the list: the names before that
- * were visited.
+ * last name may lack its NUL. Returns NULL, or the error in the list: the names before it were
+ * visited.
  */
 const char *file_list_visit(const char *list, const struct file_list_visitor *visitor);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* carry fix: a copy of a capture with its checksums repaired, and every other byte as it was. */
+/* Implements carry fix: copies a capture with its checksums repaired and all other bytes
+   unchanged. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ struct options {
     bool dry_run;
     bool json;
     bool quiet;
-    uint64_t packets; /* to be repaired at most; 0: all */
+    uint64_t packets; /* to repair at most; 0: all */
     struct carry_packet_options packet;
     struct selection_options selection;
 };
@@ -97,11 +98,11 @@ struct run {
     uint64_t selected; /* packets */
     struct carry_capture *capture;
     struct output output; /* the copy */
-    bool is_direct;       /* ... which leaves as it is written */
+    bool is_direct;       /* ... which is written directly to its destination */
     bool is_one_of_many;
     bool takes_stops;
     struct output log;
-    FILE *log_stream; /* NULL: none is wanted */
+    FILE *log_stream; /* NULL: no log */
     struct carry_capture_repairs *repairs;
 };
 
@@ -148,7 +149,7 @@ static int check_options(const struct options *options, int files) {
     return status == STATUS_CLEAN ? output_check_name("fix", "log", options->log) : status;
 }
 
-/* As options_read(). */
+/* Reads the options like options_read(). */
 static bool read_options(int argc, char **argv, struct options *options, int *status) {
     const char *only = NULL;
     const struct option_row rows[] = {
@@ -176,7 +177,8 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
 
 static const char input_is_output[] = "is the input, which must not change";
 
-/* Opens what is to appear under `path`, unless that is the input, by whatever name or link. */
+/* Opens an output that will be published as `path`, unless that is the input by any name or
+   link. */
 static int open_output(const struct run *run, struct output *output, const char *path) {
     struct stat input, present;
     if (!source_status(run->capture, &input))
@@ -189,7 +191,8 @@ static int open_output(const struct run *run, struct output *output, const char 
     return STATUS_CLEAN;
 }
 
-/* Is it the same file for a reader of the one and a writer of the other? A socket has two ways. */
+/* Checks whether the output is written to the input. A socket may be both: it has two
+   directions. */
 static bool feeds_itself(const struct run *run) {
     struct stat input, output;
     return source_status(run->capture, &input) && fstat(run->output.descriptor, &output) == 0 &&
@@ -232,14 +235,15 @@ static int open_log(struct run *run) {
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
-/* From now on a first signal ends the input, and nothing else. */
+/* From now on, a first signal only ends the input. */
 static void take_stops(struct run *run) {
     if (!run->takes_stops)
         carry_capture_stop_on(run->capture, signals_stop_begin(false));
     run->takes_stops = true;
 }
 
-/* A signal that ended the command between the first write and the last would cut a stream. */
+/* Writes bytes of the copy. From the first write to a stream on, a signal only ends the input:
+   ending the command would cut the stream. */
 static int write_bytes(void *user, const void *bytes, size_t size) {
     struct run *run = user;
     if (run->is_direct)
@@ -262,28 +266,28 @@ static int open_files(struct run *run) {
     return status == STATUS_CLEAN ? open_log(run) : status;
 }
 
-/* All of the log is written; false, with the log's error set, if not. */
+/* Completes the log; false with the log's error set if a write failed. */
 static bool finish_log(struct run *run) {
     if (logs_to_output(run))
         return fflush(stdout) == 0 && !command_output_failed();
     return !run->log.path || output_finish(&run->log);
 }
 
-/* Whoever started this learns of standard output's failure in the end, and here of its effect. */
+/* Reports the effect of a failure of standard output; the failure itself is reported at exit. */
 static int give_up_output(const struct run *run) {
     if (run->options.output)
         command_file_error(run->options.output, "is not written: writing the log failed");
     return STATUS_ERROR;
 }
 
-/* Nobody is left to read a stream, and that needs no message. */
+/* Reports a failed output. A stream whose reader has closed it needs no message. */
 static int fail_output(const struct run *run) {
     if (run->is_direct && run->output.error == EPIPE)
         return STATUS_ERROR;
     return command_file_error(output_name(run->options.output), output_problem(run->output.error));
 }
 
-/* Both files appear, or a message tells why not, and none does. */
+/* Publishes both files, or reports why not; then none appears. */
 static int publish(struct run *run) {
     const struct options *options = &run->options;
     if (!finish_log(run))
@@ -302,7 +306,7 @@ static void close_files(struct run *run) {
     output_abandon(&run->output);
 }
 
-/* --- The work --- */
+/* --- A capture --- */
 
 static bool take_change(void *user, const struct carry_capture_change *change) {
     struct run *run = user;
@@ -317,7 +321,7 @@ static bool take_progress(void *user, const struct carry_capture_progress *progr
     return !command_output_failed();
 }
 
-/* The first packet comes again if a capture is read twice. */
+/* Resets the selection at the first packet, which is read twice if the capture is. */
 static void begin_selection(struct run *run) {
     run->selected = 0;
     selection_forget(&run->selection);
@@ -346,7 +350,7 @@ static struct carry_capture_fix_options fix_options(struct run *run) {
     };
 }
 
-/* What cannot be written is reported where the files are to appear. */
+/* Copies the capture. Write errors are reported by publish(). */
 static int copy(struct run *run) {
     const struct carry_capture_fix_options options = fix_options(run);
     const struct carry_capture_sink sink = {
@@ -394,7 +398,8 @@ static void print_report(const struct run *run) {
         fix_report_text(&report);
 }
 
-/* Changes that are listed meanwhile would stand among what is drawn, or what a reader prints. */
+/* Changes listed on the terminal would mix with the progress display, and so would output of a
+   stream's reader. */
 static bool shows_progress(const struct run *run) {
     bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
     if (run->is_direct)
@@ -402,7 +407,7 @@ static bool shows_progress(const struct run *run) {
     return run->options.quiet || (!lists_here && !progress_is_piped());
 }
 
-/* How many bytes are read. */
+/* Returns how many bytes will be read. */
 static uint64_t work_size(struct run *run) {
     const struct carry_capture_fix_options options = fix_options(run);
     return carry_capture_size(run->capture)

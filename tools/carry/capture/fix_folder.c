@@ -27,7 +27,8 @@ static void note(struct walk *walk, int status) {
     walk->status = command_graver(walk->status, status);
 }
 
-/* As carry check has it: by its first bytes, or by a name that claims it. */
+/* Recognises captures like carry check: by their first bytes, or by a name that claims to be
+   one. */
 static bool is_capture(const char *path) {
     struct carry_capture *capture = source_open(path);
     const bool is = !capture || source_is_capture(capture) || file_name_is_capture(path);
@@ -35,15 +36,15 @@ static bool is_capture(const char *path) {
     return is && !output_is_unfinished(path);
 }
 
-/* Makes the folder of copies for one of captures; nobody else may enter it who may not enter that.
- */
+/* Creates a folder of copies with the permissions of its folder of captures, so that no other users
+   can enter it. */
 static bool make_folder(const char *path, const char *from) {
     struct stat status;
     const mode_t mode = stat(from, &status) ? 0 : status.st_mode & 0777;
     return mkdir(path, mode | 0700) == 0 || errno == EEXIST;
 }
 
-/* Makes the first `size` bytes of a path below the folder of copies. */
+/* Creates the folder named by the first `size` bytes of a path below the folder of copies. */
 static bool make_below(const struct fix_folder *folder, const char *below, size_t size) {
     char *from = NULL, *to = NULL;
     const bool ok = asprintf(&from, "%s/%.*s", folder->input, (int)size, below) >= 0 &&
@@ -61,7 +62,7 @@ static bool make_folders(const struct fix_folder *folder, const char *below) {
     return true;
 }
 
-/* Has another file of the folder this name, whose copy would get it too? */
+/* Checks whether another file of the folder has this name, which its copy would get too. */
 static bool has_file(const char *name, const char *path) {
     struct stat status;
     return strcmp(name, path) != 0 && !pack_knows(name) && lstat(name, &status) == 0;
@@ -76,7 +77,8 @@ static bool has_packed(const char *plain, const char *ending, const char *path) 
     return has;
 }
 
-/* Would the copy of another file be called so, too, without the compression that `path` claims? */
+/* Checks whether another file's copy would also get the name of `path` without its compression's
+   ending. */
 static bool has_twin(const char *path) {
     char *plain = strndup(path, (size_t)(strrchr(path, '.') - path));
     bool has = !plain || has_file(plain, path);
@@ -125,7 +127,7 @@ static void report_unread(void *context, const char *path, int error) {
     note(context, command_file_error(path, strerror(error)));
 }
 
-/* Is `path`, which exists, the folder `above` or below it? */
+/* Checks whether `path`, which exists, is the folder `above` or below it. */
 static bool is_below(const char *path, const struct stat *above) {
     struct stat at, parent;
     char *climb = realpath(path, NULL);
@@ -141,7 +143,7 @@ static bool is_below(const char *path, const struct stat *above) {
     return is;
 }
 
-/* The same of a path that need not exist yet, if the folder that it is to be in does. */
+/* The same for a path that need not exist yet, if its parent folder does. */
 static bool would_be_below(const char *path, const struct stat *above) {
     struct stat status;
     if (stat(path, &status) == 0)
@@ -152,7 +154,8 @@ static bool would_be_below(const char *path, const struct stat *above) {
     return is;
 }
 
-/* Copies that land among the captures would be repaired in turn. Makes the folder for them. */
+/* Creates the folder for copies. It must not lie in the input folder: copies would be repaired in
+   turn. */
 static int open_output(const struct fix_folder *folder) {
     struct stat input;
     if (stat(folder->input, &input))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The captures below a folder, each with the place of its copy below another one. */
+/* Repairs the captures below a folder, each into a copy below another folder. */
 #ifndef CARRY_TOOLS_FIX_FOLDER_H
 #define CARRY_TOOLS_FIX_FOLDER_H
 
@@ -7,18 +7,19 @@
 
 struct fix_folder {
     const char *input;
-    const char *output; /* NULL: no copies are wanted */
-    /* Repairs a capture; `output` is NULL if that of the folder is. Returns its status. */
+    const char *output; /* NULL: write no copies */
+    /* Repairs a capture, and returns its status. `output` is NULL if that of the folder is. */
     int (*fix)(void *context, const char *input, const char *output);
     void *context;
-    uint64_t captures; /* that were found, */
-    uint64_t skipped;  /* and files that are none */
+    uint64_t captures; /* found */
+    uint64_t skipped;  /* files that are not captures */
 };
 
 /*
- * Repairs every capture, in the order of the names, and makes the folders that copies need. Returns
- * the gravest status. A copy keeps the name of its capture. Where that claims a compression that
- * cannot be written, the copy is called without it, unless another file of the folder is.
+ * Repairs every capture, in the order of their names, and creates the folders for the copies.
+ * Returns the most severe status. A copy keeps the name of its capture. If that name claims a
+ * compression that cannot be written, the copy's name omits it, unless another file's copy would
+ * have the same name.
  */
 int fix_folder(struct fix_folder *folder);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For people. */
+/* Prints the results of carry fix as text. */
 #include "capture/fix_report_parts.h"
 
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 #include "common/output.h"
 #include "common/text.h"
 
-/* Why sums are left, where a command line has more to say than the library. */
+/* Returns why a sum is left, in terms of the command line where those are clearer than the
+   library's. */
 static const char *left_text(unsigned left) {
     switch (left) {
     case CARRY_CAPTURE_LEFT_ONLY:
@@ -25,7 +26,7 @@ static const char *left_text(unsigned left) {
 
 #define COLUMN_WIDTH 16
 
-/* What a sum was before it was repaired; a good one only follows another that it covers. */
+/* Returns the verdict before the repair; a good sum changes only if it covers another that does. */
 static const char *name_before(unsigned verdict) {
     return verdict == CARRY_VERDICT_GOOD ? "good before" : carry_packet_verdict_name(verdict);
 }
@@ -52,7 +53,8 @@ static struct fix_report_row add_up(const struct fix_report *report, fix_report_
     return sums;
 }
 
-/* A row a protocol, a column a verdict that occurs; nothing if none does. */
+/* Prints a table of one row per protocol and one column per verdict that occurs; nothing if none
+   occurs. */
 static void print_table(const struct fix_report *report, const char *title,
                         fix_report_count_fn *count) {
     const struct fix_report_row sums = add_up(report, count);

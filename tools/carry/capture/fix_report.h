@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry fix` says: a summary for people or as JSON, and a log of sums changed and left. */
+/* Prints the results of `carry fix`: a summary as text or JSON, and a log of changed and remaining
+   sums. */
 #ifndef CARRY_TOOLS_FIX_REPORT_H
 #define CARRY_TOOLS_FIX_REPORT_H
 
@@ -15,13 +16,13 @@ struct fix_report {
 };
 
 void fix_report_text(const struct fix_report *report);
-void fix_report_line(const struct fix_report *report); /* for one of many */
+void fix_report_line(const struct fix_report *report); /* for one of several captures */
 void fix_report_json(FILE *out, const struct fix_report *report);
 
-/* The last line for a folder. */
+/* Prints the last line for a folder. */
 void fix_report_folder(uint64_t captures, uint64_t skipped);
 
-/* One line of JSON on a sum that changes, or on one that is left. */
+/* Prints one line of JSON about a sum that changes or is left. */
 void fix_log(FILE *log, const struct carry_capture_change *change);
 
 #endif

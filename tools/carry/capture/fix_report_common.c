@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the reports for people and for programs have in common. */
+/* Shared by the reports as text and as JSON. */
 #include "capture/fix_report_parts.h"
 
 unsigned fix_report_shown(const struct carry_capture_group *group) {

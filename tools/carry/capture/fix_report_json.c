@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* For programs. */
+/* Prints the results of carry fix as JSON. */
 #include "capture/fix_report_parts.h"
 
 #include "common/json.h"
 #include "common/text.h"
 
-/* {"tcp":{"bad":1},...}: what occurs. */
+/* {"tcp":{"bad":1},...}: the verdicts that occur. */
 static json_t *counts_json(const struct fix_report *report, fix_report_count_fn *count) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -59,7 +59,7 @@ void fix_report_json(FILE *out, const struct fix_report *report) {
     json_print(out, object);
 }
 
-/* So many bytes of a field that holds `value`, from byte `skip` on, as a number. */
+/* Returns the bytes of a field with this `value` that the change contains, as a number. */
 static uint32_t part_of(const struct carry_capture_change *sum, uint32_t value) {
     unsigned behind = sum->sum->field_size - sum->skip - sum->size;
     return (uint32_t)(((uint64_t)value >> 8 * behind) & ((UINT64_C(1) << 8 * sum->size) - 1));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The counts and groups that each report on repairs shows. */
+/* Declares the counts and groups that both reports of carry fix show. */
 #ifndef CARRY_TOOLS_FIX_REPORT_PARTS_H
 #define CARRY_TOOLS_FIX_REPORT_PARTS_H
 
@@ -9,7 +9,7 @@
 typedef uint64_t fix_report_count_fn(const struct carry_capture_repairs *repairs, unsigned protocol,
                                      unsigned verdict);
 
-/* A row of a table: what occurs of a protocol. */
+/* A row of a table: the counts of a protocol by verdict. */
 struct fix_report_row {
     uint64_t counts[CARRY_VERDICT_COUNT];
     bool any;
@@ -23,7 +23,7 @@ void fix_report_groups(const struct fix_report *report, void *context,
                        void (*visit)(void *context, unsigned protocol, unsigned verdict,
                                      unsigned left, const struct carry_capture_group *group));
 
-/* How many numbers of frames a group holds. */
+/* Returns how many frame numbers a group holds. */
 unsigned fix_report_shown(const struct carry_capture_group *group);
 
 #endif

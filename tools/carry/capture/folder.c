@@ -18,7 +18,7 @@ static int is_entry(const struct dirent *entry) {
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* Not alphasort(), which asks the locale: the same folder is to give the same order everywhere. */
+/* Not alphasort(), which depends on the locale: the order must be the same everywhere. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }

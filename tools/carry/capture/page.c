@@ -13,10 +13,10 @@
 #include "common/html.h"
 #include "common/output.h"
 
-/* Twice what is shown: of what is found, some turns out to be nothing to show. */
+/* Twice what is shown, as some findings turn out to be none by the end. */
 #define SAMPLES_MAX (2 * PAGE_FINDINGS_MAX)
 
-/* Markup that waits until all is known. */
+/* Markup that is kept until the page is written. */
 struct part {
     FILE *stream;
     char *text;
@@ -31,7 +31,7 @@ struct page {
     struct part findings; /* cards */
     uint64_t captures_count, findings_count, findings_all;
     char *first;                        /* the name of the first capture */
-    struct sample samples[SAMPLES_MAX]; /* of the present capture */
+    struct sample samples[SAMPLES_MAX]; /* of the current capture */
     size_t samples_count;
 };
 
@@ -42,7 +42,7 @@ static bool open_part(struct part *part) {
     return part->stream;
 }
 
-/* Its text, complete; "" without memory. */
+/* Returns the complete text of a part; "" if there is no memory. */
 static const char *text_of(struct part *part) {
     if (part->stream)
         fflush(part->stream);
@@ -125,7 +125,7 @@ static const char *outcome_class(const struct carry_capture_summary *summary, un
     return classes[carry_capture_outcome(summary, wrong)];
 }
 
-/* Takes out what colours a terminal: ESC [ 3 1 m. */
+/* Removes terminal colours (ESC [ 3 1 m) from a text. */
 static char *drop_colours(char *text) {
     char *to = text;
     bool in_sequence = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `carry check --html` writes of all captures: one page that loads nothing and runs nothing.
- * Its size is bounded: so many captures and findings are listed, and the rest is counted.
+ * Writes the page of `carry check --html` about all captures, which loads nothing and runs nothing.
+ * Its size is limited: the first captures and findings are listed, and the rest is counted.
  */
 #ifndef CARRY_TOOLS_PAGE_H
 #define CARRY_TOOLS_PAGE_H
@@ -16,22 +16,22 @@
 struct page;
 
 /*
- * `many`: there may be more than one capture. NULL with errno set: see output_problem() in
- * output.h.
+ * Opens the page; `many`: there may be more than one capture. NULL with errno set: see
+ * output_problem() in output.h.
  */
 struct page *page_open(const char *path, bool many);
 
-/* As of bad_file.h: the page holds bytes of packets. */
+/* Like the functions of bad_file.h, since the page contains bytes of packets. */
 void page_restrict(struct page *page, mode_t mode);
 bool page_replaces(const struct page *page, const struct stat *capture);
 
-/* A finding of the capture that is being checked, with its packet. */
+/* Adds a finding of the current capture, with its packet. */
 void page_add_finding(struct page *page, const struct carry_capture_finding *finding);
 
-/* A capture that was checked, or could not be. */
+/* Adds a capture that was checked, or could not be. */
 void page_add_capture(struct page *page, const struct report *report);
 
-/* Writes the page, if `keep`, and puts it in its place; false with errno set if that failed. */
+/* Writes and publishes the page if `keep`; false with errno set if that failed. */
 bool page_close(struct page *page, const struct report_total *total, bool keep);
 
 #endif

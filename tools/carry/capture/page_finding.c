@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A finding on the page, with the bytes around its field. */
+/* Writes a finding on the page, with the bytes around its field. */
 #include "capture/page_parts.h"
 #include "capture/report_parts.h"
 
@@ -24,7 +24,7 @@ struct sample page_sample(const struct carry_capture_finding *finding) {
     return sample;
 }
 
-/* A byte in hexadecimal; the field's bytes stand in one mark. */
+/* Writes a byte in hexadecimal; the field's bytes are inside one mark per row. */
 static void write_byte(FILE *out, const struct sample *sample, uint32_t at, uint32_t field_size) {
     const uint32_t place = sample->start + at, in_row = at % SAMPLE_ROW;
     const bool inside = place - sample->field_offset < field_size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sections on a summary: by protocol, why, by sender. */
+/* Writes the sections about a summary: by protocol, why, by sender. */
 #include "capture/page_parts.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "capture/report_parts.h"
 #include "common/html.h"
 
-/* Senders of one protocol and verdict that are listed. */
+/* Senders of each protocol and verdict that are listed. */
 #define SENDERS_SHOWN 5
 
 static void write_share(FILE *out, const struct carry_capture_summary *summary, unsigned protocol) {
@@ -74,7 +74,7 @@ static void write_sender(FILE *out, const struct carry_capture_sender *sender, u
             text_count(least, sender->at_least));
 }
 
-/* The most frequent of one protocol and verdict; returns how many are not shown. */
+/* Writes the most frequent senders of one protocol and verdict; returns how many are not shown. */
 static size_t write_senders_of(FILE *out, const struct carry_capture_summary *summary,
                                unsigned protocol, unsigned verdict) {
     struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];

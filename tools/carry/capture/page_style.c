@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The head of the page: what it may load (nothing), and how it looks, in light and in dark. */
+/* Writes the head of the page: what it may load (nothing), and its styles, light and dark. */
 #include "capture/page_parts.h"
 #include "common/html.h"
 

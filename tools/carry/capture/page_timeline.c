@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verdicts over time, as two charts of bars: all of them, and those that are wrong. */
+/* Writes verdicts over time, as two bar charts: of all verdicts, and of the wrong ones. */
 #include "capture/page_parts.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static uint64_t tallest(const struct carry_capture_summary *summary, size_t span
     return most;
 }
 
-/* In percent of the tallest bar. */
+/* Writes a bar, with heights in percent of the tallest one. */
 static void write_bar(FILE *out, const struct carry_capture_summary *summary, size_t span,
                       unsigned set, uint64_t most) {
     double base = 100;
@@ -73,7 +73,8 @@ static void write_chart(FILE *out, const struct carry_capture_summary *summary, 
     fputs("</svg>\n", out);
 }
 
-/* "2023-11-14T22:13:20.123Z": milliseconds are enough where spans are not shorter. */
+/* Writes a time such as "2023-11-14T22:13:20.123Z"; milliseconds suffice unless spans are
+   shorter. */
 static char *short_time(char *buffer, uint64_t time_ns, uint64_t width_ns) {
     if (!report_time(buffer, time_ns ? time_ns : 1))
         return strcpy(buffer, "?");
@@ -82,7 +83,7 @@ static char *short_time(char *buffer, uint64_t time_ns, uint64_t width_ns) {
     return buffer;
 }
 
-/* "1.07 s": how long a span is. */
+/* Writes the width of a span, such as "1.07 s". */
 static char *duration(char *buffer, uint64_t ns) {
     static const struct {
         double ns;

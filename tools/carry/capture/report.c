@@ -82,7 +82,8 @@ static void print_problem(FILE *out, const struct report *report) {
             text_count(offset, report->error.offset), report->error.text, text_colour(COLOUR_NONE));
 }
 
-/* `between` parts what ended the capture early from what the packets before that say. */
+/* Prints the verdict; `between` separates the reason for an early end from the verdict on the
+   packets before it. */
 static void print_verdict(FILE *out, const struct report *report, const char *between) {
     bool whole = report->error.code == CARRY_OK;
     if (!whole)

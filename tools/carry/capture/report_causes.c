@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why sums are not good: a sentence for each protocol and verdict, and who sent them. */
+/* Prints why sums are not good: a sentence for each protocol and verdict, with the senders. */
 #include "capture/report_parts.h"
 
 #include "capture/verdict.h"
@@ -7,7 +7,8 @@
 
 #define NAMED_SENDERS 3
 
-/* After an overflow only a floor is known, and a sender with a small share may be anyone. */
+/* Prints the most frequent senders after an overflow. Only lower bounds are known then, and a
+   sender with a small share may be wrong. */
 static void print_frequent(FILE *out, const struct carry_capture_sender *senders, unsigned used,
                            uint64_t total) {
     char number[TEXT_SIZE], address[ADDRESS_SIZE];
@@ -60,7 +61,7 @@ static void print_senders(FILE *out, const struct carry_capture_summary *summary
         print_frequent(out, senders, (unsigned)used, total);
 }
 
-/* What some of the sums do: "; 2 of them hold", or "; all hold". */
+/* Prints how many sums have a cause: "; 2 of them hold", or "; all hold". */
 static void print_share(FILE *out, uint64_t count, uint64_t all,
                         const struct carry_capture_cause_words *words) {
     char number[TEXT_SIZE];
@@ -71,7 +72,7 @@ static void print_share(FILE *out, uint64_t count, uint64_t all,
                 count == 1 ? words->one : words->many);
 }
 
-/* The causes of a verdict that the summary mentions. */
+/* Prints the causes of a verdict that summaries mention. */
 static void print_shares(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
                          unsigned verdict) {
     const uint64_t all = carry_capture_count(summary, protocol, verdict);
@@ -84,7 +85,7 @@ static void print_shares(FILE *out, const struct carry_capture_summary *summary,
     }
 }
 
-/* How many partial sums the capture itself says to be left; nothing if it says that of none. */
+/* Prints how many partial sums the capture itself marks as left; nothing if none. */
 static void print_certain(FILE *out, const struct carry_capture_summary *summary,
                           unsigned protocol) {
     char number[TEXT_SIZE];
@@ -189,7 +190,7 @@ static void print_left_without(FILE *out, uint64_t packets) {
             text_count(number, packets), text_plural(packets));
 }
 
-/* How many sums of any protocol have a cause. */
+/* Returns how many sums of all protocols have a cause. */
 static uint64_t count_cause(const struct carry_capture_summary *summary, unsigned cause) {
     uint64_t count = 0;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
@@ -197,7 +198,7 @@ static uint64_t count_cause(const struct carry_capture_summary *summary, unsigne
     return count;
 }
 
-/* What to do about each cause that occurs, once. */
+/* Prints the advice about each cause that occurs, once. */
 static void print_advice(FILE *out, const struct carry_capture_summary *summary) {
     for (unsigned cause = CARRY_CAPTURE_CAUSE_NONE + 1; cause < CARRY_CAPTURE_CAUSE_COUNT;
          cause++) {
@@ -207,7 +208,7 @@ static void print_advice(FILE *out, const struct carry_capture_summary *summary)
     }
 }
 
-/* What became of fragmented datagrams, if there were any. */
+/* Prints the outcomes of fragmented datagrams, if there were any. */
 static void print_reassembly(FILE *out, const struct carry_capture_summary *summary) {
     char number[TEXT_SIZE];
     const char *separator = "datagrams:";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of `carry check --tsv` and `--csv`: columns, their names in the first line. Columns are
- * only ever added at the end.
+ * Prints the lines of `carry check --tsv` and `--csv`: columns, with their names in the first line.
+ * New columns must be added at the end.
  */
 #include "capture/report.h"
 
@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How columns are parted, and lines end: between tabs, and as RFC 4180 has it. */
+/* How columns are separated, and lines end: with tabs, or by RFC 4180. */
 static const struct style {
     const char *separator, *end;
-    const char *special; /* what makes a column stand in quotes */
+    const char *special; /* characters that require quotes around a column */
 } styles[] = {
     [COLUMNS_TSV] = {"\t", "\n", ""},
     [COLUMNS_CSV] = {",", "\r\n", ",\"\r\n"},
 };
 
-/* A line that is being printed. */
+/* A line in progress. */
 struct line {
     const struct style *style;
     bool begun;
@@ -58,7 +58,7 @@ static void print_number(struct line *line, uint64_t number) {
     print_text(line, text);
 }
 
-/* Standard input is "-". A clean name cannot hold what ends lines, nor a tab. */
+/* Prints a name; standard input is "-". A clean name cannot contain line ends or tabs. */
 static void print_name(struct line *line, const char *path) {
     char *clean = text_clean(path);
     print_text(line, clean ? clean : "?");
@@ -83,7 +83,7 @@ void report_columns_header(enum columns columns) {
     print_names(columns, names, sizeof names / sizeof *names);
 }
 
-/* "63: record cut: 10 of 20 bytes", after the offset. */
+/* Prints damage after its offset: "63: record cut: 10 of 20 bytes". */
 static void print_damage(struct line *line, const struct carry_capture_error *error) {
     char text[TEXT_SIZE + sizeof error->text] = "";
     if (error->code != CARRY_OK)
@@ -133,7 +133,7 @@ void report_finding_columns_header(enum columns columns) {
     print_names(columns, names, sizeof names / sizeof *names);
 }
 
-/* A number that may not exist. */
+/* Prints a number, or an empty column if it does not exist. */
 static void print_optional(struct line *line, bool exists, uint64_t number) {
     if (exists)
         print_number(line, number);

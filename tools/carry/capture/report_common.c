@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the reports on summaries have in common. */
+/* Shared by the reports about summaries. */
 #include "capture/report.h"
 
 #include <stdio.h>

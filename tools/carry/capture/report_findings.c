@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single checksums for people: the first bad ones of a summary, and the lines of --bad-only. */
+/* Prints single checksums as text: the first bad ones of a summary, and the lines of --bad-only. */
 #include "capture/report_parts.h"
 
 #include <stdio.h>
@@ -37,25 +37,24 @@ char *report_stored(char *buffer, const struct carry_capture_finding *finding) {
 }
 
 char *report_expected(char *buffer, const struct carry_capture_finding *finding) {
-    if (!carry_capture_has_expected(
-            &finding->sum)) /* an illegal one: what is wrong with it is the 0 */
+    if (!carry_capture_has_expected(&finding->sum)) /* an illegal one: only the 0 is wrong */
         return strcpy(buffer, "not 0");
     return value_text(buffer, finding, finding->sum.expected);
 }
 
-/* What a value takes: 0xbeef, or twice the digits. */
+/* Returns the width of a value: 0xbeef, or twice the digits. */
 static int value_width(const struct carry_capture_finding *finding) {
     return 2 + 2 * finding->sum.field_size;
 }
 
-/* What tells a listed sum from a bad one, where its values do not. */
+/* Returns a remark that distinguishes a listed sum from a bad one. */
 static const char *remark(const struct carry_capture_finding *finding) {
     if (finding->sum.verdict != CARRY_VERDICT_PARTIAL)
         return "";
     return finding->certainty == CARRY_CAPTURE_CERTAIN ? " (partial, certain)" : " (partial)";
 }
 
-/* Everything but the route, for people: with commas, and without the time. */
+/* Prints everything except the route, with commas and without the time. */
 static void print_finding(FILE *out, const struct carry_capture_finding *finding, int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     fprintf(out, "%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
@@ -64,7 +63,7 @@ static void print_finding(FILE *out, const struct carry_capture_finding *finding
             finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
-/* The same for lines that others read too: without commas, and with the time. */
+/* The same for lines that programs may also read: without commas, and with the time. */
 static void print_plain(FILE *out, const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);
@@ -86,19 +85,19 @@ void report_finding_text(FILE *out, const char *path, const struct carry_capture
             finding->cause ? carry_capture_cause_name(finding->cause) : "-");
 }
 
-/* --- The first of a summary --- */
+/* --- The first findings of a summary --- */
 
-#define ROW_INDENT 9 /* of a route on a line of its own */
+#define ROW_INDENT 9 /* of a route on its own line */
 
 /* How the rows of a summary are laid out. */
 struct layout {
     int value_width; /* of the longest value */
-    int row_width;   /* of all columns but the route */
-    bool fits;       /* the columns do; else each row is a sentence */
-    bool beside;     /* routes stand in the row, else below it */
+    int row_width;   /* of all columns except the route */
+    bool fits;       /* the columns fit; otherwise each row is a sentence */
+    bool beside;     /* routes are in the row, otherwise below it */
 };
 
-/* Finding `index` if it is shown; else NULL. */
+/* Returns finding `index` if it is shown, otherwise NULL. */
 static const struct carry_capture_finding *shown(const struct report *report, size_t index) {
     return report->shown && index >= report->shown ? NULL
                                                    : carry_capture_kept(report->summary, index);
@@ -148,7 +147,7 @@ static void print_row(FILE *out, const struct carry_capture_finding *finding,
     fprintf(out, "%s%s\n", report_route(route, finding), remark(finding));
 }
 
-/* Where a row is too wide for the terminal. */
+/* Prints a finding as a sentence, where a row is too wide for the terminal. */
 static void print_sentence(FILE *out, const struct carry_capture_finding *finding) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     char route[REPORT_ROUTE_SIZE];

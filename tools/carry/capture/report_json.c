@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The JSON of `carry check --json`: one object a line. Keys are only ever added at the end.
+ * Prints the output of `carry check --json`: one object a line. New keys must be added at the end.
  */
 #include "capture/report.h"
 
@@ -13,7 +13,7 @@ static void set_count(json_t *object, const char *key, uint64_t value) {
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* {"tcp":{"good":1,...},...}: one member a protocol that occurs. */
+/* {"tcp":{"good":1,...},...}: one member per protocol that occurs. */
 static json_t *counts_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -53,7 +53,7 @@ static json_t *reasons_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"ip":{"zero":1,...},...}: what is known of sums beside their verdicts. */
+/* {"ip":{"zero":1,...},...}: the causes of sums, by protocol. */
 static json_t *causes_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -70,7 +70,7 @@ static json_t *causes_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"tcp":3}: partial sums that are certain; one member a protocol with partial sums. */
+/* {"tcp":3}: partial sums that are certain; one member per protocol with partial sums. */
 static json_t *certain_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
@@ -96,7 +96,7 @@ static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     return links;
 }
 
-/* {"complete":3,...}: what became of fragmented datagrams; null if that was not tried. */
+/* {"complete":3,...}: the outcomes of fragmented datagrams; null if they were not reassembled. */
 static json_t *reassembly_json(const struct carry_capture_summary *summary) {
     if (!carry_capture_totals(summary)->reassembled)
         return json_null();
@@ -150,7 +150,8 @@ static void add_senders(json_t *verdicts, const struct carry_capture_summary *su
     json_decref(list);
 }
 
-/* {"tcp":{"partial":[{"address":...},...]}}: who sent most of what is not good. */
+/* {"tcp":{"partial":[{"address":...},...]}}: the most frequent senders of sums that are not
+   good. */
 static json_t *senders_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of a summary: a row a protocol, a column a verdict. */
+/* Prints the table of a summary: one row per protocol, one column per verdict. */
 #include "capture/report_parts.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #define NAME_WIDTH 10
 #define GAP        3
 
-/* What each column takes, and all of them. */
+/* The width of each column, and of all together. */
 struct widths {
     int of[CARRY_VERDICT_COUNT];
     int all;
@@ -24,7 +24,7 @@ static uint64_t largest(const struct carry_capture_summary *summary, unsigned ve
     return count;
 }
 
-/* Once a table: each takes a look at every protocol. */
+/* Computes the widths once per table, as each needs the counts of all protocols. */
 static struct widths measure(const struct carry_capture_summary *summary) {
     struct widths widths = {.all = NAME_WIDTH};
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
@@ -57,7 +57,7 @@ static void print_row(FILE *out, const struct carry_capture_summary *summary, un
     fputc('\n', out);
 }
 
-/* Where a row is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
+/* Prints a row as a sentence, where it is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
 static void print_sentence(FILE *out, const struct carry_capture_summary *summary,
                            unsigned protocol) {
     struct text_block block;

@@ -16,7 +16,8 @@
 
 /* --- Times --- */
 
-/* ".5" as nanoseconds; returns what follows, or NULL: no digits, or too many. */
+/* Parses ".5" as nanoseconds. Returns the text after it; NULL if there are no digits, or too
+   many. */
 static const char *parse_fraction(const char *text, uint64_t *ns) {
     const char *at = text + 1;
     *ns = 0;
@@ -30,7 +31,7 @@ static const char *parse_fraction(const char *text, uint64_t *ns) {
     return at > text + 1 ? at : NULL;
 }
 
-/* "Z", "+01:00" or "-0530" as seconds east of Greenwich. False if it is none of these. */
+/* Parses "Z", "+01:00" or "-0530" as seconds east of Greenwich; false if it is none of these. */
 static bool parse_zone(const char *text, long *east) {
     int hours, minutes, size = 0;
     *east = 0;
@@ -45,7 +46,7 @@ static bool parse_zone(const char *text, long *east) {
     return true;
 }
 
-/* The seconds of a date and time that exist; -1 if they do not, or are before 1970. */
+/* Converts a date and time to seconds since 1970; -1 if they do not exist, or are before 1970. */
 static int64_t to_seconds(const struct tm *parts, const char *zone) {
     struct tm known = *parts;
     long east = 0;
@@ -59,7 +60,7 @@ static int64_t to_seconds(const struct tm *parts, const char *zone) {
     return exists ? (int64_t)seconds - east : -1;
 }
 
-/* 2026-11-25T20:38:00, with a fraction and a zone or without. */
+/* Parses 2026-11-25T20:38:00, with or without a fraction and a zone. */
 static bool parse_date(const char *text, int64_t *seconds, uint64_t *ns) {
     struct tm parts = {0};
     char separator;
@@ -75,7 +76,7 @@ static bool parse_date(const char *text, int64_t *seconds, uint64_t *ns) {
     return *seconds >= 0;
 }
 
-/* Seconds since 1970, with a fraction or without. */
+/* Parses seconds since 1970, with or without a fraction. */
 static bool parse_epoch(const char *text, int64_t *seconds, uint64_t *ns) {
     char *end;
     errno = 0;
@@ -116,7 +117,7 @@ int selection_set_before(const char *command, const struct option_row *row, cons
 
 /* --- Numbers --- */
 
-/* "7", "7-9", "7-" or "-9", of so many characters. */
+/* Parses "7", "7-9", "7-" or "-9" of `size` characters. */
 static bool parse_range(const char *text, size_t size, uint64_t *first, uint64_t *last) {
     char low[TEXT_SIZE], *high = NULL;
     snprintf(low, sizeof low, "%.*s", (int)size, text);
@@ -154,7 +155,7 @@ int selection_set_frames(const char *command, const struct option_row *row, cons
 
 /* --- A selection --- */
 
-/* The words with blanks between them, to be freed; NULL without memory. */
+/* Joins the words with blanks; the caller must free the result. NULL if there is no memory. */
 static char *join(const char *const *words) {
     char *text = NULL;
     size_t size = 0;
@@ -209,7 +210,7 @@ static bool has_number(const struct selection_options *options, uint64_t number)
     return !options->ranges_count;
 }
 
-/* From `after` on, and earlier than `before`. */
+/* Checks whether a time is from `after` on, and earlier than `before`. */
 static bool has_time(struct selection *selection, uint64_t time) {
     const struct selection_options *options = selection->options;
     if (!options->after && !options->before)
@@ -224,7 +225,7 @@ bool selection_has(struct selection *selection, const struct carry_capture_packe
                                                  packet->captured, packet->wire));
 }
 
-/* --- What could not be judged --- */
+/* --- Packets that could not be judged --- */
 
 static void report_refused(const char *path, const struct filter_refused *refused) {
     char number[TEXT_SIZE], text[3 * TEXT_SIZE + FILTER_PROBLEM_SIZE + 64], link[TEXT_SIZE];

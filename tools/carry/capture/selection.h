@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which packets of a capture count: by a filter, by time, by number. */
+/* Selects packets of a capture: by a filter, by time, by number. */
 #ifndef CARRY_TOOLS_SELECTION_H
 #define CARRY_TOOLS_SELECTION_H
 
@@ -14,10 +14,10 @@
 
 #define SELECTION_RANGES_MAX 64
 
-/* What a command line asks for; zeros ask for nothing. */
+/* What a command line requests; zeros request nothing. */
 struct selection_options {
     const char *filter;
-    const char *const *words; /* of a filter, behind "--", up to a NULL; or NULL */
+    const char *const *words; /* of a filter, after "--", up to a NULL; or NULL */
     uint64_t after, before;   /* nanoseconds since 1970; 0: no limit */
     struct {
         uint64_t first, last; /* numbers of packets, from 1 */
@@ -38,20 +38,21 @@ option_setter selection_set_after, selection_set_before, selection_set_frames;
 struct selection {
     const struct selection_options *options;
     struct filter *filter; /* NULL: none */
-    uint64_t timeless;     /* packets without a time that were left out for that */
+    uint64_t timeless;     /* packets without a time that were not selected for that reason */
 };
 
-/* STATUS_CLEAN, or STATUS_ERROR after a message: the options contradict, or the filter is wrong. */
+/* Returns STATUS_CLEAN, or STATUS_ERROR after a message: the options contradict each other, or the
+   filter is wrong. */
 int selection_open(struct selection *selection, const char *command,
                    const struct selection_options *options);
 void selection_close(struct selection *selection);
 
-/* False if all packets count. */
+/* Returns false if all packets are selected. */
 bool selection_is_wanted(const struct selection *selection);
 
 bool selection_has(struct selection *selection, const struct carry_capture_packet *packet);
 
-/* Says on standard error which packets of a capture could not be judged, and forgets them. */
+/* Reports on standard error which packets of a capture could not be judged, and forgets them. */
 void selection_report(struct selection *selection, const char *path);
 void selection_forget(struct selection *selection);
 

@@ -31,7 +31,7 @@ bool source_waits(const struct carry_capture *capture) {
 
 #define CONVERT "convert it with editcap -F pcap"
 
-/* What files are, and what to do about those that people take for captures. */
+/* Formats of files, and advice about those that may be mistaken for captures. */
 static const struct {
     bool is_capture;
     const char *advice;

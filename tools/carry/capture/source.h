@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Captures as a command line names them, and what to say of those that cannot be read. */
+/* Opens captures that a command line names, and explains why others cannot be read. */
 #ifndef CARRY_TOOLS_SOURCE_H
 #define CARRY_TOOLS_SOURCE_H
 
@@ -7,22 +7,24 @@
 
 #include <carry/capture.h>
 
-/* Opens a file, or standard input as "-"; NULL with errno set. Folders give EISDIR. */
+/* Opens a file, or standard input for "-"; NULL with errno set. Folders give EISDIR. */
 struct carry_capture *source_open(const char *path);
 
-/* What the system knows of the file; false with errno set. */
+/* Returns the file's status as fstat() does; false with errno set. */
 bool source_status(const struct carry_capture *capture, struct stat *status);
 
-/* Does reading have to wait for whoever writes? So it is with pipes, sockets, devices. */
+/* Checks whether reading may wait for a writer: pipes, sockets, devices. */
 bool source_waits(const struct carry_capture *capture);
 
-/* Is it a capture, of a format that is read or of another that has a magic number? */
+/* Checks whether it is a capture, of a format that can be read or of another with a magic
+   number. */
 bool source_is_capture(struct carry_capture *capture);
 
-/* Why a function failed, with advice where there is any. */
+/* Returns why a function failed, with advice if there is any. */
 struct carry_capture_error source_error(struct carry_capture *capture);
 
-/* Does the input contradict its format, or have none? All other errors are failures. */
+/* Checks whether an error code means that the input contradicts its format, or has none; all other
+   errors are failures. */
 bool source_is_damaged(int code);
 
 #endif

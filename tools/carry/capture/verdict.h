@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of verdicts: 1u << verdict, or-ed. */
+/* Tests sets of verdicts: bits 1u << verdict. */
 #ifndef CARRY_TOOLS_VERDICT_H
 #define CARRY_TOOLS_VERDICT_H
 
