@@ -11,7 +11,7 @@ static bool is_before(const struct live_row *row, unsigned interface, bool sent)
     return row->interface < interface || (row->interface == interface && row->sent < sent);
 }
 
-/* The row of a side, or NULL. */
+/* Returns the row of a side, or NULL. */
 static struct live_row *find_row(const struct live_counts *counts, unsigned interface, bool sent) {
     for (unsigned i = 0; i < counts->rows_count; i++)
         if (counts->rows[i].interface == interface && counts->rows[i].sent == sent)

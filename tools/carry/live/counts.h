@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was counted up to some moment, by interface and direction, of all threads together. */
+/* Sums up the counts of all threads at some moment, by interface and direction. */
 #ifndef CARRY_TOOLS_LIVE_COUNTS_H
 #define CARRY_TOOLS_LIVE_COUNTS_H
 
@@ -8,7 +8,7 @@
 
 #include "live/watch.h"
 
-/* One direction of an interface; numbers only grow, except those of sums that are judged anew. */
+/* One direction of an interface. Numbers only grow, except those of sums that are judged again. */
 struct live_row {
     unsigned interface; /* its number */
     bool sent;
@@ -17,33 +17,33 @@ struct live_row {
 };
 
 struct live_counts {
-    int64_t time_ns;       /* as clock_ns() */
-    struct live_row *rows; /* by interface, what it received before what it sent */
+    int64_t time_ns;       /* of clock_ns() */
+    struct live_row *rows; /* by interface, received packets before sent ones */
     unsigned rows_count;
     uint64_t drops[LIVE_INTERFACES_MAX]; /* by ring */
 };
 
-/* Counts anew; false without memory. Start with a struct of zeros, end with counts_free(). */
+/* Counts again; false if there is no memory. Start with a zeroed struct, end with counts_free(). */
 bool counts_take(struct live_counts *counts, struct watch *watches, unsigned watches_count);
 void counts_free(struct live_counts *counts);
 
-/* What came since `before`, which is older; false without memory. */
+/* Counts what arrived since `before`, which is older; false if there is no memory. */
 bool counts_subtract(struct live_counts *since, const struct live_counts *now,
                      const struct live_counts *before);
 
 /*
- * Raises what `now` has more of; false without memory. Sums that are judged anew let a number
- * shrink, which a reader of counters takes for a restart.
+ * Raises each count that is higher in `now`; false if there is no memory. Sums judged again make
+ * counts smaller, which a reader of counters would take for a restart.
  */
 bool counts_raise(struct live_counts *counts, const struct live_counts *now);
 
 uint64_t counts_packets(const struct live_counts *counts);
 uint64_t counts_drops(const struct live_counts *counts);
 
-/* True if a protocol occurred. */
+/* Returns true if a protocol occurred. */
 bool counts_has(const struct live_row *row, unsigned protocol);
 
-/* Sums of all protocols with a verdict of a set. */
+/* Returns the number of sums of all protocols with a verdict in the set. */
 uint64_t counts_sums(const struct live_row *row, unsigned verdicts);
 
 #endif

@@ -18,14 +18,14 @@
 struct live_filter {
     struct filter *filter;
     const struct bpf_program *ethernet;
-    const struct bpf_program *raw; /* NULL: no packet of another link passes */
+    const struct bpf_program *raw; /* NULL: no packet of other links passes */
     struct sock_filter *kernel;
     struct sock_fprog program;
 };
 
 /*
- * The kernel sees frames without their outermost VLAN tag, and those of other links from another
- * place: it lets these through.
+ * Prepends instructions that accept frames which the kernel sees differently: those with a VLAN
+ * tag, which it has removed, and those of other links, which begin elsewhere.
  */
 static bool make_kernel_program(struct live_filter *filter) {
     const struct sock_filter head[] = {
@@ -49,8 +49,8 @@ static bool make_kernel_program(struct live_filter *filter) {
 }
 
 /*
- * Returns what is wrong, or NULL. What has a meaning for other links only is no filter for
- * interfaces, most of which are Ethernet.
+ * Compiles the filter. Returns the problem, or NULL. A filter with a meaning for other links only
+ * is refused, as most interfaces are Ethernet.
  */
 static const char *compile(struct live_filter *filter) {
     filter->ethernet = filter_program(filter->filter, RING_LINKTYPE_ETHERNET);
@@ -60,7 +60,7 @@ static const char *compile(struct live_filter *filter) {
     return make_kernel_program(filter) ? NULL : strerror(ENOMEM);
 }
 
-/* Those who give one interface with -i may give others without it. */
+/* Finds a word that names an interface: users who give one with -i may give others without it. */
 static bool find_interface(const char *words, char name[IF_NAMESIZE]) {
     size_t size;
     for (; *(words += strspn(words, " ")); words += size) {

@@ -34,7 +34,7 @@ static void print(FILE *out, const struct found *found) {
         report_finding_text(out, interface, &found->finding);
 }
 
-/* The lines of all findings are added in one go. */
+/* Prints findings; adds all their lines to the outlet at once. */
 static void show(struct watch *watch, const struct found *found, size_t count) {
     struct live *live = watch->live;
     struct outlet_text text;

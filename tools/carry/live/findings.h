@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Single checksums of --bad-only, as they come. */
+/* Collects and prints the single checksums of --bad-only as they arrive. */
 #ifndef CARRY_TOOLS_LIVE_FINDINGS_H
 #define CARRY_TOOLS_LIVE_FINDINGS_H
 
@@ -10,14 +10,15 @@
 struct watch;
 
 /*
- * Notes a checksum, or shows it at once where there is no memory for that; `side` is a struct side.
+ * Keeps a checksum for findings_show(), or shows it at once if there is no memory; `side` is a
+ * struct side.
  */
 bool findings_take(void *side, const struct carry_capture_finding *finding);
 
 /*
- * Prints what was noted and writes the packets, each if it is wanted, while these are still there.
- * Without the watch's lock, as a reader of the output may let it wait; not for one that reads no
- * more once the threads are to end.
+ * Prints the collected checksums, and writes their packets if requested, while the packets are
+ * still in the ring. Call it without the watch's lock, as it may wait for a reader of the output.
+ * Once the threads must end, it waits only for a reader that still reads.
  */
 void findings_show(struct watch *watch);
 

@@ -6,7 +6,7 @@
 
 static const char *name_of(int index, char name[IF_NAMESIZE]) {
     if (!if_indextoname((unsigned)index, name))
-        snprintf(name, IF_NAMESIZE, "if%d", index); /* it has gone since */
+        snprintf(name, IF_NAMESIZE, "if%d", index); /* it has disappeared */
     return name;
 }
 

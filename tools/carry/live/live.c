@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry live: watches the checksums of network interfaces. */
+/* Implements carry live: watches the checksums of network interfaces. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,24 +28,25 @@
 #include "live/server.h"
 #include "live/watch.h"
 
-/* What the main thread has. Times are those of clock_ns(). */
+/* The state of the main thread. Times are those of clock_ns(). */
 struct run {
     struct live live;
     struct live_filter *filter;
-    struct watch *watches; /* one a thread */
+    struct watch *watches; /* one per thread */
     unsigned watches_count;
     int64_t start, next_report;
     struct live_counts now, before, since;
-    struct server *server;      /* NULL: not wanted */
-    struct live_counts metrics; /* what was told last, which never shrinks */
-    bool metrics_failed;        /* the file could not be written when it was last tried */
+    struct server *server;      /* NULL: not requested */
+    struct live_counts metrics; /* as last published; they never shrink */
+    bool metrics_failed;        /* the last write of the file failed */
     bool no_memory;
     int status;
 };
 
 /* --- Reports --- */
 
-/* What reads packets from standard output may print on the same terminal. */
+/* Checks whether to draw reports on a terminal: not while packets go to standard output, as their
+   reader may print on the same terminal. */
 static bool is_screen(const struct live_options *options) {
     const bool pipes = options->write && strcmp(options->write, "-") == 0;
     return !options->json && !pipes && isatty(STDOUT_FILENO);
@@ -55,7 +56,7 @@ static bool reports(const struct live_options *options) {
     return !options->quiet && !options->bad_only;
 }
 
-/* Counts, and what came since it counted last. */
+/* Counts, and computes what arrived since the last count. */
 static void take_counts(struct run *run) {
     struct live_counts oldest = run->before;
     run->before = run->now;
@@ -81,7 +82,7 @@ static void print_report(const struct run *run) {
     outlet_end(run->live.outlet, &text, NULL);
 }
 
-/* Without memory it says what it said last. */
+/* Returns the metrics; the last ones if there is no memory. */
 static struct live_metrics raise_metrics(struct run *run) {
     struct live_counts fresh = {0};
     if (counts_take(&fresh, run->watches, run->watches_count))
@@ -95,7 +96,7 @@ static void serve_page(void *context, FILE *out) {
     live_metrics_print(out, &metrics);
 }
 
-/* A file that cannot be written may be written later: it is said once. */
+/* Writes the metrics file. A failure may be temporary, so it is reported once only. */
 static void write_metrics(struct run *run) {
     const char *path = run->live.options.metrics_file;
     if (!path)
@@ -131,13 +132,14 @@ static void print_end(struct run *run) {
     outlet_end(run->live.outlet, &text, NULL);
 }
 
-/* Waits for the reader of standard output, for a while; messages come after reports. */
+/* Waits for the reader of standard output, for a limited time, and reports a failure; messages
+   follow reports. */
 static int end_outlet(struct run *run) {
     char number[TEXT_SIZE];
     uint64_t lost;
     const int error = outlet_close(run->live.outlet, &lost);
     run->live.outlet = NULL;
-    if (error == EPIPE) /* nobody reads the output, and that needs no message */
+    if (error == EPIPE) /* no one reads the output, which needs no message */
         return STATUS_ERROR;
     if (error)
         return command_error("cannot write the output: %s", strerror(error));
@@ -149,7 +151,7 @@ static int end_outlet(struct run *run) {
     return STATUS_ERROR;
 }
 
-/* The last report has what came since the one before it. */
+/* Prints the last report, with what arrived since the previous one. */
 static int report_end(struct run *run) {
     const struct live_options *options = &run->live.options;
     take_counts(run);
@@ -169,7 +171,7 @@ static int64_t end_of(const struct run *run) {
     return seconds ? run->start + (int64_t)seconds * CLOCK_SECOND : INT64_MAX;
 }
 
-/* As poll() counts, which has an end. */
+/* A limit below what poll() accepts. */
 #define PATIENCE_MAX_MS 3600000
 
 static int patience_ms(const struct run *run, int64_t end) {
@@ -181,7 +183,7 @@ static int patience_ms(const struct run *run, int64_t end) {
     return server >= 0 && server < own ? server : own;
 }
 
-/* A report that took long is not followed by others that are due. */
+/* Reports if the interval is over. After a slow report, missed ones are skipped. */
 static void report_when_due(struct run *run) {
     const int64_t interval = (int64_t)run->live.options.interval * CLOCK_SECOND;
     if (clock_ns() < run->next_report)
@@ -192,7 +194,7 @@ static void report_when_due(struct run *run) {
         run->next_report = clock_ns() + interval;
 }
 
-/* Until a signal, the end of the time, or that of a thread. */
+/* Waits for a signal, the end of the duration, or the end of a thread. */
 static void wait_for_end(struct run *run) {
     const int64_t end = end_of(run);
     struct pollfd waits[2 + SERVER_POLLS] = {{.fd = run->live.signal_event, .events = POLLIN},
@@ -236,14 +238,15 @@ static void watch(struct run *run) {
 
 /* --- The command --- */
 
-/* Nobody is left to read a stream, and that needs no message. */
+/* Reports a file error by errno. A stream whose reader has closed it needs no message. */
 static int file_error(const char *path) {
     if (errno == EPIPE && strcmp(path, "-") == 0)
         return STATUS_ERROR;
     return command_file_error(output_name(path), strerror(errno));
 }
 
-/* A ring of any interface does not say whose packets it dropped. */
+/* Returns the statistics of an interface. A ring for any interface does not count drops per
+   interface. */
 static struct carry_capture_statistics statistics_of(const struct run *run, unsigned interface) {
     const struct live_options *options = &run->live.options;
     const unsigned ring = live_options_find(options, run->live.interfaces.names[interface]);
@@ -298,7 +301,7 @@ static bool open_watches(struct run *run) {
     return true;
 }
 
-/* The metrics would replace the packets. */
+/* Checks whether both options name one file: the metrics would replace the packets. */
 static bool names_one_file(const struct live_options *options) {
     struct stat packets, metrics;
     return options->write && options->metrics_file && stat(options->write, &packets) == 0 &&
@@ -343,7 +346,7 @@ static bool any_wrong(const struct run *run) {
     return false;
 }
 
-/* After the threads have ended. */
+/* Reports the end and sets the exit status. The threads must have ended. */
 static void conclude(struct run *run) {
     struct live *live = &run->live;
     const int status = report_end(run);

@@ -6,7 +6,7 @@
 
 #define COUNTER(name, help) (&(struct metrics_family){name, "counter", help})
 
-/* The labels of a row, with room for those of a sum. */
+/* The labels of a row, with room for the further ones of a sum. */
 struct labels {
     struct metrics_label of[4];
 };
@@ -28,7 +28,7 @@ static void print_packets(FILE *out, const struct live_metrics *metrics) {
                        counts->rows[i].bytes);
 }
 
-/* Every verdict of a protocol that occurred, so that rates begin at 0. */
+/* Prints every verdict of a protocol that occurred, including 0, so that rates begin at 0. */
 static void print_protocol(FILE *out, const struct live *live, const struct live_row *row,
                            unsigned protocol) {
     struct labels labels = labels_of(live, row);

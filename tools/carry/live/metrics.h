@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was counted, as metrics. No label is an address or a port: there may be any number. */
+/* Prints the counts as metrics. No label is an address or a port: their number has no limit. */
 #ifndef CARRY_TOOLS_LIVE_METRICS_H
 #define CARRY_TOOLS_LIVE_METRICS_H
 
@@ -9,10 +9,10 @@
 
 struct live_metrics {
     const struct live *live;
-    const struct live_counts *counts; /* which must not shrink */
+    const struct live_counts *counts; /* they must not shrink */
 };
 
-/* `metrics` is a struct live_metrics. */
+/* Prints metrics; `metrics` is a struct live_metrics. */
 void live_metrics_print(FILE *out, const void *metrics);
 
 #endif

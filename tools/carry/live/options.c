@@ -71,7 +71,8 @@ static const char usage[] =
     "  carry live -q --metrics=9099 eth0 eth1\n"
     "  carry live --duration=60 -w minute.pcapng eth0\n";
 
-/* The kernel knows an interface by alternative names too; packets come with the one name. */
+/* Returns the interface's primary name: users may give alternative names too, but packets carry
+   only that one. */
 static const char *kernel_name(const char *given, char name[IF_NAMESIZE]) {
     const bool is_any = strcmp(given, RING_ANY) == 0;
     return !is_any && if_indextoname(if_nametoindex(given), name) ? name : given;
@@ -124,7 +125,7 @@ static bool read_options(int argc, char **argv, struct live_options *options, in
     return options_read(argc, argv, usage, rows, OPERANDS_ANY, status);
 }
 
-/* The words of a filter, as one; false without memory. */
+/* Joins the words of a filter; false if there is no memory. */
 static bool join_filter(struct live_options *options, char **words, int count) {
     size_t size = 1;
     for (int i = 0; i < count; i++)
@@ -135,7 +136,7 @@ static bool join_filter(struct live_options *options, char **words, int count) {
     return !count || options->filter;
 }
 
-/* Words of which one is no interface may be meant as a filter. */
+/* Checks that all words are interfaces; otherwise they may be meant as a filter. */
 static int check_interfaces(char **words, int count) {
     for (int i = 0; i < count && (count > 1 || strchr(words[i], ' ')); i++)
         if (strcmp(words[i], RING_ANY) != 0 && !if_nametoindex(words[i]))
@@ -144,7 +145,7 @@ static int check_interfaces(char **words, int count) {
     return STATUS_CLEAN;
 }
 
-/* With --interface, what else is there is a filter. */
+/* Takes the operands: interfaces or, with --interface, a filter. */
 static int take_operands(struct live_options *options, int argc, char **argv) {
     if (options->interfaces_count)
         return join_filter(options, argv + optind, argc - optind)
@@ -158,7 +159,8 @@ static int take_operands(struct live_options *options, int argc, char **argv) {
     return status;
 }
 
-/* Packets are no text, and are not compressed; metrics are read by name. */
+/* Checks the files: packets must not go to a terminal and are not compressed; metrics files are
+   read by name. */
 static int check_files(const struct live_options *options) {
     if (options->write && strcmp(options->write, "-") == 0 && isatty(STDOUT_FILENO))
         return command_usage("live", "--write - must not lead to a terminal");

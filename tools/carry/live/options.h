@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of `carry live`. */
+/* Reads the options of `carry live`. */
 #ifndef CARRY_TOOLS_LIVE_OPTIONS_H
 #define CARRY_TOOLS_LIVE_OPTIONS_H
 
@@ -12,12 +12,12 @@
 
 /* Must not be moved once it is filled in. */
 struct live_options {
-    const char *interfaces[LIVE_INTERFACES_MAX]; /* as the kernel names them, if it knows them */
+    const char *interfaces[LIVE_INTERFACES_MAX]; /* the kernel's names, if it recognises them */
     char names[LIVE_INTERFACES_MAX][IF_NAMESIZE];
     unsigned interfaces_count;
-    char *filter;      /* to be freed; NULL: none */
-    const char *write; /* NULL: not wanted */
-    const char *user;  /* NULL: as it was, or the caller of sudo */
+    char *filter;      /* the caller frees it; NULL: none */
+    const char *write; /* NULL: not requested */
+    const char *user;  /* NULL: unchanged, or the caller of sudo */
     const char *metrics, *metrics_file;
     bool bad_only, json, quiet, promiscuous, fails;
     uint64_t packets;  /* UINT64_MAX: all */
@@ -27,10 +27,11 @@ struct live_options {
     uint64_t threads;
 };
 
-/* The place of an interface among those given; `interfaces_count` if it is not one of them. */
+/* Returns the index of an interface among those given; `interfaces_count` if it is not one of
+   them. */
 unsigned live_options_find(const struct live_options *options, const char *name);
 
-/* True if the command is to run; otherwise *status is what to exit with. */
+/* Returns true if the command must run; otherwise *status is the exit status. */
 bool live_options(int argc, char **argv, struct live_options *options, int *status);
 
 #endif

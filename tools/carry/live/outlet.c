@@ -12,16 +12,16 @@
 #include "common/clock.h"
 #include "live/threads.h"
 
-/* Text that may wait, beside what the pipe holds. */
+/* The most text that may wait, besides what the pipe holds. */
 #define WAITING_MOST ((size_t)1 << 20)
 
-/* How long a reader may take nothing before nobody waits for it any more. */
+/* How long a reader may read nothing before threads stop waiting for it. */
 #define PATIENCE_NS CLOCK_SECOND
 
-/* How often a thread that waits looks whether it must end. */
+/* How often a waiting thread checks whether it must end. */
 #define SLICE_NS (CLOCK_SECOND / 20)
 
-/* Text that was added in one go. */
+/* Text that was added at once. */
 struct piece {
     struct piece *next;
     char *text;
@@ -34,9 +34,9 @@ struct outlet {
     pthread_cond_t changed;
     struct piece *first, **last;
     size_t waiting;   /* bytes of all pieces */
-    int64_t progress; /* when the reader last took something, or could begin to */
+    int64_t progress; /* when the reader last read, or could begin to read */
     uint64_t lost;    /* lines */
-    bool ends;        /* no more is added */
+    bool ends;        /* no more will be added */
     atomic_int error; /* errno of write() */
     int end_event;
 };
@@ -50,13 +50,13 @@ static uint64_t count_lines(const char *text, size_t size) {
 
 /* --- The thread --- */
 
-/* Returns bytes written. In small pieces, each of which shows that the reader takes something. */
+/* Writes some bytes; returns how many. Pieces are small: each shows that the reader still reads. */
 static size_t write_some(struct outlet *outlet, const char *text, size_t size) {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
     const ssize_t written = write(STDOUT_FILENO, text, size < PIPE_BUF ? size : PIPE_BUF);
     if (written >= 0)
         return (size_t)written;
-    if (errno == EAGAIN) /* another process made the pipe one that does not wait */
+    if (errno == EAGAIN) /* another process made the pipe non-blocking */
         poll(&room, 1, -1);
     else if (errno != EINTR)
         outlet->error = errno;
@@ -73,7 +73,7 @@ static void free_first(struct outlet *outlet) {
     free(piece);
 }
 
-/* Writes some of the first piece, without the lock while it does. */
+/* Writes some of the first piece; the lock is released meanwhile. */
 static void advance(struct outlet *outlet) {
     struct piece *piece = outlet->first;
     pthread_mutex_unlock(&outlet->lock);
@@ -133,7 +133,7 @@ FILE *outlet_begin(struct outlet_text *text) {
     return text->out = open_memstream(&text->text, &text->size);
 }
 
-/* Waits for a change, a slice at most. */
+/* Waits for a change, for a slice at most. */
 static void wait_slice(struct outlet *outlet) {
     const int64_t until = clock_ns() + SLICE_NS;
     const struct timespec time = {.tv_sec = until / CLOCK_SECOND, .tv_nsec = until % CLOCK_SECOND};
@@ -144,7 +144,7 @@ static bool reader_stopped(const struct outlet *outlet) {
     return clock_ns() - outlet->progress >= PATIENCE_NS;
 }
 
-/* A piece of any size finds room where nothing waits. */
+/* Checks whether there is room; a piece of any size fits if nothing waits. */
 static bool has_room(const struct outlet *outlet, size_t size) {
     return !outlet->first || outlet->waiting + size <= WAITING_MOST;
 }
@@ -214,7 +214,8 @@ static void free_outlet(struct outlet *outlet) {
     free(outlet);
 }
 
-/* A thread that waits in write() for a reader keeps the outlet until the process ends. */
+/* If the thread still waits in write() for a reader, the outlet remains allocated until the process
+   ends. */
 int outlet_close(struct outlet *outlet, uint64_t *lost) {
     *lost = 0;
     if (!outlet)

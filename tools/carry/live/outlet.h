@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard output, from a thread of its own: a reader that stops delays nobody else. Text waits in
- * memory, up to a limit; what exceeds it is left out and counted.
+ * Writes to standard output from a thread of its own, so that a reader that stops delays no other
+ * thread. Text waits in memory, up to a limit; what exceeds it is dropped and counted.
  */
 #ifndef CARRY_TOOLS_LIVE_OUTLET_H
 #define CARRY_TOOLS_LIVE_OUTLET_H
@@ -17,7 +17,7 @@ struct outlet;
 /* Starts the thread. `end_event` becomes readable if writing fails. NULL with errno set. */
 struct outlet *outlet_open(int end_event);
 
-/* Returns a stream for one report; NULL without memory. */
+/* Returns a stream for one report; NULL if there is no memory. */
 struct outlet_text {
     FILE *out;
     char *text;
@@ -26,7 +26,7 @@ struct outlet_text {
 FILE *outlet_begin(struct outlet_text *text);
 
 /*
- * Adds the report. If there is no room, waits for a reader that has taken something in the last
+ * Adds the report. If there is no room, waits for a reader that has read something in the last
  * second, unless `stops` is NULL or true. Several threads may add at once.
  */
 void outlet_end(struct outlet *outlet, struct outlet_text *text, const atomic_bool *stops);
@@ -38,8 +38,8 @@ bool outlet_is_idle(struct outlet *outlet);
 bool outlet_has_failed(const struct outlet *outlet);
 
 /*
- * Waits while the reader takes something, and one second more. Returns the errno of a failure, or
- * 0. *lost is the number of lines that are not written, since the start.
+ * Waits while the reader reads, and one second more. Returns the errno of a failure, or 0. *lost is
+ * the number of lines not written since the start.
  */
 int outlet_close(struct outlet *outlet, uint64_t *lost);
 

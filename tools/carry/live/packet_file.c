@@ -21,13 +21,13 @@
 #define PIECE_SIZE      PIPE_BUF
 #define FILE_PIECE_SIZE ((size_t)64 << 10)
 
-/* How long a reader may take nothing when all is to end. */
+/* How long a reader may read nothing once all threads must end. */
 #define PATIENCE_MS 1000
 
-/* Packets have what people send: others get no permission by default. */
+/* Packets contain private data: by default, other users get no permission. */
 #define OWNER_MODE (S_IRUSR | S_IWUSR)
 
-/* How often the reader of a FIFO is looked for. */
+/* Interval between checks for the reader of a FIFO. */
 #define OPENER_MS 50
 
 struct packet_file {
@@ -37,11 +37,11 @@ struct packet_file {
     struct carry_capture_writer *writer;
     bool named[INTERFACES_MAX];
     pthread_mutex_t lock;
-    uint8_t *bytes; /* that have not left */
+    uint8_t *bytes; /* not written yet */
     size_t used, capacity;
-    uint64_t waiting;    /* packets that have not left */
-    bool reader_stopped; /* then no more is written */
-    atomic_int error;    /* errno, or 0; likewise */
+    uint64_t waiting;    /* packets not written yet */
+    bool reader_stopped; /* nothing more is written */
+    atomic_int error;    /* errno, or 0; nothing more is written after an error */
 };
 
 static void note(struct packet_file *file, int error) {
@@ -86,7 +86,7 @@ static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t
     return written < 0 ? 0 : (size_t)written;
 }
 
-/* The first `size` bytes leave, which are so many packets. */
+/* Writes the first `size` bytes, which are `packets` packets. */
 static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
     size_t sent = 0;
     while (sent < size && !has_ended(file))
@@ -103,7 +103,8 @@ static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
 
 /* --- The file --- */
 
-/* Packets to where standard output went, and what is printed to where messages go. */
+/* Redirects standard output to standard error, and returns a descriptor of the original standard
+   output for packets; -1 with errno set. */
 static int take_standard_output(void) {
     const int copy = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     return copy < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : copy;
@@ -124,7 +125,7 @@ static bool await_opener(const struct live *live) {
     return !ends;
 }
 
-/* Returns -1 with errno set. Signals restart open(), so that it must not wait for a reader. */
+/* Opens the file; -1 with errno set. As signals restart open(), it must not wait for a reader. */
 static int open_path(const char *path, const struct live *live) {
     int made;
     do
@@ -178,7 +179,7 @@ static void add(struct packet_file *file, const struct carry_capture_packet *pac
         note(file, ENOMEM);
 }
 
-/* Packets leave whole, unless one is larger than a piece. */
+/* Packets are written whole, unless one is larger than a piece. */
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet) {
     const size_t before = file->used;
     file->waiting++;

@@ -14,7 +14,7 @@
 
 #include "common/command.h"
 
-/* The user who called sudo; NULL if nobody did, or the user is unknown here. */
+/* Returns the user who called sudo; NULL if sudo was not used, or the user is unknown here. */
 static const struct passwd *caller(void) {
     const char *text = getenv("SUDO_UID");
     uint64_t user;
@@ -29,7 +29,8 @@ static bool become(const struct passwd *user) {
            setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0;
 }
 
-/* Where there is no such user, as in a user namespace, or none may be changed to, root goes on. */
+/* Changes to sudo's caller. Remains root if the user does not exist, as in a user namespace, or
+   changing is not permitted. */
 static bool become_caller(void) {
     const struct passwd *user = caller();
     return !user || become(user) || errno == EINVAL || errno == EPERM;
@@ -53,7 +54,7 @@ static bool drop_capabilities(void) {
     return syscall(SYS_capset, &head, none) == 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
-/* A program that belongs to root and runs as root for everybody goes on as who started it. */
+/* Drops the rights of a setuid or setgid program: changes back to its caller's user and group. */
 static bool become_real(void) {
     return (getuid() == geteuid() && getgid() == getegid()) ||
            (setresgid(getgid(), getgid(), getgid()) == 0 &&

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Gives up what a process was allowed beyond its user. */
+/* Drops the privileges of a process beyond those of its user. */
 #ifndef CARRY_TOOLS_LIVE_PRIVILEGES_H
 #define CARRY_TOOLS_LIVE_PRIVILEGES_H
 
 #include <stdbool.h>
 
 /*
- * For good, before threads start: no capability is left, nor can a program that is executed get
- * one. Goes on as `user`, a name or a number; NULL: what sudo started goes on as the user who
- * called it. False with errno set, ENOENT if there is no such user.
+ * Drops all capabilities permanently; programs that are executed later cannot get any. Call it
+ * before threads start. Changes to `user`, a name or a number; if that is NULL and sudo started the
+ * process, to the caller of sudo. False with errno set, ENOENT if there is no such user.
  */
 bool privileges_drop(const char *user);
 

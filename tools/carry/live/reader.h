@@ -11,7 +11,7 @@
  */
 bool reader_await(int descriptor, int stop_event, int patience_ms);
 
-/* Returns true if a message of a line can be written without waiting, or fails at once. */
+/* Returns true if writing a one-line message does not block, or fails at once. */
 bool reader_is_ready(int descriptor);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of an interval, and the summary at the end. */
+/* Prints the lines of an interval, and the summary at the end. */
 #include "live/report.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ static const char *name_of(const struct live *live, unsigned interface) {
     return live->interfaces.names[interface];
 }
 
-/* Rings are few. The one for any interface is asked where an interface has none of its own. */
+/* Uses the ring of any interface if the interface has none of its own. Rings are few. */
 uint64_t report_live_drops(const struct live_report *report, const struct live_row *row) {
     const struct live_options *options = &report->live->options;
     unsigned ring = live_options_find(options, name_of(report->live, row->interface));
@@ -41,7 +41,7 @@ void report_live_start(const struct live *live) {
 
 /* --- Lines --- */
 
-/* "; tcp 12 good, 1 bad" */
+/* Prints "; tcp 12 good, 1 bad". */
 static void print_protocol(FILE *out, const struct live_row *row, unsigned protocol) {
     const char *separator = "";
     char number[TEXT_SIZE];
@@ -90,7 +90,7 @@ void report_live_lines(FILE *out, const struct live_report *report) {
 
 /* --- The end --- */
 
-/* Adds what all threads found on one side. */
+/* Merges what all threads found on one side. */
 static void merge_side(struct carry_capture_summary *into, const struct watch *watches,
                        unsigned watches_count, const struct live_row *row) {
     for (unsigned i = 0; i < watches_count; i++) {
@@ -110,7 +110,7 @@ static void print_summary(FILE *out, const char *name,
                      });
 }
 
-/* "eth0 in: 26 packets, 2.1 kB: clean" */
+/* Prints "eth0 in: 26 packets, 2.1 kB: clean". */
 static bool print_side(FILE *out, const struct live *live, const struct watch *watches,
                        unsigned watches_count, const struct live_row *row) {
     char name[IF_NAMESIZE + 8];

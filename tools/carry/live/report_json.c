@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The JSON of `carry live`: one object a line. Keys are only ever added at the end. */
+/* Prints the JSON of `carry live`: one object a line. New keys must be added at the end. */
 #include "capture/report.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -32,7 +32,7 @@ static json_t *row_json(const struct live *live, const struct live_row *row) {
     return object;
 }
 
-/* The packets that each ring lost, by what was asked to be watched. */
+/* Returns the packets that each ring dropped, by the interfaces given. */
 static json_t *dropped_json(const struct live *live, const struct live_counts *counts) {
     json_t *list = json_array();
     for (unsigned i = 0; i < live->options.interfaces_count; i++) {

@@ -23,23 +23,23 @@
 
 /*
  * A block must have room for the largest frame, and the kernel allocates powers of two. Frames have
- * 64 KiB, or with BIG TCP 512 KiB: only a large ring has blocks for those.
+ * up to 64 KiB, or with BIG TCP 512 KiB: only a large ring has blocks for those.
  */
 #define BLOCK_SIZE       ((size_t)128 << 10)
 #define LARGE_BLOCK_SIZE ((size_t)1 << 20)
 #define LARGE_RING_SIZE  ((size_t)64 << 20)
 
 /*
- * The kernel hands out a block that is not full when it has been open for a time, however little it
- * holds. For packets that come slowly there are therefore spare blocks, beside those for the bytes:
- * as many as are handed out in the time for which packets may wait. More of them mean that packets
- * are seen earlier, and take more memory: as much as those for the bytes, between these limits.
+ * The kernel hands out a block after a time, however little it holds. For packets that arrive
+ * slowly, spare blocks are therefore added to those for the bytes: as many as are handed out in the
+ * time for which packets may wait. With more of them, packets are seen earlier, but they cost more
+ * memory: as much as those for the bytes, between these limits.
  */
 #define WAITING_MS  60000
 #define SPARE_LEAST 60
 #define SPARE_MOST  600
 
-/* Blocks whose packets are judged in one go: few of those that there are. */
+/* Blocks whose packets are judged at once: few of all blocks. */
 #define HELD_MOST 8
 
 #define TAG_SIZE       4
@@ -58,7 +58,7 @@ static bool fail(const struct ring *ring, const char *what) {
     return false;
 }
 
-/* What is no failure, once for all rings of an interface. */
+/* Reports a condition that is no failure, once for all rings of an interface. */
 static void tell(const struct ring *ring, const char *what) {
     if (ring->is_first && reader_is_ready(STDERR_FILENO))
         command_file_error(ring->name, what);
@@ -68,7 +68,7 @@ static bool set(const struct ring *ring, int option, int value) {
     return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
 }
 
-/* With a protocol the socket would receive from every interface until it is bound. */
+/* Opens the socket. With a protocol, it would receive from every interface until it is bound. */
 static bool open_socket(struct ring *ring) {
     ring->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (ring->socket >= 0)
@@ -80,7 +80,8 @@ static bool open_socket(struct ring *ring) {
     return fail(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
 }
 
-/* A kernel may say less: that a sum is left, but not where. */
+/* Selects TPACKET_V3 and the virtio header. A kernel without the latter reports that a sum is left,
+   but not which. */
 static bool set_version(struct ring *ring) {
     if (!set(ring, PACKET_VERSION, TPACKET_V3))
         return fail(ring, "this kernel has no TPACKET_V3: ");
@@ -98,7 +99,7 @@ static size_t spare_blocks(size_t full) {
     return most > SPARE_LEAST ? most : SPARE_LEAST;
 }
 
-/* One block more is open, and does not wait. */
+/* Maps the ring. One more block is needed: the one that the kernel has open. */
 static bool map_ring(struct ring *ring, size_t size) {
     const size_t block = size < LARGE_RING_SIZE ? BLOCK_SIZE : LARGE_BLOCK_SIZE;
     const size_t full = (size + block - 1) / block, spare = spare_blocks(full);
@@ -126,13 +127,13 @@ static bool attach(struct ring *ring, const struct sock_fprog *filter) {
            fail(ring, "cannot attach the filter: ");
 }
 
-/* Lets no packet come. */
+/* Attaches a filter that accepts no packet. */
 static bool attach_none(struct ring *ring) {
     struct sock_filter none = {.code = BPF_RET | BPF_K};
     return attach(ring, &(struct sock_fprog){.len = 1, .filter = &none});
 }
 
-/* Lets packets come, those that pass the filter. */
+/* Attaches the filter, or detaches attach_none()'s if there is none: packets now arrive. */
 static bool attach_wanted(struct ring *ring, const struct sock_fprog *filter) {
     const int unused = 0;
     if (filter)
@@ -160,7 +161,7 @@ static bool find(struct ring *ring, int *index) {
     return *index || ring->is_any || fail(ring, "");
 }
 
-/* The kernel chooses a number that no other program has; false with errno set. */
+/* Creates a fanout group with a number that the kernel chooses; false with errno set. */
 static bool begin_group(struct ring *ring) {
     const int kind = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID;
     socklen_t size = sizeof ring->group;
@@ -171,7 +172,7 @@ static bool begin_group(struct ring *ring) {
     return true;
 }
 
-/* Packets of one flow, fragments included, come to one ring. */
+/* Joins the fanout group: packets of one flow, including fragments, go to one ring. */
 static bool join(struct ring *ring, const struct ring_options *options) {
     ring->is_shared = options->is_shared;
     if (!ring->is_shared)
@@ -194,7 +195,8 @@ static bool is_up(const struct ring *ring) {
     return !ioctl(ring->socket, SIOCGIFFLAGS, &request) && request.ifr_flags & IFF_UP;
 }
 
-/* A ring that is bound has all packets until it has joined the group: no packet may come before. */
+/* A bound ring gets all packets until it has joined the group, so no packet may be accepted
+   before. */
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
     int index;
     *ring = (struct ring){
@@ -214,7 +216,7 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
 }
 
 /*
- * A packet that another CPU was at while a ring joined its group may still reach the ring alone.
+ * A packet that another CPU processes while a ring joins its group may still reach the ring alone.
  * The kernel waits for all of these when a packet socket is closed.
  */
 void ring_await_joined(void) {
@@ -242,7 +244,7 @@ static struct tpacket_hdr_v1 *block_head(const struct ring *ring, unsigned numbe
     return &((struct tpacket_block_desc *)block)->hdr.bh1;
 }
 
-/* The block after those that are held. */
+/* Returns the head of the block after those that are held. */
 static const struct tpacket_hdr_v1 *next_head(const struct ring *ring) {
     return block_head(ring, ring->block + ring->held);
 }
@@ -259,7 +261,8 @@ static bool begin_block(struct ring *ring) {
     return true;
 }
 
-/* The kernel sets the number of packets when it opens the block: until then there are none. */
+/* Returns a block to the kernel, which sets the number of packets when it opens the block: until
+   then there are none. */
 static void release_block(struct ring *ring) {
     struct tpacket_hdr_v1 *head = block_head(ring, ring->block);
     head->num_pkts = 0;
@@ -290,7 +293,8 @@ static uint32_t flags_of(const struct tpacket3_hdr *head, bool sent) {
     return flags;
 }
 
-/* What the kernel says in front of the frame: where sums start, and how it is cut into segments. */
+/* Adds what the virtio header before the frame says: where sums start, and whether the frame will
+   be segmented. */
 static void add_vnet(struct carry_capture_packet *packet) {
     struct virtio_net_hdr vnet;
     memcpy(&vnet, packet->data - sizeof vnet, sizeof vnet);
@@ -314,7 +318,8 @@ static void grow_in_front(struct carry_capture_packet *packet, uint32_t size) {
     }
 }
 
-/* The kernel takes the outermost VLAN tag out of frames. Its room was reserved in front. */
+/* Restores the outermost VLAN tag, which the kernel removes from frames. Room for it was reserved
+   before them. */
 static void restore_tag(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     const uint32_t status = head->tp_status;
     const uint16_t type = status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
@@ -335,7 +340,7 @@ static bool is_ip(const struct sockaddr_ll *address) {
     return address->sll_protocol == htons(ETH_P_IP) || address->sll_protocol == htons(ETH_P_IPV6);
 }
 
-/* Of other links the packet itself is enough: where it begins, and what it is, the kernel knows. */
+/* Skips the header of other links. The kernel knows where the packet begins, and its protocol. */
 static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
     packet->linktype = is_ip(address_of(head)) ? RING_LINKTYPE_RAW : RING_LINKTYPE_OTHER;
@@ -364,7 +369,7 @@ static void describe(const struct ring *ring, const struct tpacket3_hdr *head,
         skip_link_header(packet, head);
 }
 
-/* What a loopback interface sends it receives too: once is enough. */
+/* Checks for packets that a loopback interface sends: it receives them too, and once is enough. */
 static bool is_repeated(const struct sockaddr_ll *address) {
     return address->sll_hatype == ARPHRD_LOOPBACK && address->sll_pkttype == PACKET_OUTGOING;
 }
@@ -399,16 +404,16 @@ uint64_t ring_drops(struct ring *ring) {
     struct tpacket_stats_v3 since = {0};
     socklen_t size = sizeof since;
     if (getsockopt(ring->socket, SOL_PACKET, PACKET_STATISTICS, &since, &size) == 0)
-        ring->drops += since.tp_drops; /* since it was last asked */
+        ring->drops += since.tp_drops; /* since the last call */
     return ring->drops;
 }
 
-/* --- Interfaces that go and come --- */
+/* --- Interfaces that disappear and return --- */
 
 void ring_heed_error(struct ring *ring) {
     int error = 0;
     socklen_t size = sizeof error;
-    getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* and clears it */
+    getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* this also clears it */
     if (is_up(ring) || ring->is_down)
         return;
     ring->is_down = true;
@@ -417,8 +422,9 @@ void ring_heed_error(struct ring *ring) {
     tell(ring, ring->index ? "is down" : "is gone");
 }
 
-/* A socket that is bound comes up with its interface; to a new one of that name it must be bound. A
-   socket that shares packets cannot be. */
+/* Checks whether the interface is back. A bound socket returns with its interface; to a new
+   interface of that name it must be bound again, which is impossible for a socket that shares
+   packets. */
 static bool is_back(struct ring *ring) {
     const int index = (int)if_nametoindex(ring->name);
     if (!index || (index != ring->index && ring->is_shared))

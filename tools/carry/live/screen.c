@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports on a terminal, each in place of the one before. */
+/* Draws reports on a terminal, each replacing the previous one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define ROWS_DEFAULT 24
 #define NUMBER_WIDTH 13
 
-/* Lines that stand on the screen, which the next report writes over. */
+/* Lines on the screen that the next report overwrites. */
 static unsigned lines_drawn;
 
 static unsigned terminal_rows(void) {
@@ -87,7 +87,7 @@ static void print_all(FILE *out, const struct live_report *report) {
     }
 }
 
-/* As many lines as there is room for; none wraps. */
+/* Draws as many lines as there is room for, without line wrapping. */
 static void draw(FILE *out, const char *text) {
     const unsigned room = terminal_rows() - 1;
     fputs("\033[?7l", out);

@@ -23,8 +23,8 @@
 #define REFUSED_TEXT "Metrics are at " PATH ".\n"
 
 struct connection {
-    int socket;     /* -1: this place is free */
-    unsigned poll;  /* its place in what poll() waits for; 0: none */
+    int socket;     /* -1: unused */
+    unsigned poll;  /* its index in the array for poll(); 0: none */
     int64_t active; /* when it last received or sent, as clock_ns() */
     char request[REQUEST_SIZE];
     size_t got;
@@ -36,13 +36,13 @@ struct server {
     int socket;
     server_page *page;
     void *context;
-    int64_t accepts_from; /* no descriptor was left: it accepts again from then on */
+    int64_t accepts_from; /* after descriptors ran out: when it accepts again */
     struct connection connections[SERVER_CONNECTIONS];
 };
 
 /* --- Opening --- */
 
-/* Splits "[::1]:80", "127.0.0.1:80" and "80". */
+/* Splits "[::1]:80", "127.0.0.1:80" or "80"; false if the address is too long. */
 static bool split(const char *where, char address[ADDRESS_SIZE], const char **port) {
     const char *colon = strrchr(where, ':');
     const bool has_brackets = colon && *where == '[' && colon > where && colon[-1] == ']';
@@ -133,7 +133,7 @@ static struct connection *find_free(struct server *server) {
     return NULL;
 }
 
-/* NULL if there is no connection. */
+/* Returns the connection that has been idle longest; NULL if there are none. */
 static struct connection *find_idle_longest(struct server *server) {
     struct connection *found = NULL;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
@@ -149,8 +149,8 @@ static bool lacks_descriptors(void) {
 }
 
 /*
- * One at a time: those that are ready are served before another takes their place. A connection
- * that has been idle makes room, for its place as for its descriptor.
+ * Accepts one connection at a time, so that ready ones are served before another replaces them. The
+ * one that has been idle longest gives up its place or its descriptor if none is left.
  */
 static void accept_one(struct server *server) {
     struct connection *place = find_free(server), *idle = find_idle_longest(server);
@@ -167,7 +167,7 @@ static void accept_one(struct server *server) {
 
 /* --- Requests and answers --- */
 
-/* What a request with this method is for; NULL: it has another one. */
+/* Returns the target of a request with this method; NULL if the method differs. */
 static const char *target_of(const char *request, const char *method) {
     const size_t size = strlen(method);
     return strncmp(request, method, size) == 0 && request[size] == ' ' ? request + size + 1 : NULL;
@@ -177,7 +177,7 @@ static bool is_page(const char *target) {
     return strncmp(target, PATH, sizeof PATH - 1) == 0 && strchr(" ?", target[sizeof PATH - 1]);
 }
 
-/* The head of an answer, and its body unless only the head was asked for. */
+/* Prints the head of an answer, and its body if `whole`. */
 static void print_answer(FILE *out, const char *status, const char *body, size_t size, bool whole) {
     fprintf(out,
             "HTTP/1.1 %s\r\nContent-Type: " CONTENT_TYPE
@@ -215,7 +215,7 @@ static void answer(const struct server *server, struct connection *connection) {
     fclose(out);
 }
 
-/* False once the connection is of no more use. */
+/* Receives some of the request; false if the connection must be closed. */
 static bool receive(const struct server *server, struct connection *connection) {
     const size_t room = sizeof connection->request - 1 - connection->got;
     const ssize_t got = recv(connection->socket, connection->request + connection->got, room, 0);
@@ -245,7 +245,7 @@ static bool go_on(const struct server *server, struct connection *connection) {
 
 /* --- In the loop --- */
 
-/* poll() refuses more places than there may be descriptors, also those that are not used. */
+/* Omits unused connections, as poll() refuses more entries than the limit of descriptors. */
 unsigned server_polls(struct server *server, struct pollfd *polls) {
     unsigned count = 1;
     if (!server)

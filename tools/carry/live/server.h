@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves one page by HTTP to whoever asks, from a loop around poll() that has other things to do.
- * Nobody can make it wait or grow: connections are few, and a new one takes the place of that which
- * has been idle longest.
+ * Serves one page by HTTP from a loop around poll() that has other work. Clients cannot make it
+ * wait or use more memory: connections are few, and a new one replaces the one that has been idle
+ * longest.
  */
 #ifndef CARRY_TOOLS_LIVE_SERVER_H
 #define CARRY_TOOLS_LIVE_SERVER_H
@@ -19,18 +19,20 @@ struct server;
 /* Prints the page. */
 typedef void server_page(void *context, FILE *out);
 
-/* Where is "[ADDRESS:]PORT", ADDRESS as numbers and, of IPv6, in brackets. NULL after a message. */
+/* Listens at `where`: "[ADDRESS:]PORT", with a numeric address, for IPv6 in brackets. NULL after a
+   message. */
 struct server *server_open(const char *where, server_page *page, void *context);
 void server_close(struct server *server);
 
-/* Fills in what to wait for, SERVER_POLLS at most; returns how many. NULL has none. */
+/* Fills in what to wait for, at most SERVER_POLLS entries; returns their number, 0 if `server` is
+   NULL. */
 unsigned server_polls(struct server *server, struct pollfd *polls);
 
-/* After poll(), with what server_polls() filled in. */
+/* Serves connections after poll(), with the entries that server_polls() filled in. */
 void server_serve(struct server *server, const struct pollfd *polls);
 
-/* As poll() counts: until it accepts connections again, for which there were no descriptors; -1: it
-   does. */
+/* Returns the milliseconds until it accepts connections again after descriptors ran out; -1: it
+   accepts now. */
 int server_patience_ms(const struct server *server);
 
 #endif

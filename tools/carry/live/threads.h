@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all threads of `carry live` have in common. */
+/* Shared by all threads of `carry live`. */
 #ifndef CARRY_TOOLS_LIVE_THREADS_H
 #define CARRY_TOOLS_LIVE_THREADS_H
 

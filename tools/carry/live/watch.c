@@ -12,10 +12,10 @@
 #include "live/packet_file.h"
 #include "live/threads.h"
 
-/* How often an interface that is gone is looked for. */
+/* Interval between checks for an interface that has disappeared. */
 #define LOOK_AGAIN_MS 500
 
-/* How often the last block is looked for, and how many times: ten times as long as it may take. */
+/* Interval and number of checks for the last block: ten times as long as it may take. */
 #define MOMENT_NS    10000000
 #define LAST_MOMENTS 1000
 
@@ -37,7 +37,7 @@ static void free_side(struct side *side) {
     free(side);
 }
 
-/* False without memory. */
+/* Opens a side; false if there is no memory. */
 static bool open_side(struct side *side) {
     const struct carry_capture_check_options options = {
         .threads = 1,
@@ -72,7 +72,7 @@ static struct side *find_side(struct watch *watch, const struct ring_packet *pac
 
 /* --- Packets --- */
 
-/* How many of `count` packets are still wanted; gives them numbers from *first on. */
+/* Returns how many of `count` packets are still wanted, and numbers them from *first on. */
 static size_t take_numbers(struct live *live, size_t count, uint64_t *first) {
     const uint64_t before = atomic_fetch_add(&live->packets, count);
     const uint64_t wanted = live->options.packets;
@@ -93,7 +93,7 @@ static bool find_sides(struct watch *watch, size_t count) {
     return true;
 }
 
-/* Gives each side as much of the room as it has packets, and none yet. */
+/* Gives each side room for its packets, and resets its count. */
 static void divide_room(struct watch *watch) {
     struct carry_capture_packet *room = watch->sorted;
     for (unsigned i = 0; i < watch->sides_count; i++) {
@@ -139,7 +139,7 @@ static void write_packets(const struct watch *watch, size_t count) {
     packet_file_unlock(live->file);
 }
 
-/* Judges the packets that were gathered; false once no more are wanted. */
+/* Judges the gathered packets; false once no more are wanted. */
 static bool judge(struct watch *watch, size_t gathered) {
     struct live *live = watch->live;
     uint64_t first;
@@ -148,7 +148,7 @@ static bool judge(struct watch *watch, size_t gathered) {
     const int code = sort_into_sides(watch, count, first) ? judge_sides(watch) : CARRY_ERROR_MEMORY;
     pthread_mutex_unlock(&watch->lock);
     const bool is_last = first + count > live->options.packets;
-    if (is_last) /* before readers of the output let it wait */
+    if (is_last) /* before a reader of the output makes it wait */
         threads_notify(live->end_event);
     findings_show(watch);
     if (code != CARRY_OK)
@@ -165,8 +165,8 @@ static size_t gather(struct watch *watch, struct ring *ring) {
     return count;
 }
 
-/* Judges a batch of each ring, whose blocks go back to the kernel; false if there is none. *wants
-   becomes false once no more packets are wanted. */
+/* Judges a batch of each ring and gives its blocks back to the kernel; false if there are no
+   packets. Sets *wants to false once no more packets are wanted. */
 static bool judge_batches(struct watch *watch, bool *wants) {
     bool any = false;
     for (unsigned i = 0; i < watch->rings_count && *wants; i++) {
@@ -205,9 +205,10 @@ static bool any_rest(const struct watch *watch) {
 }
 
 /*
- * What had come when it was asked to end is still judged, and the ring bounds that. The kernel may
- * be at a packet yet when the ring is stopped, and hands out the last block when its time is over;
- * if it does not, on a machine that stood still, nobody waits forever.
+ * Judges the packets that had arrived when the end was requested; the ring limits their number.
+ * When the ring is stopped, the kernel may still be processing a packet, and hands out the last
+ * block when its time is over. If it does not, on a machine that was suspended, the thread does not
+ * wait forever.
  */
 static void judge_rest(struct watch *watch) {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
