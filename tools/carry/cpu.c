@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry cpu`: what this CPU can do, which kernels there are, which was chosen and why. */
+/* Implements carry cpu: shows the features of this CPU, the kernels, and which are chosen and
+   why. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static const char *mask(void) {
     return text ? text : "";
 }
 
-/* Why the mask is not in force; NULL if it is. */
+/* Returns why the mask is not in force; NULL if it is. */
 static const char *mask_error(void) {
     switch (carry_cpu_host_mask_error()) {
     case CARRY_OK:
@@ -91,7 +92,7 @@ static char *why_chosen(char *why, const struct kernel_table *table) {
     return why;
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_feature(const struct carry_cpu_feature *feature) {
     static const enum colour colours[] = {
@@ -161,7 +162,7 @@ static void print_text(void) {
         print_kernels(&kernel_tables[i]);
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *features_json(void) {
     json_t *list = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The front door of `carry`: finds the subcommand, and sees that its output arrived. */
+/* Implements main(): runs the subcommand, and reports failed output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ static const struct command *find(const char *name) {
     return NULL;
 }
 
-/* Names with a dot or a slash are meant as files. */
+/* Reports an unknown command. A name with a dot or a slash is meant as a file. */
 static int unknown(const char *name) {
     if (strpbrk(name, "./"))
         return command_error("%s: No such file or directory", name);
@@ -53,7 +53,7 @@ static void print_usage(FILE *stream) {
           stream);
 }
 
-/* `words` name a command and one of its parts; either may be NULL. */
+/* Prints help; `words` name a command and one of its parts. Either may be NULL. */
 static int help(char **words) {
     const struct command *command = words[0] ? find(words[0]) : NULL;
     if (words[0] && !command)
@@ -67,7 +67,8 @@ static int help(char **words) {
     return STATUS_CLEAN;
 }
 
-/* Programs that are given one word for a command, such as tcpdump -z, append the file to it. */
+/* Checks for an existing file: programs that accept only one word as a command, such as tcpdump -z,
+   append the file to it. */
 static bool is_file(const char *name) {
     return strcmp(name, "-") == 0 || access(name, F_OK) == 0;
 }
@@ -96,7 +97,7 @@ static int dispatch(int argc, char **argv) {
     return is_file(name) ? check(argc, argv) : unknown(name);
 }
 
-/* Nobody reads what is printed any more, as behind `| head`. */
+/* Checks whether the reader of standard output has closed it, as `| head` does. */
 static bool reader_left(void) {
     struct pollfd reader = {.fd = STDOUT_FILENO, .events = POLLOUT};
     return poll(&reader, 1, 0) > 0 && reader.revents & (POLLERR | POLLHUP);
@@ -115,9 +116,9 @@ static int close_output(int status) {
 }
 
 /*
- * Where standard input, output or error is closed, keeps its number from files that are opened
- * later: reports would land in them. The stand-in cannot be used in that direction, as before, and
- * programs that are started do not inherit it.
+ * Opens stand-ins for standard input, output or error if they are closed: otherwise files opened
+ * later would get their numbers, and reports would be written there. A stand-in cannot be used in
+ * that direction, like a closed descriptor, and started programs do not inherit it.
  */
 static bool hold_standard_descriptors(void) {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
@@ -132,6 +133,6 @@ int main(int argc, char **argv) {
     start_prepare();
     if (!hold_standard_descriptors())
         return command_error("/dev/null: %s", strerror(errno));
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write like any other */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is then a failed write like any other */
     return close_output(dispatch(argc, argv));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry selftest`: does the library compute rightly on this machine, and which one is it? */
+/* Implements carry selftest: verifies that the library computes correctly on this machine, and
+   identifies it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -57,9 +58,9 @@ static const char usage[] =
     "  carry selftest --proof\n"
     "  carry selftest --library=/usr/local/lib/libcarry.so\n";
 
-/* --- What the checks ask for --- */
+/* --- Functions that the checks need --- */
 
-/* Sizes of packets, all of the small ones: two seconds on most machines. */
+/* Sizes of packets, including all small ones: two seconds on most machines. */
 const struct effort selftest_effort = {
     .name = "selftest",
     .dense_size = 260,
@@ -108,7 +109,7 @@ void selftest_judge(struct selftest_row *row, const char *check, const struct ve
         verdict_fail(&row->verdict, "%s: %s", check, verdict->text);
 }
 
-/* Another version of the library would be right, but not what was released with the tool. */
+/* Checks the version: another version may be correct, but is not the one released with the tool. */
 static void run_version(struct selftest_row *row) {
     row->verdict.calls++;
     if (row->library->carry_version() != CARRY_VERSION)
@@ -126,7 +127,7 @@ static void add_rows(struct selftest *test) {
     selftest_add_patch(test);
 }
 
-/* --- The course --- */
+/* --- Running the rows --- */
 
 static void run_row(struct selftest_row *row, size_t step) {
     if (progress_due)
@@ -142,8 +143,8 @@ static size_t wrong_rows(const struct selftest *test) {
     return wrong;
 }
 
-/* All rows once, and again with other data until the time is over. If any is wrong, the seed stays
- * that which shows it. */
+/* Runs all rows once, and again with other data until the time is over. If any row fails, `seed`
+   remains the seed that shows it. */
 static void run_rows(struct selftest *test, uint64_t seconds) {
     const uint64_t first = seed;
     const int64_t end = clock_ns() + (int64_t)seconds * CLOCK_SECOND;
@@ -157,7 +158,7 @@ static void run_rows(struct selftest *test, uint64_t seconds) {
     progress_end();
 }
 
-/* --- For people --- */
+/* --- As text --- */
 
 static void print_row(const struct selftest_row *row) {
     char calls[TEXT_SIZE];
@@ -188,7 +189,7 @@ static void print_text(const struct report_head *head, const struct selftest *te
         printf("\nall right\n");
 }
 
-/* --- For programs --- */
+/* --- As JSON --- */
 
 static json_t *row_json(const struct selftest_row *row) {
     const bool wrong = !row->verdict.ok;

@@ -18,14 +18,16 @@
 #define NOTHING(...)
 BUILD_LIBRARIES(DECLARE, NOTHING, NOTHING)
 
-/* "zlib 1.2.13, bzip2 1.0.8". What follows a version, as a date may, is left out. */
+/* Adds a library to a list such as "zlib 1.2.13, bzip2 1.0.8". Text after a version, such as a
+   date, is omitted. */
 static void add(char *list, const char *name, const char *version) {
     const size_t used = strlen(list);
     snprintf(list + used, LIST_BYTES - used, "%s%s %.*s", used ? ", " : "", name,
              (int)strcspn(version, " ,"), version);
 }
 
-/* A version in a number: its last three parts of so many bits. Some builds lack such libraries. */
+/* Adds a library whose version is a number of three parts of `bits` bits. Unused in builds without
+   such libraries. */
 __attribute__((unused)) static void add_number(char *list, const char *name, uint64_t number,
                                                unsigned bits) {
     const uint64_t part = (UINT64_C(1) << bits) - 1;

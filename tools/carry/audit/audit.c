@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry audit`: the captures of an archive. The job is part of the package for Python, whose
- * engine it needs: its program carry-audit is in the folder of this one, or on the PATH.
+ * Implements carry audit, which verifies the captures of an archive. The program carry-audit of the
+ * Python package does the work: it must be in the folder of this one, or on the PATH.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -30,7 +30,7 @@ int command_audit(int argc, char **argv) {
         fputs(audit_usage, stdout);
         return STATUS_CLEAN;
     }
-    signal(SIGPIPE, SIG_DFL); /* as a program expects it that is started */
+    signal(SIGPIPE, SIG_DFL); /* the default that started programs expect */
     if (own_file_find(PROGRAM, own))
         execv(own, argv);
     execvp(PROGRAM, argv);

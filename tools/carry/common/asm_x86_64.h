@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tool's assembly files share; the library has its own, which tools do not include. */
+/* Macros for the tool's assembly files; tools do not include the library's own. */
 /* clang-format off */
 #ifndef CARRY_TOOLS_ASM_X86_64_H
 #define CARRY_TOOLS_ASM_X86_64_H
@@ -19,7 +19,7 @@
     .size \name, . - \name
 .endm
 
-/* Says that this object needs no executable stack and keeps to CET (IBT and shadow stack). */
+/* Marks the object as needing no executable stack, and as following CET (IBT and shadow stack). */
 .macro NOTES
     .section .note.GNU-stack, "", @progbits
     .section .note.gnu.property, "a"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock that runs evenly, whatever is done to the time of day; and that of the day. */
+/* Reads the monotonic clock, and the time of day. */
 #ifndef CARRY_TOOLS_CLOCK_H
 #define CARRY_TOOLS_CLOCK_H
 
@@ -14,12 +14,12 @@ static inline int64_t clock_read(clockid_t clock) {
     return time.tv_sec * CLOCK_SECOND + time.tv_nsec;
 }
 
-/* Nanoseconds since some moment in the past. */
+/* Returns nanoseconds since some moment in the past. */
 static inline int64_t clock_ns(void) {
     return clock_read(CLOCK_MONOTONIC);
 }
 
-/* Nanoseconds since 1970. */
+/* Returns nanoseconds since 1970. */
 static inline uint64_t clock_day_ns(void) {
     return (uint64_t)clock_read(CLOCK_REALTIME);
 }

@@ -11,7 +11,7 @@
 
 #include "common/text.h"
 
-/* What does not fit is cut: no more can be told of an argument that long. */
+/* Prints a message, truncated if it is too long. */
 static void print_message(const char *format, va_list arguments) {
     char message[512];
     vsnprintf(message, sizeof message, format, arguments);
@@ -68,7 +68,7 @@ int command_bad_option(char **argv, int result) {
     return command_usage(argv[0], "unknown option '%s'", option);
 }
 
-/* The digits alone of a number that may have commas between them, as far as there is room. */
+/* Copies a number without its commas, as far as there is room. */
 static const char *without_commas(char digits[TEXT_SIZE], const char *text) {
     size_t count = 0;
     for (; *text && count < TEXT_SIZE - 1; text++)
@@ -78,7 +78,7 @@ static const char *without_commas(char digits[TEXT_SIZE], const char *text) {
     return digits;
 }
 
-/* As people type it, or as text_count() prints it. */
+/* Accepts plain digits, or commas exactly where text_count() prints them. */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number) {
     char *end, digits[TEXT_SIZE], printed[TEXT_SIZE];
     errno = 0;

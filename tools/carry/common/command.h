@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the subcommands of `carry` share. */
+/* Shared by the subcommands of `carry`: exit statuses, messages and numbers. */
 #ifndef CARRY_TOOLS_COMMAND_H
 #define CARRY_TOOLS_COMMAND_H
 
@@ -19,7 +19,8 @@ enum status {
     STATUS_UNCHECKED = 4, /* --strict: nothing is wrong, but not everything was verified */
 };
 
-/* The graver one of two. UNCHECKED came last, and only CLEAN is less grave. */
+/* Returns the more severe of two statuses. UNCHECKED is less severe than its number: only CLEAN is
+   below it. */
 int command_graver(int status, int other);
 
 /* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
@@ -32,27 +33,27 @@ int command_file_error(const char *path, const char *reason);
 __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
 
 /*
- * The same for what getopt_long() could not take: its result '?' or ':', with opterr = 0 and option
- * letters that start with ":".
+ * The same for an option that getopt_long() rejected: its result '?' or ':', with opterr = 0 and
+ * option letters that start with ":".
  */
 int command_bad_option(char **argv, int result);
 
 /*
- * Is this a decimal number in that range, and nothing else? It may have commas where this tool
- * prints them. *number stays as it was if not.
+ * Checks whether this is a decimal number in the range, and nothing else. It may have commas where
+ * this tool prints them. *number is unchanged if not.
  */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 
 /*
- * The same for the value of an option. Returns STATUS_CLEAN, or says what the option takes, as
+ * The same for the value of an option. Returns STATUS_CLEAN, or prints what the option takes, as
  * command_usage() does, and returns STATUS_ERROR.
  */
 int command_number(const char *name, const char *option, const char *text, uint64_t low,
                    uint64_t high, uint64_t *number);
 
 /*
- * True once standard output cannot be written; worth asking after each piece of a long output. The
- * message and the exit status are main's.
+ * Returns true once standard output cannot be written. Check it after each piece of a long output.
+ * main() prints the message and sets the exit status.
  */
 bool command_output_failed(void);
 

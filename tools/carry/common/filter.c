@@ -15,8 +15,8 @@ struct link {
     uint32_t linktype;
     bool is_compiled;
     struct bpf_program program;
-    char problem[FILTER_PROBLEM_SIZE]; /* unless it is compiled */
-    uint64_t refused;                  /* packets, since they were taken */
+    char problem[FILTER_PROBLEM_SIZE]; /* set unless it is compiled */
+    uint64_t refused;                  /* packets, since filter_take_refused() */
 };
 
 struct filter {
@@ -24,13 +24,14 @@ struct filter {
     char *expression;
     struct link links[FILTER_LINKS_MAX];
     unsigned used;
-    uint64_t others; /* packets of link types beyond these, likewise */
+    uint64_t others; /* packets of further link types, since filter_take_refused() */
 };
 
 /*
- * Opens a capture without packets. So libpcap finds its own number for the link type (LINKTYPE_RAW
- * is 101, its DLT_RAW 12 or 14), and refuses what only a live interface knows, such as "inbound":
- * for the handle of pcap_open_dead(), it makes a program that loads what no file has.
+ * Opens a capture without packets. With it, libpcap finds its own number for the link type
+ * (LINKTYPE_RAW is 101, its DLT_RAW 12 or 14), and refuses expressions that only a live interface
+ * supports, such as "inbound": with the handle of pcap_open_dead(), it would compile loads of data
+ * that no file contains.
  */
 static pcap_t *open_empty(const struct libpcap *libpcap, uint32_t linktype,
                           char problem[PCAP_ERRBUF_SIZE]) {
@@ -48,7 +49,7 @@ static pcap_t *open_empty(const struct libpcap *libpcap, uint32_t linktype,
     return pcap;
 }
 
-/* What libpcap says, in one line. */
+/* Keeps libpcap's message, in one line. */
 static void set_problem(struct link *link, const char *problem) {
     snprintf(link->problem, sizeof link->problem, "%.*s", (int)strcspn(problem, "\n"), problem);
 }
@@ -66,7 +67,7 @@ static void compile(const struct filter *filter, struct link *link, uint32_t lin
         libpcap->pcap_close(pcap);
 }
 
-/* NULL if there are too many. */
+/* Finds or compiles the program for a link type; NULL if there are too many. */
 static struct link *find_link(struct filter *filter, uint32_t linktype) {
     for (unsigned i = 0; i < filter->used; i++)
         if (filter->links[i].linktype == linktype)
@@ -79,8 +80,8 @@ static struct link *find_link(struct filter *filter, uint32_t linktype) {
 }
 
 /*
- * Is the expression one of any link type? Most are of Ethernet; the others here have words of their
- * own: 802.11, packets without a link header, PF's log, SunATM, SS7.
+ * Checks whether the expression is valid for any link type. Most are for Ethernet; the others here
+ * have keywords of their own: 802.11, packets without a link header, PF's log, SunATM, SS7.
  */
 static bool has_meaning(struct filter *filter) {
     static const uint32_t linktypes[] = {1, 105, 101, 117, 123, 140};

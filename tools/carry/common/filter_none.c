@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Filters where there is no libpcap: there are none. */
+/* Replaces filter.c in builds without libpcap: every filter is refused. */
 #include "common/filter.h"
 
 #include <stdio.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Text in HTML. */
+/* Writes text as HTML. */
 #ifndef CARRY_TOOLS_HTML_H
 #define CARRY_TOOLS_HTML_H
 
 #include <stdio.h>
 
 /*
- * Writes text that others may have chosen: markup is escaped, and a '?' stands for what steers,
- * reorders or hides, as text_print_clean() has it. Of more than HTML_TEXT_MAX bytes, the middle is
- * left out.
+ * Writes untrusted text: markup is escaped, and '?' replaces characters that control, reorder or
+ * hide text, as in text_print_clean(). From more than HTML_TEXT_MAX bytes, the middle is omitted.
  */
 #define HTML_TEXT_MAX 400
 void html_text(FILE *stream, const char *text);

@@ -29,7 +29,7 @@ void json_set_name(json_t *object, const char *key, const char *name) {
     free(hex);
 }
 
-/* As \u1234, and with a pair of surrogates beyond U+FFFF. */
+/* Prints a character as \u1234, with a pair of surrogates beyond U+FFFF. */
 static void print_escaped(FILE *stream, uint32_t code) {
     if (code > 0xffff) {
         fprintf(stream, "\\u%04x", (unsigned)(0xd800 + ((code - 0x10000) >> 10)));
@@ -38,7 +38,8 @@ static void print_escaped(FILE *stream, uint32_t code) {
     fprintf(stream, "\\u%04x", (unsigned)code);
 }
 
-/* How much of it needs no escape: a line's end stands between members, never in a string. */
+/* Returns how many bytes need no escape. Line ends occur only between members, never in a
+   string. */
 static size_t plain_size(const char *json) {
     size_t size = 0;
     while (json[size] && (json[size] == '\n' || text_character(json + size).is_safe))
@@ -46,7 +47,8 @@ static size_t plain_size(const char *json) {
     return size;
 }
 
-/* jansson escapes what JSON demands, which is less than what would steer a terminal. */
+/* Prints JSON, and escapes all that could control a terminal: jansson escapes only what JSON
+   demands. */
 static void print_safe(FILE *stream, const char *json) {
     for (;;) {
         size_t size = plain_size(json);
@@ -60,7 +62,7 @@ static void print_safe(FILE *stream, const char *json) {
     }
 }
 
-/* The version, then the members of an object, which is released. */
+/* Returns an object with the version and then the members of `object`, which is released. */
 static json_t *with_version(json_t *object) {
     json_t *all = json_pack("{s:i}", "schema", JSON_SCHEMA);
     json_object_update(all, object);

@@ -35,7 +35,7 @@ static int start(struct launch *launch, char **environment, const sigset_t *mask
         return command_error("cannot start a process: %s", strerror(errno));
     if (launch->process == 0) {
         close(launch->go);
-        signal(SIGPIPE, SIG_DFL); /* the tool ignores it, and programs inherit that */
+        signal(SIGPIPE, SIG_DFL); /* the tool ignores it, which programs would inherit */
         sigprocmask(SIG_SETMASK, mask, NULL);
         execute(launch->command, environment, go, failure);
     }

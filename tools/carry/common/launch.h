@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program that a subcommand runs: CMD of `carry xstate prof -- CMD`. */
+/* Runs the program of a subcommand: CMD of `carry xstate prof -- CMD`. */
 #ifndef CARRY_TOOLS_LAUNCH_H
 #define CARRY_TOOLS_LAUNCH_H
 
@@ -10,32 +10,33 @@
 struct launch {
     char **command; /* its arguments, the program first, then NULL */
     pid_t process;
-    int go;      /* a byte in here lets it execute */
-    int failure; /* out of here comes errno, if it could not */
-    bool failed; /* it could not: known once its status is */
+    int go;      /* writing a byte here lets it execute */
+    int failure; /* if it cannot execute, errno is read from here */
+    bool failed; /* it could not execute; set by launch_status() */
 };
 
 /*
- * Starts a process that will execute the command in this environment, with this signal mask, once
- * it may: until then it can be traced. It never does if this process ends before. Returns an exit
- * status.
+ * Starts a process that will execute the command in this environment and with this signal mask
+ * after launch_go(); until then it can be traced. It never executes it if this process ends first.
+ * Returns an exit status.
  */
 int launch_start(struct launch *launch, char **command, char **environment, const sigset_t *mask);
 void launch_go(struct launch *launch);
 
 /*
- * From here on Ctrl-C is for the program alone, and signals that would end this process are passed
- * on, if they were sent to it rather than to all processes of a terminal.
+ * From now on, Ctrl-C acts on the program only. Signals that would end this process are passed on
+ * to the program, if they were sent to this process rather than to all processes of a terminal.
  */
 void launch_attend(const struct launch *launch);
 
 /*
- * What the subcommand exits with for a process that has ended so, as shells do: its own status, or
- * 128 and the signal. If it could not be executed, says why: 127 if it is not there, else 126.
+ * Returns the subcommand's exit status for a process that has ended with `wait_status`, as shells
+ * do: its own status, or 128 plus the signal. If it could not be executed, reports why and returns
+ * 127 if the file does not exist, otherwise 126.
  */
 int launch_status(struct launch *launch, int wait_status);
 
-/* The same once it has ended, for which this waits. */
+/* Waits until the process has ended, and returns the same. */
 int launch_wait(struct launch *launch);
 
 #endif

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * With the libraries that libpcap brings along, every command would take a third longer to start
- * (on Debian 12, among them libdbus and libsystemd).
+ * Names of libpcap on Debian, and elsewhere. It is not linked: with its dependencies, every command
+ * would take a third longer to start (on Debian 12, they include libdbus and libsystemd).
  */
-static const char *const names[] = {"libpcap.so.0.8", "libpcap.so.1"}; /* Debian; elsewhere */
+static const char *const names[] = {"libpcap.so.0.8", "libpcap.so.1"};
 
 bool libpcap_load(struct libpcap *libpcap, const char **problem) {
     void *handle = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* libpcap, as far as the tool uses it: loaded when it is needed, or a part of a static tool. */
+/* Provides the functions of libpcap that the tool uses: loaded when needed, or part of a static
+   tool. */
 #ifndef CARRY_TOOLS_LIBPCAP_H
 #define CARRY_TOOLS_LIBPCAP_H
 
@@ -19,7 +20,8 @@ struct libpcap {
 #undef LIBPCAP_MEMBER
 };
 
-/* False if it cannot be loaded, with the reason in *problem, which is valid until the next call. */
+/* Loads libpcap. Returns false if it cannot be loaded, with the reason in *problem, which is valid
+   until the next call. */
 bool libpcap_load(struct libpcap *libpcap, const char **problem);
 
 #endif

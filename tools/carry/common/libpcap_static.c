@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In a static tool, which contains libpcap. */
+/* Provides libpcap in a static tool, which contains it. */
 #include "common/libpcap.h"
 
 #include <stddef.h>
@@ -13,8 +13,8 @@ bool libpcap_load(struct libpcap *libpcap, const char **problem) {
 }
 
 /*
- * Debian's libpcap can capture from D-Bus, by a library that has no use here: the tool reads files
- * alone with libpcap. These two take the place of what refers to that library.
+ * Replaces two functions of Debian's libpcap, which can capture from D-Bus. The library for that
+ * has no use here: the tool only reads files with libpcap.
  */
 int dbus_findalldevs(void *devices, char *error);
 pcap_t *dbus_create(const char *device, char *error, int *is_ours);

@@ -10,7 +10,7 @@
 #include "common/text.h"
 
 #ifdef __clang__
-#define COMPILER __VERSION__ /* says "Clang" itself */
+#define COMPILER __VERSION__ /* contains "Clang" already */
 #else
 #define COMPILER "gcc " __VERSION__
 #endif

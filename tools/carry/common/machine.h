@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where and with what a benchmark ran: without it, its numbers mean nothing. */
+/* Describes the machine and the build of a benchmark, without which its numbers mean nothing. */
 #ifndef CARRY_TOOLS_BENCH_MACHINE_H
 #define CARRY_TOOLS_BENCH_MACHINE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 struct bench_machine {
-    char cpu[64];     /* "unknown CPU" where it does not tell */
+    char cpu[64];     /* "unknown CPU" if it has no name */
     char system[192]; /* "Linux 6.1.0" */
     char version[16]; /* of libcarry */
     char date[32];    /* ISO 8601, UTC */
@@ -17,10 +17,10 @@ struct bench_machine {
 
 void bench_machine(struct bench_machine *machine);
 
-/* Prints the same for people: the CPU, the system and the build, each on lines of its own. */
+/* Prints the same as text: the CPU, the system and the build, each on its own line. */
 void bench_machine_print(void);
 
-/* The same as an object, with the architecture and the features in use. */
+/* Returns the same as an object, with the architecture and the features in use. */
 json_t *bench_machine_json(void);
 
 #endif

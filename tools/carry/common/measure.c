@@ -11,7 +11,7 @@
 
 #define CALIBRATION_TRIES 4
 #define SETTLE_NS         2000000 /* at most: a CPU lowers its clock for about a millisecond */
-#define SETTLED           1.05    /* times the least that scalar work took so far */
+#define SETTLED           1.05    /* relative to the shortest time of the scalar work so far */
 #define PAGE_BYTES        4096
 
 #define UNCERTAIN 0.1  /* of a time */
@@ -19,9 +19,9 @@
 #define NORMAL_95 1.96 /* standard deviations around the mean hold 95 % */
 
 /*
- * Each call stores its return address, and loads from the same place of another page may wait for
- * that store. Where the stack lies differs from run to run, so it is first moved down to the end
- * of a page: what is worked on begins at the beginning of one.
+ * Times calls. Each call stores its return address, and a load from the same offset in another page
+ * may wait for that store. The position of the stack differs from run to run, so the stack is first
+ * moved down to the end of a page: the data begins at the beginning of one.
  */
 static double time_calls(const struct bench_plan *plan, size_t cell, size_t subject, size_t first,
                          size_t calls) {
@@ -30,10 +30,11 @@ static double time_calls(const struct bench_plan *plan, size_t cell, size_t subj
     int64_t start = clock_ns();
     volatile uint32_t kept = plan->run(plan->context, cell, subject, first, calls);
     (void)kept;
-    return fmax(1, (double)(clock_ns() - start)); /* a quotient of it is finite */
+    return fmax(1, (double)(clock_ns() - start)); /* so that quotients are finite */
 }
 
-/* A disturbed time would make every sample of the run too short, so the least of a few counts. */
+/* Returns the shortest of a few times: a disturbed one would make every sample of the run too
+   short. */
 static double least_time(const struct bench_plan *plan, size_t cell, size_t subject, size_t calls) {
     double least = time_calls(plan, cell, subject, 0, calls);
     for (int i = 1; i < CALIBRATION_TRIES; i++) {
@@ -43,7 +44,8 @@ static double least_time(const struct bench_plan *plan, size_t cell, size_t subj
     return least;
 }
 
-/* How many calls fill a sample. Doubles until the clock's own cost is small against the time. */
+/* Returns how many calls fill a sample. Doubles their number until the cost of reading the clock is
+   small. */
 static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subject) {
     size_t calls = plan->fixed_calls(plan->context, cell);
     if (calls)
@@ -55,8 +57,8 @@ static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subje
     return fitting < 1 ? 1 : (size_t)fitting;
 }
 
-/* Does scalar work until that takes no longer than usual: what ran before may have lowered the
- * clock. */
+/* Does scalar work until it takes no longer than usual, as the previous subject may have lowered
+   the clock. */
 static void settle(void) {
     static int64_t least = INT64_MAX;
     static volatile uint64_t kept;
@@ -71,9 +73,9 @@ static void settle(void) {
 }
 
 /*
- * Caches and predictors still hold what the last subject left, so a quarter of a sample runs
- * before it untimed: the calls that precede it, as repeating its own would teach the predictors
- * what mixed work must hide from them.
+ * Takes one sample. Caches and predictors still contain the previous subject's state, so a quarter
+ * of a sample runs untimed before it: the calls that precede its own in number, as repeating those
+ * would teach the predictors what mixed work must hide from them.
  */
 static double sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
                      size_t calls) {
@@ -90,7 +92,7 @@ static void measure_round(const struct bench_plan *plan, const size_t *calls, si
                           double *samples) {
     for (size_t cell = 0; cell < plan->cells; cell++) {
         for (size_t i = 0; i < plan->subjects; i++) {
-            /* Another subject leads each round, so that none always follows the same one. */
+            /* Another subject is first in each round, so that none always follows the same one. */
             size_t subject = (i + round) % plan->subjects;
             size_t index = cell * plan->subjects + subject;
             samples[index * plan->rounds + round] =
@@ -100,7 +102,7 @@ static void measure_round(const struct bench_plan *plan, const size_t *calls, si
     }
 }
 
-/* Moves the samples of those rounds that were taken together, and forgets the others. */
+/* Packs the samples of the rounds that were completed, and drops the others. */
 static void keep_rounds(struct bench_plan *plan, double *samples, size_t taken) {
     for (size_t i = 0; i < plan->cells * plan->subjects; i++)
         memmove(samples + i * taken, samples + i * plan->rounds, taken * sizeof *samples);
@@ -140,7 +142,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Between two samples the quantile lies on the line that joins them. */
+/* Returns a quantile, interpolated linearly between two samples. */
 static double quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);
     size_t below = (size_t)place;
@@ -152,7 +154,7 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
     double sorted[count];
     memcpy(sorted, samples, sizeof sorted);
     qsort(sorted, count, sizeof *sorted, compare);
-    /* So many samples lie below the interval, and as many above it: binomial, as a normal one. */
+    /* The number of samples below the interval, and above it: binomial, approximated as normal. */
     const double half = (double)count / 2, beside = half - NORMAL_95 / 2 * sqrt((double)count);
     const size_t outside = beside > 0 ? (size_t)beside : 0;
     return (struct bench_stats){
@@ -176,7 +178,7 @@ struct bench_stats bench_stats_part(struct bench_stats stats, double parts) {
     };
 }
 
-/* The mean of the middle half; sorts them. */
+/* Returns the mean of the middle half of the values, which are sorted in place. */
 static double middle_mean(double *values, size_t count) {
     qsort(values, count, sizeof *values, compare);
     size_t cut = count / 4;
@@ -200,7 +202,7 @@ double bench_added(const double *samples, const double *base, size_t count) {
     return fmax(0, middle_mean(added, count));
 }
 
-/* --- What noise leaves of it --- */
+/* --- Noise --- */
 
 static double half_width(const struct bench_stats *stats) {
     return (stats->high - stats->low) / 2;

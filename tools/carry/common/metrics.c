@@ -13,8 +13,8 @@ void metrics_begin(FILE *out, const struct metrics_family *family) {
 }
 
 /*
- * The format demands UTF-8; names of interfaces may hold any byte. A byte that is not UTF-8 is
- * written as \xff, and so is a backslash: no two values become the same.
+ * Prints a label's value. The format demands UTF-8, but names of interfaces may contain any byte. A
+ * byte that is not UTF-8 is written as \xff, and so is a backslash: values remain distinct.
  */
 static void print_value(FILE *out, const char *value) {
     while (*value) {

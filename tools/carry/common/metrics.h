@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metrics in Prometheus' text format, version 0.0.4. A family is begun, then come its samples:
+ * Prints metrics in Prometheus' text format, version 0.0.4: begin a family, then print its samples:
  *
  *     metrics_begin(out, &(struct metrics_family){"carry_x_total", "counter", "What it counts."});
  *     metrics_sample(out, "carry_x_total", labels, 2, 12);
@@ -26,8 +26,8 @@ void metrics_sample(FILE *out, const char *name, const struct metrics_label *lab
                     uint64_t value);
 
 /*
- * Writes what `print` prints to a file that appears whole, in place of an older one, as
- * node_exporter's textfile collector needs it. False with errno set.
+ * Writes the output of `print` to a file that appears complete and replaces an older one, as
+ * node_exporter's textfile collector requires. False with errno set.
  */
 bool metrics_write(const char *path, void (*print)(FILE *out, const void *context),
                    const void *context);

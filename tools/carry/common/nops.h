@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The NOPs of x86-64 that the manuals recommend (Intel SDM vol. 2, NOP). */
+/* Recognises and writes the NOPs of x86-64 that the manuals recommend (Intel SDM vol. 2, NOP). */
 #ifndef CARRY_TOOLS_NOPS_H
 #define CARRY_TOOLS_NOPS_H
 
@@ -9,10 +9,10 @@
 
 #define NOP_BYTES_MAX 9
 
-/* Is it the one of this size, which has one? */
+/* Checks whether the bytes are the recommended NOP of this size, at most NOP_BYTES_MAX. */
 bool nops_is_one(const uint8_t *bytes, size_t size);
 
-/* The longest first. */
+/* Fills the bytes with NOPs, the longest first. */
 void nops_fill(uint8_t *bytes, size_t size);
 
 #endif

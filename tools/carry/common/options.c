@@ -10,16 +10,16 @@
 #include "common/text.h"
 
 #define ROWS_MAX  40
-#define NO_LETTER (UCHAR_MAX + 1) /* of the first row, if it has none */
-#define OPERAND   1               /* what getopt_long() returns for one, where "-" asks for that */
+#define NO_LETTER (UCHAR_MAX + 1) /* result of the first row if it has no letter */
+#define OPERAND   1               /* result of an operand if the letters begin with "-" */
 
-/* What getopt_long() is given: the rows, and help. */
+/* The arguments of getopt_long() for the rows, and for help. */
 struct tables {
     char letters[2 * ROWS_MAX + sizeof "+:h"]; /* "-" in place of "+" */
     struct option names[ROWS_MAX + 2];
 };
 
-/* What getopt_long() returns for one of the rows. */
+/* Returns the result of getopt_long() for a row. */
 static int result_of(const struct option_row *rows, const struct option_row *row) {
     return row->letter ? row->letter : NO_LETTER + (int)(row - rows);
 }
@@ -54,7 +54,7 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
     *letter = 'h';
 }
 
-/* The value of the option just read. getopt_long() finds an optional one only after '='. */
+/* Returns the value of the option just read. getopt_long() finds an optional one only after '='. */
 static const char *value_of(const struct option_row *row, char **argv) {
     if (row->value == VALUE_NEXT && !optarg && argv[optind] && argv[optind][0] != '-')
         return argv[optind++];
@@ -79,8 +79,8 @@ static int set(char **argv, const struct option_row *rows, int result) {
 }
 
 /*
- * The words behind a "--" go to the row that takes them, and the operands, which were moved to the
- * front, end in front of it. Where no operand stands before the "--", what follows are operands.
+ * Gives the words after a "--" to the row that takes them, and ends the operands, which were moved
+ * to the front, with a NULL. If no operand precedes the "--", operands follow it.
  */
 static void part_words(char **argv, int argc, const struct option_row *rows, int operands) {
     const struct option_row *row = rows;

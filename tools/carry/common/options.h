@@ -29,42 +29,42 @@ struct option_row {
     bool *flag;                /* becomes true, */
     bool clears;               /* ... or false */
     const char **text;         /* becomes the value */
-    const char *const **words; /* beside `text`, with OPERANDS_WORDS: becomes the words */
+    const char *const **words; /* besides `text`, with OPERANDS_WORDS: becomes the words */
     uint64_t *number;          /* becomes the value, from `low` to `high` */
     option_setter *set;        /* is called */
     enum option_value value;
     void *target;       /* for `set` */
-    uint64_t low, high; /* for `number`, and for `set` if it wants them */
+    uint64_t low, high; /* for `number`, and for `set` if it uses them */
 };
 
-/* The numbers that an option takes, in a row: from `from` to `to`. */
+/* The range of numbers that an option takes. */
 #define OPTION_RANGE(from, to) .low = (from), .high = (to)
 
 enum operands {
     OPERANDS_NONE,
-    OPERANDS_ANY,     /* they may stand among the options */
+    OPERANDS_ANY,     /* they may be among the options */
     OPERANDS_COMMAND, /* options end before the first */
-    OPERANDS_WORDS,   /* they may stand among the options; behind one of them, "--" begins the words
-                         of a row. A NULL ends both: see options_count_operands() */
+    OPERANDS_WORDS,   /* they may be among the options; after one of them, "--" begins the words of
+                         a row. A NULL ends both: see options_count_operands() */
 };
 
 /*
- * Reads the options of `rows`, which an empty row ends, and --help, which prints `usage`. True if
- * the command is to run; its operands begin at argv[optind]. Otherwise *status is what to exit
- * with.
+ * Reads the options of `rows`, which an empty row ends, and --help, which prints `usage`. Returns
+ * true if the command must run; its operands begin at argv[optind]. Otherwise *status is the exit
+ * status.
  */
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status);
 
-/* The same for a help text that `print` makes of `context`. */
+/* The same with a help text that `print` writes. */
 bool options_read_help(int argc, char **argv, void (*print)(const void *context),
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);
 
-/* How many operands there are, after OPERANDS_WORDS. */
+/* Returns the number of operands, after OPERANDS_WORDS. */
 int options_count_operands(char *const *argv);
 
-/* The setter of --color[=WHEN], as a row of several commands has it. */
+/* Sets --color[=WHEN]; several commands have this row. */
 option_setter options_set_color;
 #define OPTION_COLOR                                                                               \
     { "color", .set = options_set_color, .value = VALUE_OPTIONAL }

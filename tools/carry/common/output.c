@@ -17,13 +17,13 @@
 
 #define OUTPUTS_MAX  3
 #define NAMES_TO_TRY 1000
-#define TEMPORARY    ".carry-%ld-%d" /* the process, and a number */
-#define NAME_SIZE    64              /* room for "./", that and the end */
+#define TEMPORARY    ".carry-%ld-%d" /* the process ID, and a number */
+#define NAME_SIZE    64              /* room for "./", TEMPORARY and the NUL */
 
-/* All that may be allowed to an owner, and is while a file is not whole. */
+/* Permissions for the owner, the only ones while a file is incomplete. */
 #define OWNER_MODE (S_IRUSR | S_IWUSR)
 
-/* What a signal is to remove: changed with signals held. */
+/* Outputs that a signal must remove; change it only with signals held. */
 static struct output *volatile live[OUTPUTS_MAX];
 
 static void remove_live(void) {
@@ -40,7 +40,7 @@ static void set_live(const struct output *from, struct output *to) {
         }
 }
 
-/* --- Where it is to appear --- */
+/* --- The destination --- */
 
 bool output_is_same(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -51,12 +51,13 @@ static bool leads_to(int descriptor, const struct stat *status) {
     return fstat(descriptor, &there) == 0 && output_is_same(&there, status);
 }
 
-/* A new file in its place would take nothing of what is still printed. */
+/* Checks whether standard output or error go to this file: replacing it would lose what is still
+   printed. */
 static bool is_printed_to(const struct stat *status) {
     return leads_to(STDOUT_FILENO, status) || leads_to(STDERR_FILENO, status);
 }
 
-/* Why nothing can appear in place of what is there, as an errno; 0 if it can. */
+/* Returns as an errno why an output cannot replace a file; 0 if it can. */
 static int obstacle(const char *path, const struct stat *status) {
     if (S_ISLNK(status->st_mode))
         return ELOOP;
@@ -71,7 +72,7 @@ static int obstacle(const char *path, const struct stat *status) {
     return is_printed_to(status) ? ETXTBSY : 0;
 }
 
-/* The file that `path` names, behind all links; of one that does not exist, `path` itself. */
+/* Returns the file that `path` names after all links; `path` itself if nothing exists there. */
 static char *resolve(const char *path) {
     struct stat status;
     bool exists = stat(path, &status) == 0;
@@ -119,7 +120,7 @@ const char *output_problem(int error) {
 
 /* --- Bytes --- */
 
-/* Where the last write left off; whoever opened a pipe may have made it one that does not wait. */
+/* Handles a failed write. Another process may have made a pipe non-blocking: then waits. */
 static void note_failure(struct output *output) {
     struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
     if (errno == EAGAIN)
@@ -142,21 +143,21 @@ static void write_all(void *context, const void *bytes, size_t size) {
     }
 }
 
-/* --- Until it appears --- */
+/* --- The temporary file --- */
 
-/* How much of a path is its folder, with the slash. */
+/* Returns the length of a path's folder, with the slash. */
 static int folder_size(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
-/* Finds the folder itself, which has many paths. */
+/* Identifies the folder, which may have many paths. */
 static bool find_folder(struct output *output) {
     sprintf(output->temporary, "%.*s.", folder_size(output->path), output->path);
     return stat(output->temporary, &output->folder) == 0;
 }
 
-/* Will another output of this process appear in the same place? */
+/* Checks whether another output of this process will appear in the same place. */
 static bool is_taken(const struct output *output) {
     const char *name = output->path + folder_size(output->path);
     for (size_t i = 0; i < OUTPUTS_MAX; i++)
@@ -177,7 +178,8 @@ static void name_descriptor(char *name, int descriptor) {
     snprintf(name, NAME_SIZE, "/proc/self/fd/%d", descriptor);
 }
 
-/* A file without a name, if the file system has such and it can be given one later. */
+/* Creates a file without a name; -1 if the file system does not support that, or the file cannot be
+   linked later. */
 static int create_unnamed(const char *folder, mode_t mode) {
     char link[NAME_SIZE];
     int descriptor = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
@@ -194,14 +196,14 @@ static int create_named(const struct output *output) {
     return open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
-/* Gives what has no name one, in place of creating a file. */
+/* Links an unnamed file to the temporary name. */
 static int link_unnamed(const struct output *output) {
     char link[NAME_SIZE];
     name_descriptor(link, output->descriptor);
     return linkat(AT_FDCWD, link, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
 }
 
-/* Makes a name beside the path that nobody has; the name is "" again if that fails. */
+/* Makes a unique name in the folder of the path; the name is "" again if that fails. */
 static int make_name(struct output *output, int (*make)(const struct output *)) {
     int made = -1;
     errno = EEXIST;
@@ -215,7 +217,7 @@ static int make_name(struct output *output, int (*make)(const struct output *)) 
     return made;
 }
 
-/* Beside the place where it is to appear, for its owner alone; -1 with errno set. */
+/* Creates the file in the folder where it will appear, for its owner only; -1 with errno set. */
 static int create(struct output *output) {
     if (!find_folder(output))
         return -1;
@@ -241,7 +243,7 @@ static void forget(struct output *output) {
     *output = (struct output){.descriptor = -1, .error = output->error};
 }
 
-/* Compresses what has such a name; false with errno set, and nothing left of the file. */
+/* Opens compression if the name demands it; false with errno set, after removing the file. */
 static bool packs_as_named(struct output *output, const char *path) {
     if (!pack_knows(path))
         return true;
@@ -280,7 +282,7 @@ static bool is_pipe(const struct stat *status) {
     return S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
 }
 
-/* /dev/fd/1 is the pipe itself. */
+/* Recognises names such as /dev/fd/1, which is the pipe itself. */
 bool output_is_stdout(const char *path) {
     struct stat status;
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||
@@ -302,7 +304,7 @@ static int open_direct(const char *path, bool is_stdout) {
                      : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* Why no capture can go there, as an errno; 0 if it can. */
+/* Returns as an errno why no capture can be written there; 0 if it can. */
 static int direct_obstacle(int descriptor) {
     struct stat status;
     if (fstat(descriptor, &status))
@@ -314,7 +316,7 @@ static int direct_obstacle(int descriptor) {
     return !S_ISCHR(status.st_mode) && leads_to(STDERR_FILENO, &status) ? EBUSY : 0;
 }
 
-/* Files can be written over, unless every write goes to their end. */
+/* Finds where the output begins. Files can be rewritten, unless every write goes to their end. */
 static void find_start(struct output *output) {
     const off_t start = lseek(output->descriptor, 0, SEEK_CUR);
     output->is_stream = start < 0 || (fcntl(output->descriptor, F_GETFL) & O_APPEND);
@@ -401,7 +403,8 @@ static void give_mode_and_name(struct output *output) {
     sigset_t before;
     signals_hold(&before);
     if (output->mode & ~OWNER_MODE)
-        fchmod(output->descriptor, output->mode); /* where modes mean nothing, that may fail */
+        fchmod(output->descriptor, output->mode); /* this may fail where the file system has no
+                                                     modes */
     if (!output->error && !*output->temporary && make_name(output, link_unnamed))
         output->error = errno;
     signals_release(&before);
@@ -419,7 +422,7 @@ bool output_finish(struct output *output) {
     return !output->error;
 }
 
-/* The file has appeared, or is gone. */
+/* Forgets a file that has appeared or was removed. */
 static void settle(struct output *output) {
     sigset_t before;
     signals_hold(&before);

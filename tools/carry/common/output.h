@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that appear whole or not at all: written without a name where the file system allows that,
- * else under another one in the same folder. Nothing is left of them after a failure, nor after
- * signals that end the program; without a name, not even after those that cannot be caught.
+ * Writes files that appear complete or not at all. They have no name where the file system allows
+ * that, otherwise a temporary one in the same folder. Nothing remains of them after a failure or
+ * after signals that end the program; without a name, not even after those that cannot be caught.
  *
  *     struct output output;
  *     if (!output_open(&output, path, 0666))
@@ -11,7 +11,8 @@
  *     if (!output_finish(&output) || !output_publish(&output))
  *         return output_problem(output.error);
  *
- * And direct outputs, such as pipes: what is written leaves at once, and cannot be taken back.
+ * Also writes direct outputs, such as pipes, whose bytes are passed on at once and cannot be
+ * removed.
  */
 #ifndef CARRY_TOOLS_OUTPUT_H
 #define CARRY_TOOLS_OUTPUT_H
@@ -24,76 +25,77 @@
 
 struct output {
     char *path;      /* NULL: closed, or never opened */
-    char *temporary; /* its name meanwhile; "" while it has none; NULL: direct */
-    FILE *stream;    /* NULL: not asked for */
+    char *temporary; /* its temporary name; "" while it has none; NULL: direct */
+    FILE *stream;    /* NULL: not requested */
     int descriptor;
-    int error;          /* errno of what failed first, or 0; then no more is written */
-    mode_t mode;        /* with which it appears; until then it is for its owner alone */
+    int error;          /* errno of the first failure, or 0; nothing more is written after it */
+    mode_t mode;        /* when it appears; until then only its owner has access */
     struct stat folder; /* in which it appears */
-    bool is_stream;     /* what was written cannot be written over */
+    bool is_stream;     /* written bytes cannot be rewritten */
     struct pack *pack;  /* NULL: it is not compressed */
-    uint64_t start;     /* where in the descriptor's file it begins */
+    uint64_t start;     /* its offset in the descriptor's file */
 };
 
 /*
- * False with errno set. `path` must name a file that may be written to, or nothing, and neither
- * where standard output or error go nor another output. Links are followed. `mode` is the file's,
- * before the umask. What is written is compressed if `path` says so, and pack_knows() it. A struct
- * that is open must not be moved.
+ * Opens an output; false with errno set. `path` must name a writable file or nothing, but neither
+ * the file of standard output or error nor that of another output. Links are followed. `mode` is
+ * the file's, before the umask. The output is compressed if `path` demands it and pack_knows() it.
+ * An open struct must not be moved.
  */
 bool output_open(struct output *output, const char *path, mode_t mode);
 
 /*
- * STATUS_CLEAN, or after a message STATUS_ERROR if an option names a file that cannot be compressed
- * as its name says. `path` may be NULL.
+ * Returns STATUS_CLEAN, or STATUS_ERROR after a message if an option's `path` demands a compression
+ * that is not available. `path` may be NULL.
  */
 int output_check_name(const char *command, const char *option, const char *path);
 
-/* Does this name standard output, "-" among others? */
+/* Checks whether this names standard output, as "-" does. */
 bool output_is_stdout(const char *path);
 
-/* Is it that, or a FIFO, socket or device? */
+/* Checks whether this names standard output, or a FIFO, socket or device. */
 bool output_is_direct(const char *path);
 
 /*
- * Opens such an output; false with errno set. The only output to standard output is then this one:
- * what is printed goes to standard error. A FIFO waits for its reader.
+ * Opens a direct output; false with errno set. If it is standard output, all printing goes to
+ * standard error instead. Opening a FIFO waits for its reader.
  */
 bool output_open_direct(struct output *output, const char *path);
 
-/* A path as messages have it: "-" is standard output. */
+/* Returns a path for messages: "standard output" for "-". */
 const char *output_name(const char *path);
 
-/* Nobody but the owner gets permissions that a file of this mode does not give. */
+/* Removes permissions that a file of this mode does not have, except the owner's. */
 void output_restrict(struct output *output, mode_t mode);
 
-/* Are these of one file, by whatever names? */
+/* Checks whether these belong to one file, by any names. */
 bool output_is_same(const struct stat *a, const struct stat *b);
 
-/* Is this file one that this process writes: an output, or where it prints to? */
+/* Checks whether this process writes this file: as an output, or by printing. */
 bool output_is_own(const struct stat *status);
 
-/* Has this file the name that an output has until it is whole, of whatever process? */
+/* Checks whether this is the temporary name of an output of any process. */
 bool output_is_unfinished(const char *path);
 
-/* What to say of an `error` of these functions. */
+/* Returns the text of an `error` of these functions. */
 const char *output_problem(int error);
 
 void output_write(struct output *output, const void *bytes, size_t size);
 
-/* Writes over what output_write() wrote, unless that is a stream. */
+/* Overwrites bytes written by output_write(); not for streams. */
 void output_rewrite(struct output *output, uint64_t offset, const void *bytes, size_t size);
 
-/* Buffers for output_write(), which is not to be mixed with it; NULL with errno set. */
+/* Returns a buffered stream; do not mix it with output_write(). NULL with errno set. */
 FILE *output_stream(struct output *output);
 
-/* All is written: false, with `error` set and everything removed, if some of it was not. */
+/* Completes the writing; false, with `error` set and the file removed, if something was not
+   written. */
 bool output_finish(struct output *output);
 
-/* Lets a finished file appear: false, with `error` set and everything removed, if it cannot. */
+/* Makes a finished file appear; false, with `error` set and the file removed, if it cannot. */
 bool output_publish(struct output *output);
 
-/* Removes what was written, unless it has appeared. */
+/* Removes the file, unless it has appeared. */
 void output_abandon(struct output *output);
 
 #endif

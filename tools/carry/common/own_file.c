@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As seen from the tool. */
+/* Relative to the tool's folder. */
 static const char *const folders[] = {"", "../" CARRY_OWN_DIR "/"};
 
 bool own_file_find(const char *name, char path[PATH_MAX]) {

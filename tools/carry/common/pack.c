@@ -69,7 +69,7 @@ static int run(struct pack *pack, struct pack_step *step) {
     step->out_size = sizeof pack->out;
     do {
         if (!pack->method->step(pack->state, step))
-            return ENOMEM; /* nothing else fails, of what is used here */
+            return ENOMEM; /* the functions used here have no other failure */
         step->in += step->in_used;
         step->in_size -= step->in_used;
         if (step->out_used)

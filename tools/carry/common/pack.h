@@ -10,13 +10,13 @@
 
 struct pack;
 
-/* Where compressed bytes go. */
+/* Receives compressed bytes. */
 typedef void pack_write_fn(void *context, const void *bytes, size_t size);
 
-/* Can a file of this name be compressed as its name says? */
+/* Checks whether this build can compress as the file's name demands. */
 bool pack_knows(const char *path);
 
-/* For a name that it knows; NULL without memory. */
+/* Opens compression for a name that pack_knows(); NULL if there is no memory. */
 struct pack *pack_open(const char *path, pack_write_fn *write, void *context);
 void pack_close(struct pack *pack);
 
@@ -24,8 +24,7 @@ void pack_close(struct pack *pack);
 int pack_add(struct pack *pack, const void *bytes, size_t size);
 int pack_end(struct pack *pack);
 
-/* The first bytes of a file, uncompressed if it is compressed; how many there are, `size` at most.
- */
+/* Reads at most `size` first bytes of a file, uncompressed; returns their number. */
 size_t pack_head(const char *path, void *head, size_t size);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The format of gzip, by zlib. */
+/* Compresses to gzip with zlib. */
 #include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "common/pack_method.h"
 
-/* The largest window, and 16 for the format of gzip instead of zlib's own. */
+/* The largest window; 16 selects the gzip format instead of zlib's own. */
 #define WINDOW_BITS (15 + 16)
 #define MEMORY      8 /* zlib's default */
 

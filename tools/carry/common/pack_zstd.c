@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Zstandard, by libzstd. */
+/* Compresses to Zstandard with libzstd. */
 #include <stdio.h>
 #include <zstd.h>
 

@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-/* What every user may have; sixteen times what pipes have by default. */
+/* The limit for every user, sixteen times the default. */
 #define PIPE_BYTES (1 << 20)
 
 void pipe_enlarge(int descriptor) {

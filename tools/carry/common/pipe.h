@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Pipes between this program and others. */
+/* Enlarges pipes between this program and others. */
 #ifndef CARRY_TOOLS_PIPE_H
 #define CARRY_TOOLS_PIPE_H
 
 /*
- * Lets more bytes stand in a pipe, so that the programs at its ends take turns less often: `carry
- * fix` between two of 64 KiB waits 24 times as often as between two of 1 MiB. What is no pipe, or
- * may not grow, stays as it is.
+ * Enlarges a pipe, so that the programs at its ends switch less often: `carry fix` between two
+ * pipes of 64 KiB waits 24 times as often as between two of 1 MiB. A descriptor that is no pipe, or
+ * must not grow, is unchanged.
  */
 void pipe_enlarge(int descriptor);
 

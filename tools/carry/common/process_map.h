@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process has mapped, by its map in /proc. */
+/* Reads the memory mappings of a process from /proc. */
 #ifndef CARRY_TOOLS_PROCESS_MAP_H
 #define CARRY_TOOLS_PROCESS_MAP_H
 
@@ -11,32 +11,32 @@
 struct process_mapping {
     uint64_t start, end, offset, device, inode;
     bool executable;
-    char *path; /* "" where nothing is behind it */
+    char *path; /* "" for anonymous memory */
 };
 
 struct process_map {
-    struct process_mapping *mappings; /* by their addresses */
+    struct process_mapping *mappings; /* in the order of their addresses */
     size_t count;
 };
 
-/* False, with errno, if it cannot be read; what was read is to be freed all the same. */
+/* Reads the mappings; false with errno set on failure. Call process_map_free() even then. */
 bool process_map_read(struct process_map *map, long pid);
 void process_map_free(struct process_map *map);
 
-/* NULL if nothing is mapped there. */
+/* Returns the mapping of an address; NULL if nothing is mapped there. */
 const struct process_mapping *process_map_find(const struct process_map *map, uint64_t address);
 
 /*
- * Opens the file behind a mapping: by the kernel's own link, which takes a capability, else by its
- * name where the process is. Of a file that was removed, another may have taken the name. -1, with
- * errno, if it cannot be had.
+ * Opens the file behind a mapping: by the kernel's link, which requires a capability, otherwise by
+ * its name in the root of the process. If the file was removed, another file may have that name. -1
+ * with errno set if neither works.
  */
 int process_map_open(const struct process_mapping *mapping, long pid);
 
 /* Opens /proc/PID/NAME. */
 int process_open(long pid, const char *name);
 
-/* Says why by errno, and returns STATUS_ERROR. */
+/* Reports errno about the process, and returns STATUS_ERROR. */
 int process_error(long pid);
 
 #endif

@@ -19,17 +19,17 @@
 static const char full_cells[] = "##############################";
 static const char empty_cells[] = "..............................";
 #define BAR_CELLS   ((int)sizeof full_cells - 1)
-#define BAR_FRAME   3 /* columns of a bar beside its cells */
+#define BAR_FRAME   3 /* columns of a bar besides its cells */
 #define LINE_SIZE   512
 #define COLUMNS_MAX (LINE_SIZE / 4)
-#define NAME_LEAST  8 /* columns: less of a name says nothing */
+#define NAME_LEAST  8 /* columns: less of a name is useless */
 
 volatile sig_atomic_t progress_due;
 
 static volatile sig_atomic_t drawn;
 static bool begun, is_bytes;
 static int64_t started;
-static struct progress_file file; /* of steps, its size is their number */
+static struct progress_file file; /* for steps, its size is their number */
 static uint64_t packets, wrong;
 static bool has_counts;
 
@@ -52,7 +52,7 @@ static void catch_timer(void) {
     sigaction(SIGALRM, &action, NULL);
 }
 
-/* Removes the line if it is there; also in signal handlers. */
+/* Removes the line if it is drawn; also called by signal handlers. */
 static void clear(void) {
     static const char sequence[] = "\r\033[K";
     if (drawn && write(STDERR_FILENO, sequence, sizeof sequence - 1) < 0)
@@ -103,13 +103,13 @@ static double seconds_since_start(void) {
     return (double)(clock_ns() - started) / CLOCK_SECOND;
 }
 
-/* How much fits into a line of the terminal; its last column is left to the cursor. */
+/* Returns the usable columns of the terminal; the last one is left to the cursor. */
 static int line_columns(void) {
     int columns = text_columns_of(STDERR_FILENO);
     return columns > 1 ? columns - 1 : 1;
 }
 
-/* The numbers that are always there. */
+/* Writes the numbers that are always shown. */
 static void write_numbers(char *line, uint64_t position) {
     double rate = (double)(file.before + position) / seconds_since_start();
     char size[TEXT_SIZE], rate_text[TEXT_SIZE] = "", rest[TEXT_SIZE] = "";
@@ -124,7 +124,7 @@ static void write_numbers(char *line, uint64_t position) {
         snprintf(line, LINE_SIZE, "%s%s", text_bytes(size, file.before + position), rate_text);
 }
 
-/* If there is room for all of them. */
+/* Appends the counts if there is room for all of them. */
 static void append_counts(char *line, int room) {
     char part[3 * TEXT_SIZE], packets_text[TEXT_SIZE], wrong_text[TEXT_SIZE];
     if (!has_counts)
@@ -135,7 +135,7 @@ static void append_counts(char *line, int room) {
         strcat(line, part);
 }
 
-/* Of clean text: what is not ASCII may be a wide character, and takes two. */
+/* Returns the columns of clean text. Any non-ASCII character may be wide, so it counts as two. */
 static int columns_of(const char *text) {
     int columns = 0;
     for (; *text; text++)
@@ -143,14 +143,14 @@ static int columns_of(const char *text) {
     return columns;
 }
 
-/* As much of the end of a name as has room. */
+/* Returns as much of the end of a name as fits. */
 static const char *tail(const char *name, int room) {
     while (columns_of(name) > room)
         name += text_character(name).size;
     return name;
 }
 
-/* The last of a line: all that stands before it is ASCII. */
+/* Appends the name at the end of the line; everything before it is ASCII. */
 static void append_name(char *line, int room) {
     int left = room - (int)strlen(line) - 2;
     char *name = file.path && left >= NAME_LEAST ? text_clean(file.path) : NULL;
@@ -169,8 +169,8 @@ static void draw_bar(double part, int room) {
     fprintf(stderr, "[%.*s%.*s] ", full, full_cells, cells - full, empty_cells);
 }
 
-/* The bar is worth more than the counts and the name, but takes only the columns that they leave.
- */
+/* Draws the line. The bar has precedence over counts and name, but gets only the columns that they
+   leave. */
 void progress_draw(uint64_t position) {
     char line[LINE_SIZE] = "";
     int columns = line_columns() < COLUMNS_MAX ? line_columns() : COLUMNS_MAX;
@@ -178,7 +178,7 @@ void progress_draw(uint64_t position) {
     progress_due = 0;
     drawn = 1;
     if (file.size && position > file.size)
-        position = file.size; /* a file that still grows is never more than done */
+        position = file.size; /* a growing file never exceeds 100 % */
     write_numbers(line, position);
     line[columns] = '\0';
     append_counts(line, columns - bar);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A progress line on standard error, for work that lasts: it appears after half a second, only on a
- * terminal, and leaves nothing behind, also when the user interrupts.
+ * Shows a progress line on standard error for long work: it appears after half a second, only on a
+ * terminal, and is removed at the end, also when the user interrupts.
  *
  *     progress_begin(size);
  *     while (work)
@@ -16,38 +16,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Set by a timer when the line should be drawn anew: testing it costs nothing per packet. */
+/* Set by a timer when the line should be redrawn: testing it costs nothing per packet. */
 extern volatile sig_atomic_t progress_due;
 
-/* `size` in bytes is what 100 % means; 0 if unknown. */
+/* Begins; `size` is 100 % in bytes, 0 if unknown. */
 void progress_begin(uint64_t size);
 
-/* The same for work that is counted in `steps` of no size: the line shows no rate. */
+/* The same for work counted in `steps`: the line shows no rate. */
 void progress_begin_steps(uint64_t steps);
 
 /* One of several files. */
 struct progress_file {
-    uint64_t size;    /* as above */
+    uint64_t size;    /* in bytes; 0 if unknown */
     uint64_t before;  /* bytes of the files before it */
-    const char *path; /* shown; NULL: not. It is to be there until the next file, or the end */
+    const char *path; /* shown unless NULL; must be valid until the next file, or the end */
 };
 
-/* Goes on with a file, of which positions count from now on. */
+/* Continues with the next file, to which positions now refer. */
 void progress_begin_file(const struct progress_file *file);
 
-/* What has been counted so far: packets, and bad sums. It is shown when the line is drawn. */
+/* Sets the counts so far: packets, and bad sums. The line shows them when it is drawn. */
 void progress_count(uint64_t packets, uint64_t wrong);
 
 void progress_draw(uint64_t position);
 
-/* Removes the line until it is drawn again: to be called before anything else is printed. */
+/* Removes the line until it is drawn again. Call it before printing anything else. */
 void progress_hide(void);
 
 void progress_end(void);
 
 /*
- * Does standard output go through a pipe? What comes out of it may be printed to the terminal that
- * the line is on, at any time.
+ * Checks whether standard output is a pipe. Its reader may print to the same terminal as the line,
+ * at any time.
  */
 bool progress_is_piped(void);
 

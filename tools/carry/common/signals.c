@@ -10,8 +10,8 @@
 #define UNDO_MAX 2
 
 /*
- * Signals that end no program by default, cannot be caught, or tell of its own faults, which are to
- * be seen as they were. All others end it: from outside, from limits, from writing.
+ * Signals that do not end a program by default, cannot be caught, or report its own faults, whose
+ * state must be preserved. All others end it: signals from outside, from limits, from writing.
  */
 static const int others[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP,
                              SIGKILL, SIGSEGV, SIGBUS, SIGFPE,   SIGILL,  SIGTRAP, SIGSYS};
@@ -27,7 +27,7 @@ static void fill_fatal(sigset_t *set) {
 static void on_fatal_signal(int signal) {
     for (size_t i = 0; i < UNDO_MAX && undos[i]; i++)
         undos[i]();
-    raise(signal); /* SA_RESETHAND has put the default action back */
+    raise(signal); /* SA_RESETHAND has restored the default action */
 }
 
 static struct sigaction action_of(void (*handler)(int), int flags) {
@@ -36,7 +36,7 @@ static struct sigaction action_of(void (*handler)(int), int flags) {
     return action;
 }
 
-/* Gives a signal to `handler`, if it is `present` that has it. */
+/* Installs `handler` for a signal whose current handler is `present`. */
 static void replace(int signal, void (*present)(int), void (*handler)(int), int flags) {
     const struct sigaction action = action_of(handler, flags);
     struct sigaction found;
@@ -44,7 +44,7 @@ static void replace(int signal, void (*present)(int), void (*handler)(int), int 
         sigaction(signal, &action, NULL);
 }
 
-/* Signals that are ignored stay so, as whoever started this in the background wants. */
+/* Catches fatal signals. Ignored ones remain ignored, as shells require of background processes. */
 static void catch_signals(void) {
     sigset_t fatal;
     fill_fatal(&fatal);
@@ -75,13 +75,13 @@ void signals_release(const sigset_t *before) {
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-/* --- A first one that ends no more than what is read --- */
+/* --- A first signal that only ends reading --- */
 
-/* Those that ask a program to end. */
+/* Signals that ask a program to end; the last one is optional. */
 static const int stops[] = {SIGINT, SIGTERM, SIGHUP};
 #define STOPS_COUNT (sizeof stops / sizeof *stops)
 
-static size_t stops_count;                    /* of these: the last one is optional */
+static size_t stops_count;                    /* how many of these are caught */
 static volatile sig_atomic_t stop_event = -1; /* a descriptor, between begin and end */
 static volatile sig_atomic_t stop_came;
 
@@ -102,7 +102,7 @@ static void on_stop_signal(int signal) {
     errno = error;
 }
 
-/* Writes go on where the signal came: SA_RESTART. */
+/* Installs the handlers with SA_RESTART, so that interrupted writes continue. */
 static void begin_stops(void) {
     for (size_t i = 0; i < stops_count; i++) {
         replace(stops[i], SIG_DFL, on_stop_signal, SA_RESTART);

@@ -8,8 +8,8 @@
 #include "common/text.h"
 
 /*
- * By database, the services that glibc has inside: any other in nsswitch.conf(5) is a module that
- * it loads. The first are for carry live, the others for filters.
+ * The services, by database, that glibc contains: any other in nsswitch.conf(5) is a module that it
+ * loads. The first are for carry live, the others for filters.
  */
 static const struct lookup {
     const char *database, *services;

@@ -84,9 +84,9 @@ const char *text_plural(uint64_t count) {
     return count == 1 ? "" : "s";
 }
 
-/* --- What others wrote --- */
+/* --- Untrusted text --- */
 
-/* The size of the UTF-8 sequence at `text` (Unicode 15, table 3-7), or 0 if it is none. */
+/* Returns the size of the UTF-8 sequence at `text` (Unicode 15, table 3-7); 0 if it is not one. */
 static size_t utf8_size(const unsigned char *text) {
     unsigned first = text[0], second = text[1];
     size_t size = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -106,7 +106,7 @@ static uint32_t utf8_code(const unsigned char *text, size_t size) {
     return code;
 }
 
-/* What steers a terminal, breaks lines, or shows text in another order or not at all. */
+/* Returns false for characters that control a terminal, break lines, or reorder or hide text. */
 static bool is_safe(uint32_t code) {
     static const struct {
         uint32_t first, last;
@@ -247,7 +247,7 @@ void text_block_begin(struct text_block *block, FILE *to) {
     *block = (struct text_block){.to = to};
     block->out = open_memstream(&block->text, &block->size);
     if (!block->out)
-        block->out = to; /* without memory: not wrapped */
+        block->out = to; /* no memory: text is not wrapped */
 }
 
 void text_block_begin_line(struct text_block *block, FILE *to) {
@@ -305,7 +305,7 @@ void text_print_title(const char *text) {
     printf("\n%s%s%s\n", text_colour(COLOUR_BOLD), text, text_colour(COLOUR_NONE));
 }
 
-static int use_utf8 = -1; /* or whether */
+static int use_utf8 = -1; /* -1: not set */
 
 void text_use_utf8(bool wanted) {
     use_utf8 = wanted;
