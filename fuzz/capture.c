@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the capture reader, and the walk on every packet it hands out.
+ * Fuzzes the capture reader, and the walk over every packet that it returns.
  *
- * The input is a capture file. It comes in small pieces through a small window, so that records
- * straddle both, then in other pieces, and cut: that must make no difference but the end. Each
- * packet is copied to a buffer of its size, so that AddressSanitizer sees the first byte read
- * beyond it.
+ * The input is a capture file. It is read in small pieces through a small window, so that records
+ * straddle both, then in other pieces, and truncated: only the truncation may make a difference, at
+ * the end. Each packet is copied to a buffer of its size, so that AddressSanitizer detects the
+ * first byte read beyond it.
  */
 #include <string.h>
 
@@ -18,8 +18,8 @@ struct feed {
     const uint8_t *data;
     size_t size;
     size_t at;
-    size_t piece;  /* most bytes that one read returns */
-    size_t passed; /* bytes that were handed on */
+    size_t piece;  /* the most bytes that one read returns */
+    size_t passed; /* bytes passed to the sink */
 };
 
 static int64_t read_memory(void *context, void *buffer, size_t size) {
@@ -33,7 +33,7 @@ static int64_t read_memory(void *context, void *buffer, size_t size) {
     return (int64_t)size;
 }
 
-/* Of what is handed on, every byte must be the next one of the file. */
+/* Requires that the bytes passed to the sink are the next ones of the file. */
 static bool pass(void *context, const void *bytes, size_t size) {
     struct feed *memory = context;
     REQUIRE(size <= memory->size - memory->passed);
@@ -58,13 +58,13 @@ static void walk(const struct carry_capture_packet *packet) {
     free(copy);
 }
 
-/* What a reading came to. */
+/* The result of reading a file. */
 struct reading {
     int result;
     struct carry_capture_error error;
     uint64_t packets;
     uint64_t end;    /* of the last packet's bytes in the file */
-    uint64_t digest; /* of all that was said of the packets */
+    uint64_t digest; /* of all members of the packets */
 };
 
 static uint64_t add(uint64_t digest, uint64_t value) {
@@ -96,12 +96,13 @@ static void check_end(const struct feed *memory, struct carry_capture *capture,
     REQUIRE(carry_capture_position(capture) <= memory->at);
 }
 
-/* The start of a compressed stream: packets are not found at their offsets in the input then. */
+/* Checks for the start of a compressed stream, where packets are not at their offsets in the
+   input. */
 static bool is_packed(const uint8_t *data, size_t size) {
     return size >= 4 && carry_unpack_recognises(data);
 }
 
-/* Reads in pieces, handing on all bytes, which no packet may be ahead of. */
+/* Reads in pieces, and passes all bytes to a sink; no packet may end beyond the file. */
 static struct reading read_through(const uint8_t *data, size_t size, size_t window, size_t piece) {
     struct feed memory = {.data = data, .size = size, .piece = piece};
     const struct carry_capture_source source = {.read = read_memory, .user = &memory};
@@ -126,9 +127,9 @@ static struct reading read_through(const uint8_t *data, size_t size, size_t wind
 }
 
 /*
- * Pieces and windows are nothing that a file knows of. Only how libraries word what is wrong with a
- * stream depends on whether they got all of it at once; and of a corrupt stream of xz, what still
- * comes out of the last chunk.
+ * Requires equal results, whatever the pieces and windows. Only the libraries' messages about
+ * corrupt streams depend on whether they got the stream at once; and for a corrupt xz stream, so
+ * does the output of the last chunk.
  */
 static void check_same(const struct reading *a, const struct reading *b, bool packed, bool xz) {
     REQUIRE((a->result == CARRY_CAPTURE_END) == (b->result == CARRY_CAPTURE_END));
@@ -140,8 +141,8 @@ static void check_same(const struct reading *a, const struct reading *b, bool pa
 }
 
 /*
- * A file that ends earlier has the packets that end before, and says what is cut, or nothing. Where
- * there is no magic number, what comes later may show that it is no capture at all.
+ * Requires that a truncated file has the packets before its end, and ends cleanly or reports what
+ * is cut. If the format has no magic number, later bytes may show that it is no capture at all.
  */
 static void check_cut(const struct reading *whole, const struct reading *cut, size_t size) {
     if (whole->result == CARRY_ERROR_UNRECOGNISED)

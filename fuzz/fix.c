@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the repair of a frame's sums: bytes change where it says so and nowhere else, nothing good
- * gets worse, and doing it again does nothing. The input is that of frame.h.
+ * Fuzzes the repair of a frame's sums: bytes change where it reports changes and nowhere else, no
+ * good sum gets worse, and a second repair does nothing. The input is that of frame.h.
  */
 #include "frame.h"
 
@@ -19,7 +19,7 @@ static uint32_t field_at(const uint8_t *data, const struct carry_packet_sum *sum
     return value;
 }
 
-/* Takes the changes back, the last one first, and finds all as it was. */
+/* Undoes the changes, the last one first, and requires the original frame. */
 static void check_changes(const struct carry_frame *before, const struct carry_frame *after,
                           const struct verdicts *changes) {
     uint8_t *data = (uint8_t *)frame_cut(after, after->captured).data;
@@ -34,7 +34,8 @@ static void check_changes(const struct carry_frame *before, const struct carry_f
     free(data);
 }
 
-/* Where a header is missing, its sum stands at the place of what comes instead. */
+/* Finds the verdict of a sum at the same place. Where a header is missing, another protocol's sum
+   may be there. */
 static const struct carry_packet_sum *find(const struct verdicts *verdicts,
                                            const struct carry_packet_sum *sum) {
     for (size_t i = 0; i < verdicts->count; i++)

@@ -4,8 +4,8 @@
  *
  *     0  the link type, 16 bits
  *     2  the flags of the options, 8 bits
- *     3  their verdicts to put right, 8 bits
- *     4  bytes on the wire beyond those captured, 32 bits; where this wraps, there are none
+ *     3  the verdicts to repair, 8 bits
+ *     4  bytes on the wire beyond those captured, 32 bits; if this wraps, there are none
  *
  * Numbers in the head are little-endian.
  */
@@ -29,7 +29,7 @@ static inline uint32_t head_number(const uint8_t *bytes, unsigned size) {
     return value;
 }
 
-/* The frame of an input of HEAD_BYTES or more, where it stands. */
+/* Returns the frame within an input of at least HEAD_BYTES. */
 static inline struct carry_frame input_frame(const uint8_t *input, size_t size) {
     uint32_t captured = (uint32_t)(size - HEAD_BYTES);
     return (struct carry_frame){
@@ -44,7 +44,8 @@ static inline struct carry_packet_options input_options(const uint8_t *input) {
     return (struct carry_packet_options){.flags = input[HEAD_FLAGS], .fix = input[HEAD_FIX]};
 }
 
-/* The first `captured` bytes of a frame, in memory of just that size, to be freed. */
+/* Copies the first `captured` bytes of a frame to memory of exactly that size; free it with
+   frame_free(). */
 static inline struct carry_frame frame_cut(const struct carry_frame *frame, uint32_t captured) {
     struct carry_frame cut = *frame;
     void *copy = malloc(captured);
@@ -62,7 +63,7 @@ static inline void frame_free(const struct carry_frame *frame) {
     free((void *)frame->data);
 }
 
-/* What the library says of a frame's sums, in memory for just `capacity` of them. */
+/* The library's verdicts on a frame's sums, in memory for exactly `capacity` of them. */
 struct verdicts {
     struct carry_packet_sum *sums;
     size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libFuzzer and standalone.c call, and what targets say where something does not hold. */
+/* Declares the function that libFuzzer and standalone.c call, and the checks that targets make. */
 #ifndef CARRY_FUZZ_H
 #define CARRY_FUZZ_H
 
@@ -11,11 +11,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the run, as a crash does, unless `what` is true. */
+/* Ends the run like a crash, unless `holds` is true; `what` describes the condition. */
 static inline void require(bool holds, const char *what) {
     if (holds)
         return;
-    fprintf(stderr, "fuzz: not so: %s\n", what);
+    fprintf(stderr, "fuzz: check failed: %s\n", what);
     abort();
 }
 

@@ -3,9 +3,9 @@
  * The input of the target that takes an image of extended state: a head, the image, the note.
  *
  *     0  where the image comes from: enum origin
- *     1  the machine that it is of, for an area
- *     2  the machine to convert it for, and in bit 7 whether to the compact form
- *     3  entries of 16 bytes that the note has, at the end of the input
+ *     1  its machine, for an area
+ *     2  the machine to convert it for; bit 7: to the compact form
+ *     3  the number of the note's entries of 16 bytes, at the end of the input
  */
 #ifndef CARRY_FUZZ_IMAGE_H
 #define CARRY_FUZZ_IMAGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes packet functions made at run time: the input's, if its shape has one, and those made
- * before, for frames that are of another shape or nearly so. The input is that of frame.h.
+ * Fuzzes packet functions generated at run time: the input's, if its shape has one, and earlier
+ * ones, with frames of other or similar shapes. The input is that of frame.h.
  */
 #include "harness/jit_packet.h"
 #include "frame.h"
@@ -13,7 +13,7 @@ struct kept {
     const struct carry_jit *jit;
 };
 
-/* The functions made last; of equal specs only one. */
+/* The latest functions; only one for equal specs. */
 static struct kept kept[KEPT];
 static unsigned next;
 

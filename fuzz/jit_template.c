@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes templates: fields at places that the input itself chooses are written into it, as far as
- * they are not refused. No good sum may become another thing, and no other byte change. The input
- * is that of frame.h.
+ * Fuzzes templates: writes values to fields that the input determines, unless the library refuses
+ * them. Good sums must remain good, and no other bytes may change. The input is that of frame.h.
  */
 #include <carry/jit.h>
 
@@ -11,7 +10,7 @@
 #define FIELDS_MAX 6
 #define FIELD_MAX  9
 
-/* Numbers that are the same for the same input. */
+/* The state of a generator of numbers that depend on the input only. */
 static uint32_t state;
 
 static uint32_t number_below(uint32_t limit) {
@@ -31,7 +30,7 @@ static bool is_refused(const struct carry_jit_template_spec *spec) {
     return text != NULL;
 }
 
-/* Fields that may vary, in `spec`. */
+/* Chooses fields that may vary, and sets them in `spec`; returns their number. */
 static size_t choose_fields(struct carry_jit_template_spec *spec, struct carry_jit_field *fields) {
     size_t count = 0;
     uint32_t at = 0;
@@ -51,14 +50,14 @@ static size_t choose_fields(struct carry_jit_template_spec *spec, struct carry_j
     return count;
 }
 
-/* Does the sum stand and cover as before? Values may be those of another shape. */
+/* Checks whether the sum has the same place and cover. Values may be those of another shape. */
 static bool is_same_place(const struct carry_packet_sum *a, const struct carry_packet_sum *b) {
     return a->protocol == b->protocol && a->field_offset == b->field_offset &&
            a->cover_offset == b->cover_offset && a->cover_size == b->cover_size &&
            a->pseudo_size == b->pseudo_size;
 }
 
-/* All sums of before are where they were. */
+/* Checks whether all earlier sums have the same places. */
 static bool is_same_shape(const struct verdicts *before, const struct verdicts *now) {
     bool same = now->count >= before->count;
     for (size_t i = 0; i < before->count && same; i++)
@@ -66,7 +65,7 @@ static bool is_same_shape(const struct verdicts *before, const struct verdicts *
     return same;
 }
 
-/* Takes from `now` what may have changed, into the frame of before. */
+/* Copies the bytes that may have changed from `now` to the frame before the change. */
 static void take_changes(const struct carry_jit_template_spec *spec, const struct verdicts *sums,
                          const uint8_t *now, uint8_t *before) {
     for (size_t i = 0; i < spec->count; i++)
@@ -84,7 +83,8 @@ static void require_values(const struct carry_jit_template_spec *spec, const uin
     }
 }
 
-/* A length that was not known for one may have become one that tells nothing. */
+/* Checks whether a sum is still good, or is unverifiable because a written field has become a
+   length. */
 static bool is_kept(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_GOOD || sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
 }

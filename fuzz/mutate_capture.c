@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates a capture as what it is: a header and records, records alone, or blocks. Here everything
- * that is none of these is left to libFuzzer.
+ * Mutates a capture by its structure: a header and records, only records, or blocks. Inputs without
+ * such a structure are mutated by libFuzzer.
  */
 #include <string.h>
 
@@ -18,8 +18,7 @@
 
 enum format { FORMAT_NONE, FORMAT_PCAP, FORMAT_PCAPNG, FORMAT_SNOOP, FORMAT_ERF };
 
-/* By format: where a run has its size, where a file or record has its link, and in how many bytes.
- */
+/* By format: offset and width of a run's size, and of the link type in a file or record. */
 static const struct place {
     unsigned size_at, size_width, link_at, link_width;
 } places[] = {
@@ -29,16 +28,17 @@ static const struct place {
     [FORMAT_ERF] = {10, 2, 8, 1},
 };
 
-/* The runs of bytes that a capture is made of: a header and records, or pcapng's blocks. */
+/* The runs of bytes of a capture: a header and records, or pcapng's blocks. */
 struct layout {
     enum format format;
-    bool little;             /* the order of the first section; the others are found by it too */
-    unsigned head;           /* of a record of pcap */
-    size_t starts[RUNS_MAX]; /* of each run, and the end of the last */
+    bool little;             /* the byte order of the first section; it is used for the others
+                                too */
+    unsigned head;           /* size of a record's header in pcap */
+    size_t starts[RUNS_MAX]; /* start of each run, and the end of the last */
     size_t count;
 };
 
-/* By the number that a pcap file starts with. */
+/* Variants of pcap, by the number at the start of the file. */
 static const struct {
     uint32_t magic;
     unsigned head;
@@ -67,7 +67,7 @@ static void recognise(const struct edit *edit, struct layout *layout) {
         layout->format = FORMAT_ERF;
 }
 
-/* As its numbers say, right or wrong. */
+/* Returns the size of a run as its numbers claim, right or wrong. */
 static size_t size_of_run(const struct edit *edit, const struct layout *layout, size_t at) {
     const struct place *place = &places[layout->format];
     if (!at && layout->format == FORMAT_PCAP)
@@ -77,7 +77,7 @@ static size_t size_of_run(const struct edit *edit, const struct layout *layout, 
     return edit_get(edit, at + place->size_at, place->size_width, layout->little) + layout->head;
 }
 
-/* What is behind a size that leads nowhere is the last run. */
+/* Divides the input into runs. A size that exceeds the input makes the rest the last run. */
 static struct layout layout_of(const struct edit *edit) {
     struct layout layout = {0};
     recognise(edit, &layout);
@@ -96,11 +96,11 @@ static size_t size_of(const struct layout *layout, size_t run) {
     return layout->starts[run + 1] - layout->starts[run];
 }
 
-/* --- Changes; each gets a capture with one run or more --- */
+/* --- Changes: each gets a capture of at least one run --- */
 
 typedef void change_fn(struct edit *edit, const struct layout *layout, size_t run);
 
-/* A number near the start of a run, where its numbers are. */
+/* Changes a number near the start of a run, where its fields are. */
 static void change_number(struct edit *edit, const struct layout *layout, size_t run) {
     static const unsigned widths[] = {4, 4, 4, 2};
     unsigned width = widths[edit_random(edit, 4)];
@@ -109,7 +109,7 @@ static void change_number(struct edit *edit, const struct layout *layout, size_t
     edit_number(edit, at, width, layout->little, (uint32_t)rest);
 }
 
-/* The limits of the reader, and what is close to them. */
+/* Sets a size to one of the reader's limits, or next to it. */
 static void change_size(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t sizes[] = {12, 16, 20, 24, 28, 32, 16u << 20, 0xfffffff0};
     const struct place *place = &places[layout->format];
@@ -141,12 +141,13 @@ static void change_all(struct edit *edit, const struct layout *layout, size_t ru
     edit_any(edit, 0, edit->size);
 }
 
-/* Turns the four bytes of a number around. */
+/* Reverses the four bytes of a number. */
 static void turn(struct edit *edit, size_t at) {
     edit_put(edit, at, 4, true, edit_get(edit, at, 4, false));
 }
 
-/* The other byte order, or another variant, of the whole of a pcap file or of its header only. */
+/* Selects the other byte order, or another variant, for a whole pcap file or for its header
+   only. */
 static void change_order(struct edit *edit, const struct layout *layout, size_t run) {
     if (layout->format != FORMAT_PCAP)
         return;
@@ -158,7 +159,8 @@ static void change_order(struct edit *edit, const struct layout *layout, size_t 
             turn(edit, layout->starts[i] + at);
 }
 
-/* A link type, with bits of an FCS length and those around it; in ERF, the type of a record. */
+/* Sets a link type, with bits of an FCS length and those around it; in ERF, the type of a
+   record. */
 static void change_link(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t links[] = {0, 1, 101, 113, 276, 0x24000001, 0xf4000001, 0x0c000065};
     const bool of_file = layout->format == FORMAT_PCAP || layout->format == FORMAT_SNOOP;
@@ -170,13 +172,13 @@ static void change_link(struct edit *edit, const struct layout *layout, size_t r
 
 /* --- Blocks and options of pcapng --- */
 
-/* Lets both sizes of a block say what it has become. */
+/* Sets both sizes of a block to its new size. */
 static void set_block_size(struct edit *edit, const struct layout *layout, size_t at, size_t size) {
     edit_put(edit, at + 4, 4, layout->little, (uint32_t)size);
     edit_put(edit, at + size - 4, 4, layout->little, (uint32_t)size);
 }
 
-/* At the end of any block, or where an interface has its own. */
+/* Inserts an option at the end of any block, or where an interface has its options. */
 static void insert_option(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint16_t codes[] = {0, 1, 2, 9, 13, 14, 0x0bad, 0xffff};
     size_t start = layout->starts[run], size = size_of(layout, run), length = edit_random(edit, 10);
@@ -194,8 +196,8 @@ static void insert_option(struct edit *edit, const struct layout *layout, size_t
 }
 
 /*
- * A block of some type. Its body is right for one of packets: an interface, or a link type, then no
- * time, then some bytes. A section may have the other byte order, and then so has its head.
+ * Inserts a block of some type. Its body suits packets: an interface or a link type, then no time,
+ * then some bytes. A section and its head may have the other byte order.
  */
 static void insert_block(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t types[] = {1, 2, 3, 4, 5, 6, 6, BLOCK_SECTION, 0xbad, 0x80000000};
@@ -238,7 +240,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     return edit.size;
 }
 
-/* Runs of one capture between those of another. */
+/* Inserts runs of one capture between those of another. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed) {
     struct edit edit = {.bytes = out, .size = a_size, .max = max, .random = seed};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutates the fragments that reassemble.c is given: records of four bytes behind a head. */
+/* Mutates the input of reassemble.c: a head, and records of four bytes. */
 #include "mutate.h"
 
 #define HEAD_BYTES   65
@@ -24,7 +24,7 @@ static void change_flag(struct edit *edit) {
     edit_put(edit, at, 1, false, edit_get(edit, at, 1, false) ^ 1u << edit_random(edit, 8));
 }
 
-/* The fragment that would be next: of the same datagram, where this one ends. */
+/* Appends the next fragment: of the same datagram, from the end of this one. */
 static void append_next(struct edit *edit) {
     size_t at = any_record(edit, 0);
     if (!edit_repeat(edit, at + RECORD_BYTES, at, RECORD_BYTES))

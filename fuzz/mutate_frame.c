@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates a frame as what it is: a chain of headers, each of which announces the next. Where they
- * are, the walk itself tells; what may announce what, protocols.def.
+ * Mutates a frame by its structure: a chain of headers, each of which announces the next. The walk
+ * shows where they are; protocols.def lists what each may announce.
  */
 #include <carry/sum.h>
 
@@ -36,7 +36,7 @@ struct key {
 #include <carry/protocols.def>
 #undef CARRY_PROTOCOL
 
-/* By protocol; a key in no space ends each. */
+/* By protocol; a key in SPACE_NONE ends each list. */
 static const struct key *const keys_of[CARRY_PROTOCOL_COUNT] = {
 #define CARRY_PROTOCOL(id, name, keys) keys_of_##name,
 #include <carry/protocols.def>
@@ -50,7 +50,7 @@ static const struct key *key_in(enum space space, uint32_t protocol) {
     return key->space == space ? key : NULL;
 }
 
-/* The key of some protocol in a space; every space has some. */
+/* Returns the key of some protocol in a space; every space has some. */
 static const struct key *any_key(struct edit *edit, enum space space) {
     const struct key *key;
     do
@@ -78,7 +78,7 @@ static struct chain chain_of(const struct edit *edit) {
     return chain;
 }
 
-/* Where header `index` starts; the end of the frame for the one after the last. */
+/* Returns where header `index` starts; for the one after the last, the end of the frame. */
 static size_t start_of(const struct chain *chain, size_t index) {
     return index < chain->count ? HEAD_BYTES + chain->layers[index].offset : chain->end;
 }
@@ -88,7 +88,8 @@ static size_t size_of(const struct chain *chain, size_t index) {
     return start < end ? end - start : 0;
 }
 
-/* Where the field is in [from, to) that announces `protocol`, and by which key; NULL if none is. */
+/* Finds the field in [from, to) that announces `protocol`, and returns its key; NULL if there is
+   none. */
 static const struct key *find_announcement(const struct edit *edit, size_t from, size_t to,
                                            uint32_t protocol, size_t *at) {
     for (*at = from; *at < to; ++*at)
@@ -99,7 +100,8 @@ static const struct key *find_announcement(const struct edit *edit, size_t from,
     return NULL;
 }
 
-/* Lets what announces `old` in [from, to) announce `protocol`, if numbers can say so there. */
+/* Makes the field in [from, to) that announces `old` announce `protocol`, if its space has a number
+   for that. */
 static void announce(struct edit *edit, size_t from, size_t to, uint32_t old, uint32_t protocol) {
     size_t at;
     const struct key *is = find_announcement(edit, from, to, old, &at);
@@ -133,7 +135,7 @@ static void cut(struct edit *edit) {
     edit->size = at;
 }
 
-/* Something else follows a header. */
+/* Makes a header announce something else. */
 static void announce_other(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t index = edit_random(edit, chain.count), at;
@@ -146,7 +148,8 @@ static void announce_other(struct edit *edit) {
         edit_put(edit, at, width_of(key->space), false, any_key(edit, key->space)->number);
 }
 
-/* A place in a header, or where one of an unknown protocol may be; early bytes are most alive. */
+/* Returns a place in a header, or where one of an unknown protocol may be; early bytes matter
+   most. */
 static size_t any_place(struct edit *edit, const struct chain *chain, size_t *index) {
     *index = edit_random(edit, chain->count + 1);
     size_t near = 1 + edit_random(edit, 64);
@@ -161,7 +164,7 @@ static void change_key(struct edit *edit) {
     edit_put(edit, at, width_of(space), false, any_key(edit, space)->number);
 }
 
-/* Lengths are what most numbers are. */
+/* Changes a number, assuming that most numbers are lengths. */
 static void change_number(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t index, at = any_place(edit, &chain, &index);
@@ -179,7 +182,7 @@ static void change_bytes(struct edit *edit) {
         edit_any(edit, start_of(&chain, index), size_of(&chain, index));
 }
 
-/* A run of headers once more behind itself: a tunnel in a tunnel. */
+/* Repeats a run of headers after itself: a tunnel in a tunnel. */
 static void repeat_headers(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t first = edit_random(edit, chain.count);
@@ -224,7 +227,7 @@ static void fill_sums(struct edit *edit) {
     carry_packet_fill(&frame, NULL, NULL, 0);
 }
 
-/* The length of a header that says how much there is with it and behind it. */
+/* Sets the length field of a header that contains the size of itself and what follows. */
 static void fit_length(struct edit *edit, uint32_t protocol, size_t at) {
     uint32_t rest = (uint32_t)(edit->size - at);
     if (protocol == CARRY_PROTOCOL_IP)
@@ -235,7 +238,8 @@ static void fit_length(struct edit *edit, uint32_t protocol, size_t at) {
         edit_put(edit, at + 4, 2, false, rest);
 }
 
-/* From the outermost on, for what a length hides shows only once it is right. */
+/* Sets all length fields, from the outermost on: what a wrong length hides becomes visible only
+   once the length is right. */
 static void fit_lengths(struct edit *edit) {
     struct chain chain = chain_of(edit);
     for (size_t i = 0; i < chain.count; i++) {
@@ -259,7 +263,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     return edit.size;
 }
 
-/* The headers of one frame, and behind them those of another from some header on. */
+/* Joins the first headers of one frame with those of another from some header on. */
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed) {
     struct edit edit = {.bytes = out, .size = a_size, .max = max, .random = seed};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutates images of extended state, and makes right ones of all machines to start from. */
+/* Mutates images of extended state, and makes valid ones for all machines to start from. */
 #include "image.h"
 #include "mutate.h"
 
-/* Of all in use, or of few. */
+/* Returns all components in use, or a random few. */
 static uint64_t any_components(struct edit *edit, const struct carry_xstate_layout *layout) {
     uint64_t random = edit_random(edit, 1 << 20);
     return edit_random(edit, 4) ? layout->user & random : layout->user;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates ELF files with patchable sites, and makes such to start from: of a few slots of text, in
- * which stand a site, its stub and its instructions.
+ * Mutates ELF files with patchable sites, and makes some to start from: of a few slots of text,
+ * each with a site, its stub and its instructions.
  *
- * All that is loaded has the same distance from its place in the file, so offsets between addresses
- * are those between places.
+ * All loaded bytes have the same distance from their place in the file, so offsets between
+ * addresses equal those between places.
  */
 #include <elf.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 
 #define SLOTS        8
 #define SLOT_BYTES   64
-#define STUB         16 /* in a slot */
+#define STUB         16 /* offset in a slot */
 #define INSTRUCTIONS 40
 #define KEYS         4
 #define KEY_BYTES    8
@@ -46,7 +46,7 @@ static const struct {
     [NAMES] = {51, SHT_STRTAB, 0, 0, 0, sizeof names},
 };
 
-/* A file in the making. */
+/* A file under construction. */
 struct object {
     struct edit file;
     bool is_aarch64;
@@ -61,7 +61,7 @@ static size_t any(struct object *object, size_t limit) {
     return edit_random(&object->file, limit);
 }
 
-/* What stands at `at` counts from `from`. */
+/* Writes at `at` the distance from `from` to `to`. */
 static void put_distance(struct object *object, size_t at, size_t from, size_t to) {
     edit_put(&object->file, at, 4, true, (uint32_t)(to - from));
 }
@@ -74,9 +74,9 @@ static size_t key(const struct object *object, size_t number) {
     return object->at[DATA] + number % KEYS * KEY_BYTES;
 }
 
-/* --- Sites, each in a state that it may have --- */
+/* --- Sites, each in a valid state --- */
 
-/* A size, and so many bytes: what counts from where it stands as well. */
+/* Each has a size and that many bytes; some are relative to their own address. */
 static const uint8_t instructions[][7] = {
     {0},
     {1, 0x90},
@@ -156,13 +156,14 @@ static uint32_t branch_word(uint32_t opcode, size_t from, size_t to) {
     return opcode | ((uint32_t)(to - from) / 4 & 0x3ffffff);
 }
 
-/* NOP, add x0, x0, 1, adr x0, ., B to itself, or none. */
+/* Returns NOP, add x0, x0, 1, adr x0, ., B to itself, or 0. */
 static uint32_t any_word(struct object *object) {
     static const uint32_t words[] = {0xd503201f, 0x91000400, 0x10000000, 0x14000000, 0};
     return words[any(object, sizeof words / sizeof *words)];
 }
 
-/* In one page, so that the offset of a key within it is its place in the file. */
+/* Makes a site. The file fits in one page, so the offset of a key within the page is its place in
+   the file. */
 static void make_site_aarch64(struct object *object, size_t site, size_t at_key, bool tests) {
     const size_t at = site + STUB, away = slot(object, any(object, SLOTS));
     const uint32_t add = 0x91000210 | (uint32_t)at_key << 10;
@@ -246,7 +247,7 @@ static void make_record(struct object *object, size_t at, size_t number, size_t 
     put(object, at + 12, fixed, sizeof fixed);
 }
 
-/* One a slot; or many bodies of a function, too. */
+/* Makes one record per slot, and sometimes many bodies of one function. */
 static void make_records(struct object *object) {
     const size_t count = any(object, 8) ? any(object, SLOTS + 1) : RECORDS_MAX;
     for (size_t i = 0; i < count; i++)
@@ -255,7 +256,7 @@ static void make_records(struct object *object) {
     object->end[SITES] = object->at[SITES] + count * RECORD_BYTES;
 }
 
-/* Keys hold a function, or the name of a feature. */
+/* Makes the keys, which hold a function or the name of a feature. */
 static void make_keys(struct object *object) {
     for (size_t i = 0; i < KEYS; i++) {
         const uint64_t value = BASE + slot(object, any(object, SLOTS));
@@ -314,7 +315,8 @@ static void make_section_headers(struct object *object, size_t table) {
     }
 }
 
-/* Of what is executable, and of what is written to; and of nothing, in front of that. */
+/* Makes the program headers: an executable and a writable segment, and an empty one between
+   them. */
 static void make_loads(struct object *object) {
     const Elf64_Phdr headers[] = {
         {.p_type = PT_LOAD,
@@ -351,7 +353,7 @@ static void make_header(struct object *object, size_t table) {
     put(object, 0, &header, sizeof header);
 }
 
-/* Returns the place behind all sections. */
+/* Assigns places to the sections; returns the place after them. */
 static size_t place_sections(struct object *object) {
     size_t at = sizeof(Elf64_Ehdr) + LOADS * sizeof(Elf64_Phdr);
     for (size_t i = 1; i < SECTIONS; i++) {
@@ -383,7 +385,7 @@ static void start_anew(struct edit *edit) {
 
 /* --- Changes --- */
 
-/* A header's number of 8 bytes, of which 4 are enough. */
+/* Reads the lower 4 bytes, which suffice, of an 8-byte number in a header. */
 static uint32_t get(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true);
 }
@@ -413,7 +415,7 @@ static void change_section(struct edit *edit) {
                 (uint32_t)edit->size - get(edit, at + offsetof(Elf64_Shdr, sh_offset)));
 }
 
-/* A place in a section, at a multiple of `step`. */
+/* Returns a place in a section, at a multiple of `step`. */
 static size_t any_place(struct edit *edit, size_t step) {
     const size_t at = any_section(edit);
     const size_t size = get(edit, at + offsetof(Elf64_Shdr, sh_size));
@@ -428,18 +430,18 @@ static void change_byte(struct edit *edit) {
     edit_put(edit, any_place(edit, 1), 1, true, (uint32_t)edit_random(edit, 256));
 }
 
-/* What records hold. */
+/* Writes a distance, as records contain. */
 static void lead_elsewhere(struct edit *edit) {
     const size_t at = any_place(edit, 4);
     edit_put(edit, at, 4, true, (uint32_t)(any_place(edit, 1) - at));
 }
 
-/* An address, as symbols, relocations and keys hold it. */
+/* Writes an address, as symbols, relocations and keys contain. */
 static void put_address(struct edit *edit) {
     edit_put(edit, any_place(edit, 8), 4, true, (uint32_t)(BASE + any_place(edit, 1)));
 }
 
-/* A record, or a symbol or relocation, in the place of another. */
+/* Overwrites a record, a symbol or a relocation with another. */
 static void repeat_entry(struct edit *edit) {
     const size_t size = edit_random(edit, 2) ? RECORD_BYTES : sizeof(Elf64_Sym);
     const size_t from = any_place(edit, 8), to = any_place(edit, 8);

@@ -2,9 +2,9 @@
 /*
  * Fuzzes the reassembly of datagrams.
  *
- * The input is a protocol number, the first bytes of every datagram's content, which may hold
- * headers of anything, fragments included, and then records of four bytes, each of which makes a
- * fragment: of one of eight datagrams, any part of it, possibly with a wrong byte, cut, or late.
+ * The input is a protocol number, then the first bytes of every datagram's content, which may
+ * contain any headers, including fragments, and then records of four bytes. Each record makes a
+ * fragment: any part of one of eight datagrams, possibly with a wrong byte, truncated, or late.
  */
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #define HEADER4_SIZE 20
 #define HEADER6_SIZE 48
 
-/* What is kept of a fragment beside its bytes: where it came from, its sums, those of its headers.
- */
+/* The most memory that a fragment may cost besides its bytes: its source, its sums, and those of
+   its headers. */
 #define RECORD_MAX (1024 + CARRY_PACKET_SUMS_MAX * sizeof(struct carry_packet_sum))
 
 enum { IS_VERSION6 = 1, IS_MORE = 8, IS_WRONG = 16, IS_CUT = 32, IS_LATE = 64, IS_FAR = 128 };
@@ -30,7 +30,7 @@ struct run {
     bool any_wrong[8], any_cut[8]; /* by datagram */
 };
 
-/* A fragment, in words. */
+/* A fragment to make. */
 struct plan {
     unsigned datagram;
     bool version6, more, wrong, cut;
@@ -68,28 +68,29 @@ static void put_header(uint8_t *packet, const struct run *run, const struct plan
     packet[9] = run->protocol;
 }
 
-/* A datagram that came from honest and whole fragments holds what they held. */
+/* Requires that a datagram of correct and complete fragments has their bytes. */
 static void check_content(const struct run *run, const struct plan *plan,
                           const struct datagram *datagram) {
     const struct carry_capture_packet *packet = &datagram->packet;
     uint32_t header = header_size(plan);
     require(run->any_cut[plan->datagram] || packet->captured == packet->wire,
-            "a gap in what was all captured");
+            "a gap, though everything was captured");
     if (run->any_wrong[plan->datagram])
         return;
     for (uint32_t at = header; at < packet->captured; at++)
         require(packet->data[at] == content_byte(run, plan->datagram, at - header),
-                "a datagram of other bytes than its fragments");
+                "a datagram with other bytes than its fragments");
 }
 
 static void check_datagram(const struct run *run, const struct datagram *datagram) {
-    require(datagram->packet.captured <= datagram->packet.wire, "more captured than there is");
+    require(datagram->packet.captured <= datagram->packet.wire,
+            "more bytes captured than on the wire");
     require(datagram->packet.number == run->number, "a datagram completed by another frame");
     require(datagram->superseded_count == 0 || datagram->superseded_frame <= run->number,
-            "a first fragment that did not come yet");
-    require(datagram->fresh_count <= datagram->count, "more told than there is");
+            "a first fragment that has not arrived");
+    require(datagram->fresh_count <= datagram->count, "more fresh sums than sums");
     for (size_t i = 0; i < datagram->fresh_count; i++)
-        require(datagram->fresh[i].field_offset >= HEADER4_SIZE, "a sum of no content");
+        require(datagram->fresh[i].field_offset >= HEADER4_SIZE, "a sum outside the content");
 }
 
 static void add(struct run *run, const struct plan *plan,
@@ -106,14 +107,15 @@ static void add(struct run *run, const struct plan *plan,
         return;
     const struct datagram *datagram =
         carry_reassembler_add(run->reassembler, packet, &fragment, sums, count);
-    /* Where the content itself holds an IP header, that may be the fragment's. */
+    /* If the content itself contains an IP header, the fragment may be that packet's. */
     if (datagram && fragment.network_offset == 0 && fragment.content_offset == header_size(plan))
         check_content(run, plan, datagram);
     for (; datagram; datagram = carry_reassembler_next(run->reassembler))
         check_datagram(run, datagram);
     size_t held = carry_reassembler_bytes(run->reassembler);
     require(held <= REASSEMBLER_BYTES_MAX, "too much memory");
-    require(held <= run->captured + run->number * RECORD_MAX, "memory for what was not captured");
+    require(held <= run->captured + run->number * RECORD_MAX,
+            "memory for bytes that were not captured");
 }
 
 static void make(struct run *run, const struct plan *plan) {
@@ -166,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (size_t at = 1 + HEAD_SIZE; at + 4 <= size; at += 4)
         play(&run, data + at);
     carry_reassembler_end(run.reassembler);
-    require(carry_reassembler_bytes(run.reassembler) == 0, "memory that nothing uses");
+    require(carry_reassembler_bytes(run.reassembler) == 0, "memory left allocated at the end");
     uint64_t total = 0;
     for (unsigned i = 0; i < CARRY_CAPTURE_REASSEMBLY_COUNT; i++)
         total += carry_reassembler_counts(run.reassembler)[i];

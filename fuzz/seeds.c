@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the frames of captures as inputs of frame.h: one for each shape, which is what headers
- * follow each other and what is said of the sums. Others would teach a fuzzer nothing.
+ * Writes the frames of captures as inputs of frame.h: one for each shape, which is the sequence of
+ * headers and the verdicts on the sums. More of a shape would not help a fuzzer.
  *
  *     make_seeds FOLDER CAPTURE...
  */
@@ -41,7 +41,7 @@ static void put_head(uint8_t *head, const struct carry_frame *frame) {
         head[HEAD_BEYOND + i] = (uint8_t)(beyond >> 8 * i);
 }
 
-/* Keeps the first frame of a shape. False, with errno set, if it cannot be written. */
+/* Writes a frame if it is the first of its shape; false with errno set if that fails. */
 static bool write_seed(const char *folder, const struct carry_frame *frame) {
     char path[4096];
     uint8_t head[HEAD_BYTES];

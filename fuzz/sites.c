@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the reader of ELF files, and all that `carry sites` says of one.
+ * Fuzzes the reader of ELF files, and all output of `carry sites` about one.
  *
- * The input is such a file. What is looked up by halving must be what going through all finds; what
- * is printed must be JSON, or text that cannot steer a terminal.
+ * The input is such a file. Binary searches must find what linear ones find; the output must be
+ * JSON, or text that cannot control a terminal.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -17,10 +17,10 @@
 #include "sites/open.h"
 #include "sites/sites.h"
 
-/* Of a file with more, so many are looked up. */
+/* The most entries that are looked up. */
 #define PROBES_MAX 64
 
-/* A file that is nowhere but in memory; the path opens it anew. */
+/* A file in memory only; the path opens it again. */
 struct memory_file {
     int descriptor;
     char path[32];
@@ -52,7 +52,7 @@ static size_t find_record_from(const struct object *object, uint64_t address) {
     return i;
 }
 
-/* What is behind the bytes of the file is zero. */
+/* Requires the bytes of the file, and zeros after them. */
 static void check_bytes(const struct object_load *load, uint64_t address, const uint8_t *read,
                         size_t count, const uint8_t *data) {
     uint64_t from = address - load->address;
@@ -116,9 +116,9 @@ static void check_look_up(const struct program *program, const uint8_t *data, si
     }
 }
 
-/* --- What is printed --- */
+/* --- Output --- */
 
-/* All that carry_sites() prints, to be freed. */
+/* Returns all output of sites_run(); the caller frees it. */
 static char *run(const struct sites_options *options, int *status) {
     static struct memory_file output;
     start_file(&output, NULL, 0);
@@ -141,7 +141,8 @@ static bool is_of_type(const json_t *line, const char *type) {
     return strcmp(own, type) == 0;
 }
 
-/* Lines, the last of which is the summary; how many of them are of `type`. */
+/* Parses lines of JSON, of which only the last must be the summary; returns how many have this
+   type. */
 static size_t count_json(const char *text, const char *type) {
     size_t count = 0;
     bool ended = false;
@@ -187,7 +188,7 @@ static void check_findings(const char *path) {
 
 /* --- Files that are refused --- */
 
-/* What is wrong with it, which program_open() prints. */
+/* Checks whether the file is refused, and the message that program_open() would print. */
 static bool is_refused(const struct memory_file *file) {
     char problem[OBJECT_PROBLEM_SIZE] = "";
     struct object *object = object_open(dup(file->descriptor), "", file->path, problem);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a fuzz target without libFuzzer: once on each file, or file of a folder, and with -m COUNT
- * on as many mutations of each, the same ones every time. For any compiler and any architecture.
+ * Runs a fuzz target without libFuzzer, for any compiler and any architecture: once on each file,
+ * or file of a folder, and with -m COUNT on that many mutations of each, always the same ones.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ struct bytes {
 
 static unsigned long rounds;
 
-/* Stands in for libFuzzer's: one byte becomes another. */
+/* Replaces libFuzzer's function: changes one byte. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max) {
     static struct edit edit;
     (void)max;
@@ -36,7 +36,7 @@ static bool read_all(FILE *file, struct bytes *bytes) {
     return bytes->data && fread(bytes->data, 1, bytes->size, file) == bytes->size;
 }
 
-/* What a run gets is in memory of its size, as libFuzzer has it. */
+/* Runs the target on a copy in memory of exactly its size, as libFuzzer does. */
 static void run(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size + !size);
     REQUIRE(copy);
@@ -45,7 +45,7 @@ static void run(const uint8_t *data, size_t size) {
     free(copy);
 }
 
-/* Each is a mutation of the one before, and every so often of the first again. */
+/* Mutates each input from the previous one, and every eighth from the original. */
 static void run_mutations(const struct bytes *bytes) {
     static uint8_t data[INPUT_BYTES_MAX];
     size_t first = bytes->size < sizeof data ? bytes->size : sizeof data, size = 0;
@@ -57,7 +57,7 @@ static void run_mutations(const struct bytes *bytes) {
     }
 }
 
-/* True if the file could be read; what it makes a target find ends the program. */
+/* Returns true if the file could be read. A failed check ends the program. */
 static bool replay_file(const char *path) {
     struct bytes bytes = {0};
     FILE *file = fopen(path, "rb");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes the walk over a frame, and holds its functions against each other and against a slow sum.
- * The input is that of frame.h.
+ * Fuzzes the walk over a frame, and compares its functions with each other and with a slow sum. The
+ * input is that of frame.h.
  */
 #include "frame.h"
 #include "harness/guard.h"
@@ -9,7 +9,7 @@
 
 #define CAPACITY CARRY_PACKET_SUMS_MAX
 
-/* --- What is said of one sum --- */
+/* --- One sum --- */
 
 static bool is_summed(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_GOOD || sum->verdict == CARRY_VERDICT_BAD ||
@@ -38,7 +38,7 @@ static void check_claims(const struct carry_frame *frame, const struct carry_pac
     REQUIRE(sum->field_offset + sum->field_size <= sum->cover_offset + sum->cover_size);
 }
 
-/* The byte at `at` of what is covered, if the field held `value`. */
+/* Returns the covered byte at `at`, if the field held `value`. */
 static uint8_t byte_with(const struct carry_frame *frame, const struct carry_packet_sum *sum,
                          uint32_t at, uint32_t value) {
     uint32_t in_field = sum->cover_offset + at - sum->field_offset;
@@ -47,7 +47,7 @@ static uint8_t byte_with(const struct carry_frame *frame, const struct carry_pac
     return ((const uint8_t *)frame->data)[sum->cover_offset + at];
 }
 
-/* The sum of what is covered, a byte at a time, if the field held `value`. */
+/* Returns the sum of the covered bytes, computed byte by byte, if the field held `value`. */
 static uint32_t slow_sum(const struct carry_frame *frame, const struct carry_packet_sum *sum,
                          const struct oracle_kind *kind, uint32_t value) {
     struct oracle oracle = kind->start(sum->pseudo);
@@ -64,8 +64,8 @@ static bool verifies(const struct carry_frame *frame, const struct carry_packet_
     return slow_sum(frame, sum, &oracle_internet, value) == UINT16_MAX;
 }
 
-/* A sum around a partial one is expected to be as it is, since it is right for what will be sent.
- */
+/* Checks verdict and expected value. A sum around a partial one is expected to remain, since it is
+   right for the packet that will be sent. */
 static void check_arithmetic(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     bool around = sum->verdict == CARRY_VERDICT_PARTIAL && sum->expected == sum->stored;
     REQUIRE(verifies(frame, sum, sum->stored) == (sum->verdict == CARRY_VERDICT_GOOD));
@@ -82,7 +82,7 @@ static void check_sums(const struct carry_frame *frame, const struct verdicts *j
     }
 }
 
-/* --- What is said of a frame in several ways --- */
+/* --- A frame, judged by several functions --- */
 
 static bool same_place(const struct carry_packet_sum *a, const struct carry_packet_sum *b) {
     return a->protocol == b->protocol && a->version == b->version && a->quoted == b->quoted &&
@@ -90,7 +90,7 @@ static bool same_place(const struct carry_packet_sum *a, const struct carry_pack
            a->network_offset == b->network_offset && a->cover_offset == b->cover_offset;
 }
 
-/* The asked-for beginning of a list: what does not fit is left out, and changes no places. */
+/* Requires that a smaller capacity gives the beginning of the same list. */
 static void check_capacity(const struct carry_frame *frame,
                            const struct carry_packet_options *options,
                            const struct verdicts *judged) {
@@ -102,7 +102,8 @@ static void check_capacity(const struct carry_frame *frame,
     free(fewer.sums);
 }
 
-/* Only a sum tells what is good; all else is known without one, if it covers the same bytes. */
+/* Requires the same verdicts from carry_packet_walk() where no sum is needed and the same bytes are
+   covered. */
 static void check_found(const struct carry_frame *frame, const struct carry_packet_options *options,
                         const struct verdicts *judged) {
     const struct verdicts found = verdicts_of(carry_packet_walk, frame, options, CAPACITY);
@@ -126,7 +127,7 @@ static bool is_layer(const struct carry_packet_layer *layers, size_t count,
     return false;
 }
 
-/* Every sum covers its bytes from the first of its header on, and that header is listed. */
+/* Requires that the header where a sum's cover begins is listed. */
 static void check_layers(const struct carry_frame *frame,
                          const struct carry_packet_options *options,
                          const struct verdicts *judged) {
@@ -159,7 +160,8 @@ static void check_fragment(const struct carry_frame *frame,
     REQUIRE(with.more || with.place);
 }
 
-/* What a cut frame shows is a beginning of what the whole one shows, or it cannot be told. */
+/* Requires that a truncated frame shows the beginning of the same list, where verdicts may also be
+   unverifiable. */
 static void check_cut(const struct carry_frame *frame, const struct carry_packet_options *options,
                       const struct verdicts *judged, uint32_t captured) {
     const struct carry_frame cut = frame_cut(frame, captured);
@@ -174,7 +176,8 @@ static void check_cut(const struct carry_frame *frame, const struct carry_packet
     frame_free(&cut);
 }
 
-/* Assembly is not instrumented: a page that cannot be read shows what it reads beyond the frame. */
+/* Judges the frame in front of an unreadable page: as assembly is not instrumented, only that
+   detects reads beyond the frame. */
 static void check_guarded(const struct carry_frame *frame,
                           const struct carry_packet_options *options,
                           const struct verdicts *judged) {
@@ -190,7 +193,7 @@ static void check_guarded(const struct carry_frame *frame,
     free(again.sums);
 }
 
-/* Some number that follows from the input alone. */
+/* Returns a number that depends on the input only. */
 static uint32_t digest(const uint8_t *input, size_t size) {
     uint32_t value = 2166136261;
     for (size_t i = 0; i < size; i++)

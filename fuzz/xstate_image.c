@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzzes what judges and converts images of extended state. What passes must be right by a model of
- * XRSTOR that shares no code with it, and be the same registers after conversion.
+ * Fuzzes the functions that check and convert images of extended state. An image that passes must
+ * be valid in a model of XRSTOR that shares no code with them, and be the same registers after
+ * conversion.
  */
 #include "image.h"
 
@@ -24,7 +25,7 @@ static const struct machine *machine_of(uint8_t number) {
     return machine_at((number & ~TO_COMPACT) % MACHINES);
 }
 
-/* In memory of its size, to be freed. */
+/* Copies bytes to memory of exactly their size; the caller frees it. */
 static uint8_t *copy_of(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size + !size);
     REQUIRE(copy);
