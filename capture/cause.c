@@ -32,11 +32,11 @@ const char *carry_capture_cause_name(unsigned cause) {
 
 #define MODULUS 65535u
 
-static uint32_t add(uint32_t a, uint32_t b) {
+static uint32_t add_mod(uint32_t a, uint32_t b) {
     return (a % MODULUS + b % MODULUS) % MODULUS;
 }
 
-static uint32_t negative(uint32_t a) {
+static uint32_t negate_mod(uint32_t a) {
     return MODULUS - a % MODULUS;
 }
 
@@ -49,7 +49,7 @@ static uint32_t number_of(uint32_t sum) {
 }
 
 uint32_t carry_cause_difference(const struct carry_packet_sum *sum) {
-    return sum->field_size == 2 ? add(sum->stored, negative(sum->expected)) : UINT32_MAX;
+    return sum->field_size == 2 ? add_mod(sum->stored, negate_mod(sum->expected)) : UINT32_MAX;
 }
 
 /* --- What the bytes of a frame show --- */
@@ -63,7 +63,7 @@ struct suspect {
 /* Checks whether the checksum would be right if the sum of the covered bytes, or of the
    pseudo-header, were larger by `more`. */
 static bool is_right_with(const struct suspect *suspect, uint32_t more) {
-    return suspect->difference == negative(more) % MODULUS;
+    return suspect->difference == negate_mod(more) % MODULUS;
 }
 
 static bool is_right_without(const struct suspect *suspect, uint32_t less) {
@@ -121,7 +121,7 @@ static bool fits_padding(const struct suspect *suspect) {
     uint32_t more, size;
     return suspect->sum->protocol != CARRY_PROTOCOL_IP && find_padding(suspect, &more, &size) &&
            (is_right_with(suspect, more) ||
-            (suspect->sum->pseudo && is_right_with(suspect, add(more, size))));
+            (suspect->sum->pseudo && is_right_with(suspect, add_mod(more, size))));
 }
 
 #define TTL_AT  8
@@ -137,7 +137,7 @@ static bool fits_ttl(const struct suspect *suspect) {
    if no bit does. */
 static uint32_t bit_of(uint32_t difference) {
     uint32_t bit = 0;
-    while (bit < 16 && difference != 1u << bit && difference != negative(1u << bit))
+    while (bit < 16 && difference != 1u << bit && difference != negate_mod(1u << bit))
         bit++;
     return bit;
 }
@@ -189,15 +189,15 @@ enum carry_capture_cause carry_cause_of(const struct carry_frame *frame,
 /* --- What the capturing machine said --- */
 
 /* Checks whether the field holds the sum of the pseudo-header, for a network card to complete. */
-static bool is_open(const struct carry_packet_sum *sum) {
+static bool holds_pseudo_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && sum->protocol != CARRY_PROTOCOL_IP &&
            sum->expected != sum->stored && !sum->quoted;
 }
 
-static size_t count_open(const struct carry_packet_sum *sums, size_t count) {
+static size_t count_pseudo_sums(const struct carry_packet_sum *sums, size_t count) {
     size_t open = 0;
     for (size_t i = 0; i < count; i++)
-        open += is_open(&sums[i]);
+        open += holds_pseudo_sum(&sums[i]);
     return open;
 }
 
@@ -206,12 +206,13 @@ static size_t count_open(const struct carry_packet_sum *sums, size_t count) {
 static bool is_certain(const struct carry_capture_packet *packet,
                        const struct carry_packet_sum *sums, size_t count,
                        const struct carry_packet_sum *sum) {
-    if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT) || !is_open(sum))
+    if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT) || !holds_pseudo_sum(sum))
         return false;
-    return packet->left_at ? packet->left_at == sum->field_offset : count_open(sums, count) == 1;
+    return packet->left_at ? packet->left_at == sum->field_offset
+                           : count_pseudo_sums(sums, count) == 1;
 }
 
-static bool is_loopback(const struct carry_capture_address *address) {
+static bool is_loopback_address(const struct carry_capture_address *address) {
     static const uint8_t loopback6[16] = {[15] = 1};
     if (address->version == 4)
         return address->bytes[0] == 127;
@@ -222,7 +223,7 @@ static bool is_local(const struct carry_capture_packet *packet,
                      const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const struct ends ends = carry_ends_of(&frame, sum);
-    return is_loopback(&ends.to) ||
+    return is_loopback_address(&ends.to) ||
            (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
 }
 
@@ -245,15 +246,15 @@ static enum carry_capture_cause cause_of_open(const struct carry_capture_packet 
 
 /* Checks whether this is the last sum of the frame, apart from those of IP headers and quoted
    packets. */
-static bool is_last(const struct carry_packet_sum *sums, size_t count,
-                    const struct carry_packet_sum *sum) {
+static bool is_last_sum(const struct carry_packet_sum *sums, size_t count,
+                        const struct carry_packet_sum *sum) {
     for (const struct carry_packet_sum *later = sum + 1; later < sums + count; later++)
         if (later->protocol != CARRY_PROTOCOL_IP && !later->quoted)
             return false;
     return sum->protocol != CARRY_PROTOCOL_IP;
 }
 
-static bool any_good(const struct carry_packet_sum *sums, size_t count) {
+static bool any_good_sum(const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (sums[i].verdict == CARRY_VERDICT_GOOD && sums[i].protocol != CARRY_PROTOCOL_IP)
             return true;
@@ -262,24 +263,24 @@ static bool any_good(const struct carry_packet_sum *sums, size_t count) {
 
 /* Checks whether the packet's flags say that this bad sum is left to the card: by its offset or,
    without one, because it is the frame's last and no sum is open. */
-static bool was_said_left(const struct carry_capture_packet *packet,
-                          const struct carry_packet_sum *sums, size_t count,
-                          const struct carry_packet_sum *sum) {
+static bool flagged_partial(const struct carry_capture_packet *packet,
+                            const struct carry_packet_sum *sums, size_t count,
+                            const struct carry_packet_sum *sum) {
     if (!(packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT))
         return false;
     if (packet->left_at)
         return packet->left_at == sum->field_offset;
-    return !count_open(sums, count) && is_last(sums, count, sum);
+    return !count_pseudo_sums(sums, count) && is_last_sum(sums, count, sum);
 }
 
 /* Checks whether the packet's flags call this bad sum valid. They do not say which sums were
    verified, so they count only where no sum but an IP header's is good; IP headers' own sums are
    never meant. */
-static bool was_said_valid(const struct carry_capture_packet *packet,
-                           const struct carry_packet_sum *sums, size_t count,
-                           const struct carry_packet_sum *sum) {
+static bool flagged_valid(const struct carry_capture_packet *packet,
+                          const struct carry_packet_sum *sums, size_t count,
+                          const struct carry_packet_sum *sum) {
     return packet->flags & CARRY_CAPTURE_PACKET_SUM_VALID && sum->protocol != CARRY_PROTOCOL_IP &&
-           !any_good(sums, count);
+           !any_good_sum(sums, count);
 }
 
 bool carry_cause_contradicts(const struct carry_capture_packet *packet,
@@ -293,26 +294,26 @@ bool carry_cause_contradicts(const struct carry_capture_packet *packet,
     return count > 0;
 }
 
-static struct evidence of_bad(const struct carry_capture_packet *packet,
-                              const struct carry_packet_sum *sums, size_t count,
-                              const struct carry_packet_sum *sum) {
+static struct evidence evidence_of_bad(const struct carry_capture_packet *packet,
+                                       const struct carry_packet_sum *sums, size_t count,
+                                       const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
     struct evidence evidence = {.cause = carry_cause_of(&frame, sum)};
-    if (was_said_left(packet, sums, count, sum))
+    if (flagged_partial(packet, sums, count, sum))
         evidence.cause = CARRY_CAPTURE_CAUSE_SAID_LEFT;
-    else if (was_said_valid(packet, sums, count, sum))
+    else if (flagged_valid(packet, sums, count, sum))
         evidence.cause = CARRY_CAPTURE_CAUSE_SAID_VALID;
     if (evidence.cause == CARRY_CAPTURE_CAUSE_ONE_BIT)
         evidence.bit = bit_of(carry_cause_difference(sum));
     return evidence;
 }
 
-static struct evidence of_partial(const struct carry_capture_packet *packet,
-                                  const struct carry_packet_sum *sums, size_t count,
-                                  const struct carry_packet_sum *sum) {
+static struct evidence evidence_of_partial(const struct carry_capture_packet *packet,
+                                           const struct carry_packet_sum *sums, size_t count,
+                                           const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
     return (struct evidence){
-        .cause = is_open(sum) ? cause_of_open(packet, sum) : carry_cause_of(&frame, sum),
+        .cause = holds_pseudo_sum(sum) ? cause_of_open(packet, sum) : carry_cause_of(&frame, sum),
         .certainty =
             is_certain(packet, sums, count, sum) ? CARRY_CAPTURE_CERTAIN : CARRY_CAPTURE_INFERRED,
     };
@@ -322,9 +323,9 @@ struct evidence carry_cause_find(const struct carry_capture_packet *packet,
                                  const struct carry_packet_sum *sums, size_t count, size_t index) {
     switch (sums[index].verdict) {
     case CARRY_VERDICT_BAD:
-        return of_bad(packet, sums, count, &sums[index]);
+        return evidence_of_bad(packet, sums, count, &sums[index]);
     case CARRY_VERDICT_PARTIAL:
-        return of_partial(packet, sums, count, &sums[index]);
+        return evidence_of_partial(packet, sums, count, &sums[index]);
     default:
         return (struct evidence){0};
     }

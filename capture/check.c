@@ -85,7 +85,7 @@ static size_t check_frame(const struct carry_capture_checker *checker, void *sta
     return (size_t)count;
 }
 
-static void look_at_packet(const struct carry_capture_checker *checker, void *state,
+static void examine_packet(const struct carry_capture_checker *checker, void *state,
                            struct batch *batch, uint32_t index) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct carry_capture_packet *packet = &batch->packets[index];
@@ -114,7 +114,7 @@ static void look_at_packet(const struct carry_capture_checker *checker, void *st
 
 /* Returns the judge's state for this worker, or NULL if there is none. Only the worker's own thread
    calls this. */
-static void *state_of(struct carry_capture_checker *checker, unsigned worker) {
+static void *judge_state(struct carry_capture_checker *checker, unsigned worker) {
     if (!checker->judge.open)
         return NULL;
     if (!checker->opened[worker]) {
@@ -124,13 +124,13 @@ static void *state_of(struct carry_capture_checker *checker, unsigned worker) {
     return checker->states[worker];
 }
 
-static void look(void *context, unsigned worker, struct batch *batch) {
+static void examine_batch(void *context, unsigned worker, struct batch *batch) {
     struct carry_capture_checker *checker = context;
-    void *state = state_of(checker, worker);
+    void *state = judge_state(checker, worker);
     if (state && !checker->judge.prepare(state, batch->packets, batch->count))
         state = NULL;
     for (uint32_t i = 0; i < batch->count; i++)
-        look_at_packet(checker, state, batch, i);
+        examine_packet(checker, state, batch, i);
 }
 
 /* --- A batch of packets: what is done in their order --- */
@@ -211,9 +211,10 @@ static void refute_flow(struct carry_capture_checker *checker,
 }
 
 /* Counts a sum of the datagram that this packet completed. */
-static void finish_sum_of(struct carry_capture_checker *checker, const struct datagram *datagram,
-                          const struct carry_capture_packet *packet,
-                          const struct carry_packet_sum *sum) {
+static void finish_datagram_sum(struct carry_capture_checker *checker,
+                                const struct datagram *datagram,
+                                const struct carry_capture_packet *packet,
+                                const struct carry_packet_sum *sum) {
     const struct place place = {&datagram->packet, packet, datagram->located};
     struct carry_frame last = carry_capture_frame(packet);
     if (checker->options.timeline && is_settled(sum))
@@ -230,14 +231,15 @@ static void finish_sum_of(struct carry_capture_checker *checker, const struct da
 }
 
 /* Counts the sums of a datagram, in place of those that its first fragment left unverifiable. */
-static void finish_datagram(struct carry_capture_checker *checker, const struct datagram *datagram,
-                            const struct carry_capture_packet *packet) {
+static void finish_datagram_sums(struct carry_capture_checker *checker,
+                                 const struct datagram *datagram,
+                                 const struct carry_capture_packet *packet) {
     for (size_t i = 0; i < datagram->superseded_count; i++)
         if (checker->asked[datagram->superseded[i]])
             carry_tally_supersede(&checker->summary->tally, datagram->superseded[i]);
     for (size_t i = 0; i < datagram->fresh_count; i++)
         if (checker->asked[datagram->fresh[i].protocol])
-            finish_sum_of(checker, datagram, packet, &datagram->fresh[i]);
+            finish_datagram_sum(checker, datagram, packet, &datagram->fresh[i]);
 }
 
 /* Examines a fragment again instead of keeping its sums in the batch: fragments are rare. */
@@ -251,7 +253,7 @@ static void finish_fragment(struct carry_capture_checker *checker,
     for (const struct datagram *datagram =
              carry_reassembler_add(checker->reassembler, packet, &fragment, sums, count);
          datagram; datagram = carry_reassembler_next(checker->reassembler))
-        finish_datagram(checker, datagram, packet);
+        finish_datagram_sums(checker, datagram, packet);
 }
 
 static void finish_note(struct carry_capture_checker *checker,
@@ -301,7 +303,8 @@ static bool is_related(const struct carry_capture_checker *checker,
 
 /* Called before the first note of a packet: calls options.related if any of its notes relates it to
    other packets. */
-static void relate(struct carry_capture_checker *checker, const struct batch *batch, size_t first) {
+static void relate_packet(struct carry_capture_checker *checker, const struct batch *batch,
+                          size_t first) {
     const struct note *notes = batch->notes;
     const struct carry_capture_packet *packet = &batch->packets[notes[first].packet];
     bool related = false;
@@ -315,14 +318,14 @@ static void relate(struct carry_capture_checker *checker, const struct batch *ba
     checker->cancelled = !checker->options.related(checker->options.user, packet);
 }
 
-static bool finish(void *context, const struct batch *batch) {
+static bool finish_batch(void *context, const struct batch *batch) {
     struct carry_capture_checker *checker = context;
     uint32_t passed = 0;
     for (size_t i = 0; i < batch->notes_count && !checker->cancelled; i++) {
         const struct note *note = &batch->notes[i];
         passed = refute_between(checker, batch, passed, note->packet);
         if (checker->options.related)
-            relate(checker, batch, i);
+            relate_packet(checker, batch, i);
         finish_note(checker, &batch->packets[note->packet], note);
     }
     refute_between(checker, batch, passed, batch->count);
@@ -337,7 +340,7 @@ static bool select_packet(void *context, const struct carry_capture_packet *pack
     return selected;
 }
 
-static bool watch(void *context, uint64_t packets) {
+static bool watch_progress(void *context, uint64_t packets) {
     struct carry_capture_checker *checker = context;
     const struct carry_capture_check_options *options = &checker->options;
     checker->progress.packets = packets;
@@ -349,8 +352,8 @@ static bool watch(void *context, uint64_t packets) {
 
 /* --- A capture --- */
 
-static bool begin(struct carry_capture_checker *checker, struct carry_capture *capture,
-                  struct carry_capture_summary *summary) {
+static bool begin_check(struct carry_capture_checker *checker, struct carry_capture *capture,
+                        struct carry_capture_summary *summary) {
     const bool reassembles = !checker->options.no_reassembly && !checker->options.alone;
     checker->capture = capture;
     checker->summary = summary;
@@ -367,7 +370,7 @@ static bool begin(struct carry_capture_checker *checker, struct carry_capture *c
     return false;
 }
 
-static void settle(struct carry_capture_checker *checker) {
+static void settle_check(struct carry_capture_checker *checker) {
     struct carry_capture_summary *summary = checker->summary;
     summary->tally.totals.reassembled = checker->reassembler;
     if (checker->reassembler) {
@@ -375,20 +378,20 @@ static void settle(struct carry_capture_checker *checker) {
         memcpy(summary->reassembly, carry_reassembler_counts(checker->reassembler),
                sizeof summary->reassembly);
     }
-    if (checker->options.alone) /* what relate() remembered must not change verdicts here */
+    if (checker->options.alone) /* what relate_packet() remembered must not change verdicts here */
         carry_header_senders_clear(summary->headers);
     carry_summary_settle(summary, checker->options.listed);
 }
 
-static void end(struct carry_capture_checker *checker) {
+static void end_check(struct carry_capture_checker *checker) {
     carry_pipeline_take_tally(checker->pipeline, &checker->summary->tally);
-    settle(checker);
+    settle_check(checker);
     carry_reassembler_free(checker->reassembler);
     checker->reassembler = NULL;
     checker->summary = NULL;
 }
 
-static int result_of(const struct carry_capture_checker *checker, int end) {
+static int checker_result(const struct carry_capture_checker *checker, int end) {
     if (checker->no_memory)
         return carry_format_fail(checker->capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (checker->cancelled)
@@ -399,13 +402,13 @@ static int result_of(const struct carry_capture_checker *checker, int end) {
 int carry_capture_checker_run(struct carry_capture_checker *checker, struct carry_capture *capture,
                               struct carry_capture_summary *summary) {
     int result = CARRY_CAPTURE_END;
-    if (begin(checker, capture, summary)) {
+    if (begin_check(checker, capture, summary)) {
         result = carry_pipeline_run(checker->pipeline, capture, checker->options.packets);
-        end(checker);
+        end_check(checker);
     } else {
         checker->no_memory = true;
     }
-    return result_of(checker, result);
+    return checker_result(checker, result);
 }
 
 /* --- Packets of the caller --- */
@@ -414,7 +417,7 @@ int carry_capture_checker_begin(struct carry_capture_checker *checker,
                                 struct carry_capture_summary *summary) {
     if (checker->summary)
         return CARRY_ERROR_INVALID;
-    return begin(checker, NULL, summary) ? CARRY_OK : CARRY_ERROR_MEMORY;
+    return begin_check(checker, NULL, summary) ? CARRY_OK : CARRY_ERROR_MEMORY;
 }
 
 int carry_capture_checker_add(struct carry_capture_checker *checker,
@@ -432,7 +435,7 @@ int carry_capture_checker_add(struct carry_capture_checker *checker,
 int carry_capture_checker_end(struct carry_capture_checker *checker) {
     if (!checker->summary)
         return CARRY_ERROR_INVALID;
-    end(checker);
+    end_check(checker);
     return CARRY_OK;
 }
 
@@ -461,10 +464,10 @@ static void set_options(struct carry_capture_checker *checker,
 static bool open_checker(struct carry_capture_checker *checker) {
     const unsigned threads = checker->options.threads;
     const struct pipeline_work work = {
-        .look = look,
-        .finish = finish,
+        .examine = examine_batch,
+        .finish = finish_batch,
         .select = checker->options.select ? select_packet : NULL,
-        .watch = watch,
+        .watch = watch_progress,
         .context = checker,
     };
     checker->states = calloc(threads, sizeof *checker->states);
@@ -480,7 +483,7 @@ static bool are_protocols(const enum carry_protocol *protocols, size_t count) {
     return true;
 }
 
-static bool are_valid(const struct carry_capture_check_options *options) {
+static bool are_valid_options(const struct carry_capture_check_options *options) {
     const struct carry_capture_judge *judge = options->judge;
     return options->threads <= CARRY_CAPTURE_THREADS_MAX &&
            !((options->listed | options->wrong) & ~CARRY_CAPTURE_FINDING_VERDICTS) &&
@@ -491,7 +494,7 @@ static bool are_valid(const struct carry_capture_check_options *options) {
 int carry_capture_checker_create(const struct carry_capture_check_options *options,
                                  struct carry_capture_checker **checker) {
     *checker = NULL;
-    if (options && !are_valid(options))
+    if (options && !are_valid_options(options))
         return CARRY_ERROR_INVALID;
     struct carry_capture_checker *made = calloc(1, sizeof *made);
     if (!made)

@@ -16,7 +16,7 @@ struct run {
     uint8_t data[];
 };
 
-static uint32_t min(uint32_t a, uint32_t b) {
+static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
@@ -28,32 +28,32 @@ static uint32_t units_size(const struct run *run) {
 /* --- The tree --- */
 
 /* Splits a tree into the runs that begin before `place` and the others. */
-static void split(struct run *run, uint32_t place, struct run **before, struct run **others) {
+static void split_runs(struct run *run, uint32_t place, struct run **before, struct run **others) {
     if (!run) {
         *before = *others = NULL;
     } else if (run->place < place) {
         *before = run;
-        split(run->right, place, &run->right, others);
+        split_runs(run->right, place, &run->right, others);
     } else {
         *others = run;
-        split(run->left, place, before, &run->left);
+        split_runs(run->left, place, before, &run->left);
     }
 }
 
 /* Joins two trees; all runs of `high` begin after those of `low`. */
-static struct run *join(struct run *low, struct run *high) {
+static struct run *join_runs(struct run *low, struct run *high) {
     if (!low || !high)
         return low ? low : high;
     if (low->priority > high->priority) {
-        low->right = join(low->right, high);
+        low->right = join_runs(low->right, high);
         return low;
     }
-    high->left = join(low, high->left);
+    high->left = join_runs(low, high->left);
     return high;
 }
 
 /* Returns the first run that ends after `place`, or NULL. */
-static struct run *find(struct run *run, uint32_t place) {
+static struct run *find_run(struct run *run, uint32_t place) {
     struct run *found = NULL;
     while (run) {
         bool ends_behind = run->end > place;
@@ -70,8 +70,8 @@ static uint32_t next_priority(struct content *content) {
 }
 
 /* Adds a run where none exists, with its first `captured` bytes; false if there is no memory. */
-static bool insert(struct content *content, uint32_t place, uint32_t end, const uint8_t *data,
-                   uint32_t captured) {
+static bool insert_run(struct content *content, uint32_t place, uint32_t end, const uint8_t *data,
+                       uint32_t captured) {
     struct run *run = malloc(sizeof *run + captured), *before, *others;
     if (!run)
         return false;
@@ -79,18 +79,18 @@ static bool insert(struct content *content, uint32_t place, uint32_t end, const 
         .priority = next_priority(content), .place = place, .end = end, .captured = captured};
     if (captured)
         memcpy(run->data, data, captured);
-    split(content->runs, place, &before, &others);
-    content->runs = join(join(before, run), others);
+    split_runs(content->runs, place, &before, &others);
+    content->runs = join_runs(join_runs(before, run), others);
     content->came += units_size(run);
     content->bytes += sizeof *run + captured;
     return true;
 }
 
-static void drop(struct content *content, struct run *run) {
+static void drop_runs(struct content *content, struct run *run) {
     if (!run)
         return;
-    drop(content, run->left);
-    drop(content, run->right);
+    drop_runs(content, run->left);
+    drop_runs(content, run->right);
     content->came -= units_size(run);
     content->bytes -= sizeof *run + run->captured;
     free(run);
@@ -106,21 +106,22 @@ static bool ends_agree(const struct content *content, const struct part *part) {
 }
 
 /* Checks that run and part agree in the bytes that they share, as far as these were captured. */
-static bool agrees(const struct run *run, const struct part *part, uint32_t known) {
+static bool run_agrees(const struct run *run, const struct part *part, uint32_t known) {
     uint32_t from = run->place > part->place ? run->place : part->place;
-    uint32_t to = min(run->place + run->captured, known);
+    uint32_t to = min_u32(run->place + run->captured, known);
     return from >= to || memcmp(run->data + (from - run->place), part->data + (from - part->place),
                                 to - from) == 0;
 }
 
-/* Adds a part's bytes from `place` to `end`, where no bytes have arrived; `known` as in add(). */
+/* Adds a part's bytes from `place` to `end`, where no bytes have arrived; `known` as in add_part().
+ */
 static bool insert_piece(struct content *content, const struct part *part, uint32_t place,
                          uint32_t end, uint32_t known) {
-    uint32_t captured = known > place ? min(known, end) - place : 0;
+    uint32_t captured = known > place ? min_u32(known, end) - place : 0;
     if (known < end)
         content->gap = known;
-    return insert(content, place, end, captured ? part->data + (place - part->place) : NULL,
-                  captured);
+    return insert_run(content, place, end, captured ? part->data + (place - part->place) : NULL,
+                      captured);
 }
 
 static uint32_t last_end(const struct run *run) {
@@ -134,36 +135,36 @@ static uint32_t last_end(const struct run *run) {
  * that it touches: of these bytes, only their arrival matters from now on.
  */
 static bool insert_rest(struct content *content, uint32_t place, uint32_t end) {
-    const struct run *first = find(content->runs, place);
+    const struct run *first = find_run(content->runs, place);
     if (first && first->place < place)
         place = first->end;
     if (place >= end)
         return true;
     struct run *before, *within, *behind;
-    split(content->runs, place, &before, &within);
-    split(within, end, &within, &behind);
+    split_runs(content->runs, place, &before, &within);
+    split_runs(within, end, &within, &behind);
     if (within && last_end(within) > end)
         end = last_end(within);
-    content->runs = join(before, behind);
-    drop(content, within);
-    content->gap = min(content->gap, place);
-    return insert(content, place, end, NULL, 0);
+    content->runs = join_runs(before, behind);
+    drop_runs(content, within);
+    content->gap = min_u32(content->gap, place);
+    return insert_run(content, place, end, NULL, 0);
 }
 
 /* Adds a part that overlaps runs: fills the spaces between them, and compares the rest, up to
    `known`. */
-static enum content_result overlay(struct content *content, const struct part *part,
-                                   uint32_t known) {
+static enum content_result overlay_part(struct content *content, const struct part *part,
+                                        uint32_t known) {
     uint32_t place = part->place;
-    while (place < min(part->end, known)) {
-        const struct run *run = find(content->runs, place);
-        uint32_t free_end = run ? min(run->place, part->end) : part->end;
+    while (place < min_u32(part->end, known)) {
+        const struct run *run = find_run(content->runs, place);
+        uint32_t free_end = run ? min_u32(run->place, part->end) : part->end;
         if (free_end > place) {
             if (!insert_piece(content, part, place, free_end, known))
                 return CONTENT_NO_MEMORY;
             place = free_end;
         } else {
-            if (!agrees(run, part, known))
+            if (!run_agrees(run, part, known))
                 return CONTENT_CONTRADICTED;
             place = run->end;
         }
@@ -172,22 +173,23 @@ static enum content_result overlay(struct content *content, const struct part *p
 }
 
 /* Adds a part. `known` is where its useful bytes end: those after the gap are not needed. */
-static enum content_result add(struct content *content, const struct part *part, bool overlaps) {
-    uint32_t known = min(part->place + part->captured, content->gap);
-    const struct run *run = find(content->runs, part->place);
+static enum content_result add_content_part(struct content *content, const struct part *part,
+                                            bool overlaps) {
+    uint32_t known = min_u32(part->place + part->captured, content->gap);
+    const struct run *run = find_run(content->runs, part->place);
     if (!run || run->place >= part->end)
         return insert_piece(content, part, part->place, part->end, known) ? CONTENT_ADDED
                                                                           : CONTENT_NO_MEMORY;
     if (run->place == part->place && run->end == part->end)
-        return agrees(run, part, known) ? CONTENT_ADDED : CONTENT_CONTRADICTED;
-    return overlaps ? overlay(content, part, known) : CONTENT_CONTRADICTED;
+        return run_agrees(run, part, known) ? CONTENT_ADDED : CONTENT_CONTRADICTED;
+    return overlaps ? overlay_part(content, part, known) : CONTENT_CONTRADICTED;
 }
 
 enum content_result carry_content_add(struct content *content, const struct part *part,
                                       bool overlaps) {
     if (!ends_agree(content, part))
         return CONTENT_CONTRADICTED;
-    enum content_result result = add(content, part, overlaps);
+    enum content_result result = add_content_part(content, part, overlaps);
     content->reach = part->end > content->reach ? part->end : content->reach;
     if (!part->more)
         content->size = part->end;
@@ -195,7 +197,7 @@ enum content_result carry_content_add(struct content *content, const struct part
 }
 
 void carry_content_clear(struct content *content) {
-    drop(content, content->runs);
+    drop_runs(content, content->runs);
     content->runs = NULL;
 }
 
@@ -204,7 +206,7 @@ bool carry_content_is_complete(const struct content *content) {
 }
 
 uint32_t carry_content_captured(const struct content *content) {
-    return min(content->size, content->gap);
+    return min_u32(content->size, content->gap);
 }
 
 static void write_run(const struct run *run, uint8_t *buffer) {

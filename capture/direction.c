@@ -14,41 +14,42 @@ static const struct row {
 #undef CARRY_DIRECTION
 };
 
-static const struct row *find_row(uint32_t linktype) {
+static const struct row *find_link_row(uint32_t linktype) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].linktype == linktype)
             return &rows[i];
     return NULL;
 }
 
-static uint32_t load(const struct carry_capture_packet *packet, uint32_t at, uint32_t size) {
+static uint32_t load_field(const struct carry_capture_packet *packet, uint32_t at, uint32_t size) {
     uint32_t value = 0;
     for (uint32_t i = 0; i < size; i++)
         value = value << 8 | packet->data[at + i];
     return value;
 }
 
-static bool is_loopback(const struct carry_capture_packet *packet, const struct row *row) {
+static bool is_loopback_device(const struct carry_capture_packet *packet, const struct row *row) {
     return row && row->loopback && row->device_at + 2u <= packet->captured &&
-           load(packet, row->device_at, 2) == row->loopback;
+           load_field(packet, row->device_at, 2) == row->loopback;
 }
 
-static enum direction of_link(const struct carry_capture_packet *packet, const struct row *row) {
+static enum direction link_direction(const struct carry_capture_packet *packet,
+                                     const struct row *row) {
     if (!row || (uint32_t)row->at + row->size > packet->captured)
         return DIRECTION_UNKNOWN;
-    const uint32_t value = load(packet, row->at, row->size);
+    const uint32_t value = load_field(packet, row->at, row->size);
     if (value == row->sent)
         return DIRECTION_SENT;
     return value <= row->received ? DIRECTION_RECEIVED : DIRECTION_UNKNOWN;
 }
 
 enum direction carry_direction_of(const struct carry_capture_packet *packet) {
-    const struct row *row = find_row(packet->linktype);
-    if (is_loopback(packet, row))
+    const struct row *row = find_link_row(packet->linktype);
+    if (is_loopback_device(packet, row))
         return DIRECTION_LOCAL;
     if (packet->flags & CARRY_CAPTURE_PACKET_SENT)
         return DIRECTION_SENT;
     if (packet->flags & CARRY_CAPTURE_PACKET_RECEIVED)
         return DIRECTION_RECEIVED;
-    return of_link(packet, row);
+    return link_direction(packet, row);
 }

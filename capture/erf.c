@@ -27,24 +27,24 @@ static const uint8_t own_headers[TYPE_LAST + 1] = {
     [7] = 4, [8] = 4,  [9] = 4,  [12] = 4, [17] = 4, [18] = 4,
 };
 
-static uint8_t type_of(const uint8_t *record) {
+static uint8_t record_type(const uint8_t *record) {
     return record[8] & TYPE_MASK;
 }
 
-static uint32_t size_of(const uint8_t *record) {
+static uint32_t erf_record_size(const uint8_t *record) {
     return load16_network(record + 10);
 }
 
-static uint32_t seconds_of(const uint8_t *record) {
+static uint32_t record_seconds(const uint8_t *record) {
     return (uint32_t)record[7] << 24 | (uint32_t)record[6] << 16 | (uint32_t)record[5] << 8 |
            record[4];
 }
 
 /* Returns the time of a record, rounded to the nearest nanosecond. */
-static uint64_t time_of(const uint8_t *record) {
+static uint64_t record_time(const uint8_t *record) {
     const uint64_t fraction = (uint32_t)record[3] << 24 | (uint32_t)record[2] << 16 |
                               (uint32_t)record[1] << 8 | record[0];
-    return seconds_of(record) * NS_PER_SECOND +
+    return record_seconds(record) * NS_PER_SECOND +
            ((fraction * NS_PER_SECOND + (UINT64_C(1) << 31)) >> 32);
 }
 
@@ -56,14 +56,14 @@ static uint32_t header_bytes(const uint8_t *record, uint32_t size) {
             return 0;
         more = record[bytes];
     }
-    if (type_of(record) <= TYPE_LAST)
-        bytes += own_headers[type_of(record)];
+    if (record_type(record) <= TYPE_LAST)
+        bytes += own_headers[record_type(record)];
     return bytes <= size ? bytes : 0;
 }
 
-static int hand_out(struct carry_capture *capture, const uint8_t *record,
-                    struct carry_capture_packet *packet) {
-    const uint32_t size = size_of(record), headers = header_bytes(record, size);
+static int hand_out_record(struct carry_capture *capture, const uint8_t *record,
+                           struct carry_capture_packet *packet) {
+    const uint32_t size = erf_record_size(record), headers = header_bytes(record, size);
     if (!headers)
         return carry_format_damage(capture, "record of %u bytes is shorter than its headers", size);
     const uint32_t wire = headers + load16_network(record + 14);
@@ -72,13 +72,13 @@ static int hand_out(struct carry_capture *capture, const uint8_t *record,
         .captured = size < wire ? size : wire,
         .wire = wire,
         .linktype = LINKTYPE_ERF,
-        .time_ns = time_of(record),
+        .time_ns = record_time(record),
         .offset = capture->record,
     };
     return CARRY_CAPTURE_PACKET;
 }
 
-static int next_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int next_erf_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
     struct input *input = &capture->input;
     const uint8_t *record;
     do {
@@ -88,15 +88,15 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
             return carry_format_cut(capture, "record header", HEADER_BYTES);
         if (carry_magic_is_begin(record))
             return carry_format_second(capture);
-        const uint32_t size = size_of(record);
+        const uint32_t size = erf_record_size(record);
         if (size < HEADER_BYTES)
             return carry_format_damage(capture, "record claims %u bytes", size);
         record = carry_input_peek(input, size);
         if (!record)
             return carry_format_cut(capture, "record", size);
         input->at += size;
-    } while (type_of(record) == TYPE_PADDING);
-    return hand_out(capture, record, packet);
+    } while (record_type(record) == TYPE_PADDING);
+    return hand_out_record(capture, record, packet);
 }
 
 /* --- Recognition --- */
@@ -118,9 +118,9 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
 #define SECONDS_AHEAD (7 * 24 * 3600)
 
 static bool is_plausible(const uint8_t *record) {
-    return seconds_of(record) >= YEAR_1995 && type_of(record) >= 1 &&
-           type_of(record) <= TYPE_LAST && !(record[9] & FLAGS_UNUSED) &&
-           size_of(record) > HEADER_BYTES && load16_network(record + 14);
+    return record_seconds(record) >= YEAR_1995 && record_type(record) >= 1 &&
+           record_type(record) <= TYPE_LAST && !(record[9] & FLAGS_UNUSED) &&
+           erf_record_size(record) > HEADER_BYTES && load16_network(record + 14);
 }
 
 static bool may_follow(uint32_t before, uint32_t seconds) {
@@ -128,7 +128,7 @@ static bool may_follow(uint32_t before, uint32_t seconds) {
 }
 
 static bool is_padding(const uint8_t *record) {
-    return type_of(record) == TYPE_PADDING && size_of(record) >= HEADER_BYTES;
+    return record_type(record) == TYPE_PADDING && erf_record_size(record) >= HEADER_BYTES;
 }
 
 /* Recognises several records in a row, of which the last may be cut off, or a single one that ends
@@ -141,16 +141,16 @@ format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t
     const uint8_t *bytes;
     while (found < RECORDS_EXAMINED && at < EXAMINED_BYTES &&
            (bytes = carry_input_peek(input, at + HEADER_BYTES))) {
-        const uint32_t seconds = seconds_of(bytes + at);
+        const uint32_t seconds = record_seconds(bytes + at);
         if (is_padding(bytes + at)) {
-            at += size_of(bytes + at);
+            at += erf_record_size(bytes + at);
             continue;
         }
         if (!is_plausible(bytes + at) || (found && !may_follow(before, seconds)))
             return NULL;
         before = seconds;
-        at += size_of(bytes + at);
+        at += erf_record_size(bytes + at);
         found++;
     }
-    return found > 1 || (found && carry_input_held(input) == at) ? next_record : NULL;
+    return found > 1 || (found && carry_input_held(input) == at) ? next_erf_record : NULL;
 }

@@ -43,8 +43,8 @@ static size_t count_frames(const struct source *sources) {
 
 /* Appends a copy of a packet to what will be explained; NULL if there is no memory. A frame has no
    `sources`. */
-static struct kept *keep(struct explain *explain, const struct carry_capture_packet *packet,
-                         const struct source *sources) {
+static struct kept *keep_packet(struct explain *explain, const struct carry_capture_packet *packet,
+                                const struct source *sources) {
     const size_t count = count_frames(sources);
     struct kept *kept = calloc(1, sizeof *kept + count * sizeof *kept->frames + packet->captured);
     explain->no_memory |= !kept;
@@ -80,7 +80,7 @@ static void list_layers(struct kept *kept) {
 
 /* Adds a finding for sum `index` of `count`, and returns it. */
 static struct carry_capture_finding *
-add_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t count, size_t index) {
+append_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t count, size_t index) {
     struct carry_capture_explanation *explanation = &kept->explanation;
     struct carry_capture_finding *finding = &kept->findings[explanation->findings_count++];
     const struct evidence evidence = carry_cause_find(&explanation->packet, sums, count, index);
@@ -99,7 +99,7 @@ static void learn_sum(struct explain *explain, const struct carry_capture_packet
                     carry_cause_find(packet, sums, count, index).cause);
 }
 
-static void learn(struct explain *explain, const struct carry_capture_packet *packet) {
+static void learn_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame frame = carry_capture_frame(packet);
     const size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
@@ -108,7 +108,7 @@ static void learn(struct explain *explain, const struct carry_capture_packet *pa
 }
 
 /* Like carry_capture_check(), adds the sums that the first fragment could not verify. */
-static void learn_datagram(struct explain *explain, const struct datagram *datagram) {
+static void learn_datagram_sums(struct explain *explain, const struct datagram *datagram) {
     for (size_t i = 0; i < datagram->fresh_count; i++)
         learn_sum(explain, &datagram->packet, datagram->sums, datagram->count,
                   carry_datagram_index(datagram, &datagram->fresh[i]));
@@ -116,7 +116,7 @@ static void learn_datagram(struct explain *explain, const struct datagram *datag
 
 /* Turns headers whose senders leave them to the network card into partial ones. Returns true if
    more packets may still change a finding. */
-static bool settle(const struct explain *explain, struct kept *kept) {
+static bool settle_findings(const struct explain *explain, struct kept *kept) {
     bool open = false;
     for (size_t i = 0; i < kept->explanation.findings_count; i++) {
         struct carry_capture_finding *finding = &kept->findings[i];
@@ -133,7 +133,7 @@ static bool settle(const struct explain *explain, struct kept *kept) {
     return open;
 }
 
-static void call(struct explain *explain, struct kept *kept) {
+static void call_user(struct explain *explain, struct kept *kept) {
     for (size_t i = 0; i < kept->explanation.findings_count; i++)
         kept->findings[i].cause = carry_flows_settle(explain->flows, &kept->findings[i]);
     if (!explain->cancelled)
@@ -143,8 +143,8 @@ static void call(struct explain *explain, struct kept *kept) {
 /* Explains in order, up to the first entry that more packets may change; with `all`, every one. */
 static void call_settled(struct explain *explain, bool all) {
     struct kept *kept;
-    while ((kept = explain->first) && (!settle(explain, kept) || all)) {
-        call(explain, kept);
+    while ((kept = explain->first) && (!settle_findings(explain, kept) || all)) {
+        call_user(explain, kept);
         explain->first = kept->next;
         free(kept);
     }
@@ -164,7 +164,7 @@ static unsigned count_own(const struct explain *explain, const struct source *so
 
 /* Explains a datagram. The sum of its IP header is skipped: no such header is in the file. */
 static void explain_datagram(struct explain *explain, const struct datagram *datagram) {
-    struct kept *kept = keep(explain, &datagram->packet, datagram->sources);
+    struct kept *kept = keep_packet(explain, &datagram->packet, datagram->sources);
     if (!kept)
         return;
     list_layers(kept);
@@ -173,31 +173,32 @@ static void explain_datagram(struct explain *explain, const struct datagram *dat
         if (sum->field_offset < datagram->header_size)
             continue;
         struct carry_capture_finding *finding =
-            add_finding(kept, datagram->sums, datagram->count, i);
+            append_finding(kept, datagram->sums, datagram->count, i);
         finding->reassembled = true;
         finding->offset = carry_datagram_offset(datagram, sum->field_offset, sum->field_size);
     }
 }
 
-static void finish_datagram(struct explain *explain, const struct datagram *datagram) {
+static void resolve_datagram(struct explain *explain, const struct datagram *datagram) {
     const unsigned count = count_own(explain, datagram->sources);
-    learn_datagram(explain, datagram);
+    learn_datagram_sums(explain, datagram);
     explain->waiting -= count;
     if (count)
         explain_datagram(explain, datagram);
 }
 
-static void finish_lost(void *context, enum carry_capture_reassembly why,
-                        const struct source *sources) {
+static void keep_lost(void *context, enum carry_capture_reassembly why,
+                      const struct source *sources) {
     struct explain *explain = context;
     const unsigned count = count_own(explain, sources);
-    struct kept *kept = count ? keep(explain, &(struct carry_capture_packet){0}, sources) : NULL;
+    struct kept *kept =
+        count ? keep_packet(explain, &(struct carry_capture_packet){0}, sources) : NULL;
     explain->waiting -= count;
     if (kept)
         kept->explanation.reassembly = why;
 }
 
-static void follow(struct explain *explain, const struct carry_capture_packet *packet) {
+static void follow_fragments(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     struct carry_frame frame = carry_capture_frame(packet);
@@ -212,7 +213,7 @@ static void follow(struct explain *explain, const struct carry_capture_packet *p
              carry_reassembler_add(explain->reassembler, packet, &fragment, sums, count);
          datagram; datagram = carry_reassembler_next(explain->reassembler)) {
         explain->waiting += is_own && datagram->holds_fragment;
-        finish_datagram(explain, datagram);
+        resolve_datagram(explain, datagram);
     }
 }
 
@@ -220,14 +221,14 @@ static void follow(struct explain *explain, const struct carry_capture_packet *p
 
 static void keep_frame(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    struct kept *kept = keep(explain, packet, NULL);
+    struct kept *kept = keep_packet(explain, packet, NULL);
     if (!kept)
         return;
     list_layers(kept);
     const size_t count =
         carry_packet_check(&kept->explanation.frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        add_finding(kept, sums, count, i);
+        append_finding(kept, sums, count, i);
 }
 
 /*
@@ -237,12 +238,12 @@ static void keep_frame(struct explain *explain, const struct carry_capture_packe
 static void explain_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_capture_packet other;
     keep_frame(explain, packet);
-    follow(explain, packet);
+    follow_fragments(explain, packet);
     call_settled(explain, false);
     while ((explain->waiting || explain->first) && !explain->cancelled && !explain->no_memory &&
            carry_reader_next(explain->capture, &other) == CARRY_CAPTURE_PACKET) {
-        learn(explain, &other);
-        follow(explain, &other);
+        learn_packet(explain, &other);
+        follow_fragments(explain, &other);
         call_settled(explain, false);
     }
     carry_reassembler_end(explain->reassembler);
@@ -253,15 +254,15 @@ static void explain_packet(struct explain *explain, const struct carry_capture_p
 static int find_packet(struct explain *explain, struct carry_capture_packet *packet) {
     int result;
     while ((result = carry_reader_next(explain->capture, packet)) == CARRY_CAPTURE_PACKET) {
-        learn(explain, packet);
+        learn_packet(explain, packet);
         if (packet->number == explain->number)
             return result;
-        follow(explain, packet);
+        follow_fragments(explain, packet);
     }
     return result;
 }
 
-static int run(struct explain *explain, uint64_t *packets) {
+static int explain_number(struct explain *explain, uint64_t *packets) {
     struct carry_capture *capture = explain->capture;
     struct carry_capture_packet packet = {0};
     int result = find_packet(explain, &packet);
@@ -290,9 +291,9 @@ int carry_capture_explain(struct carry_capture *capture, uint64_t number,
     own.senders = carry_header_senders_create();
     own.flows = carry_flows_create();
     if (own.reassembler)
-        carry_reassembler_watch(own.reassembler, finish_lost, &own);
+        carry_reassembler_watch(own.reassembler, keep_lost, &own);
     int result = own.reassembler && own.senders && own.flows
-                     ? run(&own, packets)
+                     ? explain_number(&own, packets)
                      : carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     if (own.reassembler)
         carry_reassembler_watch(own.reassembler, NULL, NULL);

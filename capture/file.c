@@ -20,7 +20,7 @@ static int64_t clock_ns(void) {
 }
 
 /* Returns the time left to wait, as poll() takes it: -1 is without end. */
-static int patience_ms(const struct file *file) {
+static int patience_left_ms(const struct file *file) {
     if (!file->stopped)
         return -1;
     const int64_t rest = file->patience - clock_ns();
@@ -42,13 +42,13 @@ static bool await_bytes(struct carry_capture *capture) {
     struct file *file = &capture->file;
     struct pollfd waits[] = {{.fd = file->descriptor, .events = POLLIN},
                              {.fd = file->stop, .events = POLLIN}};
-    if (file->owed <= 0 && !patience_ms(file))
+    if (file->owed <= 0 && !patience_left_ms(file))
         return false;
     int ready = poll(waits, 2, 0);
     while (ready == 0 || (ready < 0 && errno == EINTR)) {
         if (!carry_input_idle(&capture->input))
             return false;
-        const int patience = patience_ms(file);
+        const int patience = patience_left_ms(file);
         if (!patience)
             return false;
         ready = poll(waits, 2, patience);
@@ -61,7 +61,7 @@ static bool await_bytes(struct carry_capture *capture) {
 
 /* Checks that reading was not stopped. A regular file never blocks, and its bytes can be read
    later. */
-static bool is_wanted(struct carry_capture *capture) {
+static bool may_read(struct carry_capture *capture) {
     struct pollfd stop = {.fd = capture->file.stop, .events = POLLIN};
     if (stop.fd < 0 || poll(&stop, 1, 0) <= 0)
         return true;
@@ -74,7 +74,7 @@ int64_t carry_file_read(void *context, void *buffer, size_t size) {
     struct file *file = &capture->file;
     ssize_t got;
     do {
-        if (file->waits ? !await_bytes(capture) : !is_wanted(capture))
+        if (file->waits ? !await_bytes(capture) : !may_read(capture))
             return 0;
         got = read(file->descriptor, buffer, size);
     } while (got < 0 && errno == EAGAIN && file->waits);

@@ -39,7 +39,8 @@ void carry_finding_leave(struct carry_capture_finding *finding) {
 }
 
 /* Applies to a sum what the rest of the capture showed of its sender. */
-static void settle(struct carry_capture_finding *finding, const struct header_senders *senders) {
+static void settle_finding(struct carry_capture_finding *finding,
+                           const struct header_senders *senders) {
     if (!carry_header_senders_is_alone(&finding->sum) ||
         !carry_header_senders_leaves(senders, finding->from.bytes))
         return;
@@ -51,7 +52,7 @@ void carry_findings_settle(struct findings *findings, const struct header_sender
     size_t kept = 0;
     for (size_t i = 0; i < findings->count && kept < findings->room; i++) {
         struct carry_capture_finding *finding = &findings->list[i];
-        settle(finding, senders);
+        settle_finding(finding, senders);
         finding->cause = carry_flows_settle(flows, finding);
         if (verdict_is_in(finding->sum.verdict, listed))
             findings->list[kept++] = *finding;

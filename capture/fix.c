@@ -38,7 +38,7 @@ static bool take_bytes(void *context, const void *bytes, size_t size) {
     return !fix->is_bomb && !*error;
 }
 
-static bool has_ended(const struct fix *fix) {
+static bool fix_has_ended(const struct fix *fix) {
     return fix->is_bomb || fix->repair.sink_error || fix->repair.cancelled || fix->cancelled;
 }
 
@@ -53,15 +53,15 @@ static void report_progress(struct fix *fix) {
         fix->cancelled |= !options->progress(options->user, &fix->progress);
 }
 
-static bool goes_on(struct fix *fix) {
+static bool wants_more(struct fix *fix) {
     report_progress(fix);
-    return !has_ended(fix);
+    return !fix_has_ended(fix);
 }
 
 /* Also counts bytes here, as a single skipped block may be all that is unpacked. */
-static int on_full(void *context) {
+static int count_on_full(void *context) {
     count_bytes(context);
-    return goes_on(context) ? 0 : ECANCELED;
+    return wants_more(context) ? 0 : ECANCELED;
 }
 
 /* Keeps fragments in the window for the rest of their datagram, as long as reading does not
@@ -72,55 +72,56 @@ static uint64_t keep_fragments(void *context, uint64_t from) {
 }
 
 /* Flushes while the input is idle, so that a reader of the stream gets each packet at once. */
-static bool on_idle(void *context) {
+static bool flush_on_idle(void *context) {
     struct fix *fix = context;
     if (is_stream(fix))
         carry_input_flush(&fix->capture->input);
-    return goes_on(fix);
+    return wants_more(fix);
 }
 
 bool carry_capture_fix_reads_twice(const struct carry_capture *capture,
                                    const struct carry_capture_fix_options *options) {
     const struct carry_packet_options defaults = {0};
-    return carry_repair_tells_apart(options ? &options->packet : &defaults) &&
+    return carry_repair_wants_either_only(options ? &options->packet : &defaults) &&
            carry_capture_can_rewind(capture);
 }
 
-static bool selects(const struct fix *fix, const struct carry_capture_packet *packet) {
+static bool fix_selects(const struct fix *fix, const struct carry_capture_packet *packet) {
     const struct carry_capture_fix_options *options = &fix->repair.options;
     return !options->select || options->select(options->user, packet);
 }
 
 /* Reads the capture for the first time, if it is read twice. */
-static int learn(struct fix *fix) {
+static int learn_senders(struct fix *fix) {
     struct carry_capture_packet packet;
     if (!carry_capture_fix_reads_twice(fix->capture, &fix->repair.options))
         return CARRY_OK;
-    while (!has_ended(fix) && carry_reader_next(fix->capture, &packet) == CARRY_CAPTURE_PACKET) {
+    while (!fix_has_ended(fix) &&
+           carry_reader_next(fix->capture, &packet) == CARRY_CAPTURE_PACKET) {
         count_bytes(fix);
-        if (selects(fix, &packet))
+        if (fix_selects(fix, &packet))
             carry_repair_learn(&fix->repair, &packet);
         fix->progress.packets++;
     }
     carry_repair_learned(&fix->repair);
-    if (has_ended(fix))
+    if (fix_has_ended(fix))
         return CARRY_OK;
     fix->before = carry_capture_position(fix->capture);
     fix->progress.packets = 0;
     return carry_capture_rewind(fix->capture);
 }
 
-static int repair_all(struct fix *fix) {
+static int repair_packets(struct fix *fix) {
     struct carry_capture_packet packet;
     int result;
     while ((result = carry_reader_next(fix->capture, &packet)) == CARRY_CAPTURE_PACKET) {
-        if (selects(fix, &packet))
+        if (fix_selects(fix, &packet))
             carry_repair_packet(&fix->repair, &packet);
         else
             fix->repair.repairs->totals.unselected++;
         count_bytes(fix);
         fix->progress.packets++;
-        if (has_ended(fix))
+        if (fix_has_ended(fix))
             return CARRY_CAPTURE_END;
     }
     const bool readable = result == CARRY_CAPTURE_END || result == CARRY_ERROR_DAMAGED;
@@ -130,7 +131,7 @@ static int repair_all(struct fix *fix) {
 }
 
 /* Returns the result; the first condition that holds has precedence. */
-static int result_of(struct fix *fix, bool has_memory, int end) {
+static int fix_result(struct fix *fix, bool has_memory, int end) {
     struct carry_capture *capture = fix->capture;
     if (!has_memory)
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
@@ -145,10 +146,10 @@ static int result_of(struct fix *fix, bool has_memory, int end) {
 }
 
 /* Refuses a file that is not recognised: a damaged beginning then counts as unrecognised. */
-static int refuse(struct fix *fix) {
+static int refuse_capture(struct fix *fix) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture = fix->capture;
-    if (has_ended(fix))
+    if (fix_has_ended(fix))
         return carry_format_end(capture, CARRY_ERROR_CANCELLED, 0);
     int code = carry_capture_next(capture, &packet);
     if (code == CARRY_ERROR_DAMAGED)
@@ -156,33 +157,33 @@ static int refuse(struct fix *fix) {
     return code < 0 ? code : carry_format_fail(capture, CARRY_ERROR_UNRECOGNISED, 0);
 }
 
-static int copy(struct fix *fix) {
-    int result = learn(fix);
+static int copy_capture(struct fix *fix) {
+    int result = learn_senders(fix);
     if (result != CARRY_OK)
         return result;
     if (fix->sink)
         carry_reader_pass_to(fix->capture, take_bytes, fix);
-    if (!has_ended(fix))
-        result = repair_all(fix);
-    result = result_of(fix, carry_repair_end(&fix->repair), result);
+    if (!fix_has_ended(fix))
+        result = repair_packets(fix);
+    result = fix_result(fix, carry_repair_end(&fix->repair), result);
     carry_repairs_total(fix->repair.repairs);
     carry_reader_pass_to(fix->capture, NULL, NULL);
     return result;
 }
 
-static int run(struct fix *fix) {
+static int run_repair(struct fix *fix) {
     struct carry_capture *capture = fix->capture;
     if (!carry_reader_is_fresh(capture))
         return carry_format_fail_text(capture, CARRY_ERROR_INVALID, "has been read from already");
     if (!carry_repair_open(&fix->repair))
         return carry_format_fail(capture, CARRY_ERROR_MEMORY, ENOMEM);
     capture->input.watcher = (struct input_watcher){
-        .full = on_full,
-        .idle = on_idle,
+        .full = count_on_full,
+        .idle = flush_on_idle,
         .keep = is_stream(fix) ? keep_fragments : NULL,
         .context = fix,
     };
-    int result = carry_reader_recognises(capture) ? copy(fix) : refuse(fix);
+    int result = carry_reader_recognises(capture) ? copy_capture(fix) : refuse_capture(fix);
     capture->input.watcher = (struct input_watcher){0};
     return result;
 }
@@ -201,7 +202,7 @@ int carry_capture_fix(struct carry_capture *capture,
     };
     if (options)
         fix.repair.options = *options;
-    int result = run(&fix);
+    int result = run_repair(&fix);
     carry_repair_close(&fix.repair);
     return result;
 }

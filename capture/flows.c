@@ -76,7 +76,7 @@ void carry_flows_clear(struct flows *flows) {
 }
 
 /* Allocates the table with the first flow only, as hardly any capture has one. */
-static bool make_table(struct flows *flows) {
+static bool make_flow_table(struct flows *flows) {
     const size_t size = sizeof *flows->buckets << BUCKETS_LOG2;
     if (flows->list)
         return true;
@@ -96,13 +96,13 @@ static bool make_table(struct flows *flows) {
 
 /* --- Places in the table --- */
 
-static struct key key_of(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
+static struct key flow_key(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     return (struct key){.ends = carry_ends_of(frame, sum), .protocol = sum->protocol};
 }
 
 /* Hashes what distinguishes most flows: the last words of the addresses, and the ports, 0 if there
    are none. Multiply-shift hashing with a secret seed, as in header_senders.c. */
-static size_t slot_of(const struct flows *flows, uint32_t from, uint32_t to, uint32_t ports) {
+static size_t flow_slot(const struct flows *flows, uint32_t from, uint32_t to, uint32_t ports) {
     const uint64_t addresses = ((uint64_t)from << 32 | to) * flows->seed;
     return (size_t)((addresses >> 32 ^ ports) * flows->seed >> (64 - BUCKETS_LOG2));
 }
@@ -111,11 +111,11 @@ static uint32_t last_word(const struct carry_capture_address *address) {
     return load32_network(address->bytes + (address->version == 6 ? 12 : 0));
 }
 
-static uint16_t *bucket_of(const struct flows *flows, const struct key *key) {
+static uint16_t *flow_bucket(const struct flows *flows, const struct key *key) {
     const struct ends *ends = &key->ends;
     const uint32_t ports =
         ends->from_port < 0 ? 0 : (uint32_t)ends->from_port << 16 | (uint32_t)ends->to_port;
-    return &flows->buckets[slot_of(flows, last_word(&ends->from), last_word(&ends->to), ports)];
+    return &flows->buckets[flow_slot(flows, last_word(&ends->from), last_word(&ends->to), ports)];
 }
 
 /* Checks whether the bucket for this frame holds a flow. Reads only the frame's bytes, as it is
@@ -129,17 +129,17 @@ static bool may_be_known(const struct flows *flows, const struct carry_frame *fr
     if (end > frame->captured || (has_ports && (uint64_t)sum->cover_offset + 4 > frame->captured))
         return false;
     const uint32_t ports = has_ports ? load32_network(data + sum->cover_offset) : 0;
-    const size_t slot = slot_of(flows, load32_network(data + end - size - 4),
-                                load32_network(data + end - 4), ports);
+    const size_t slot = flow_slot(flows, load32_network(data + end - size - 4),
+                                  load32_network(data + end - 4), ports);
     return flows->buckets[slot] != NO_FLOW;
 }
 
-static uint16_t find(const struct flows *flows, const struct key *key) {
+static uint16_t find_flow(const struct flows *flows, const struct key *key) {
     _Static_assert(sizeof *key == sizeof key->ends + 4 && sizeof key->ends == 44,
                    "no padding to compare");
     if (!flows->count)
         return NO_FLOW;
-    uint16_t place = *bucket_of(flows, key);
+    uint16_t place = *flow_bucket(flows, key);
     while (place != NO_FLOW && memcmp(&flows->list[place].key, key, sizeof *key) != 0)
         place = flows->list[place].next;
     return place;
@@ -151,7 +151,7 @@ static bool is_rarer(const struct flow *a, const struct flow *b) {
 
 /* Returns the rarest of the next few flows in turn. Examines few, as the table changes with every
    packet where each packet has a flow of its own. */
-static uint16_t rarest(struct flows *flows) {
+static uint16_t rarest_flow(struct flows *flows) {
     uint16_t place = flows->hand;
     for (uint16_t i = 1; i < FLOWS_LOOKED_AT; i++)
         if (is_rarer(&flows->list[flows->hand + i], &flows->list[place]))
@@ -161,7 +161,7 @@ static uint16_t rarest(struct flows *flows) {
 }
 
 static void unlink_flow(struct flows *flows, uint16_t place) {
-    uint16_t *link = bucket_of(flows, &flows->list[place].key);
+    uint16_t *link = flow_bucket(flows, &flows->list[place].key);
     while (*link != place)
         link = &flows->list[*link].next;
     *link = flows->list[place].next;
@@ -172,16 +172,16 @@ static void unlink_flow(struct flows *flows, uint16_t place) {
 static uint16_t free_place(struct flows *flows) {
     if (flows->count < FLOWS_MAX)
         return (uint16_t)flows->count++;
-    const uint16_t place = rarest(flows);
+    const uint16_t place = rarest_flow(flows);
     unlink_flow(flows, place);
     return place;
 }
 
-static bool is_same(const struct layout *a, const struct layout *b) {
+static bool is_same_layout(const struct layout *a, const struct layout *b) {
     return a->linktype == b->linktype && memcmp(&a->sum, &b->sum, sizeof a->sum) == 0;
 }
 
-static struct layout layout_of(uint32_t linktype, const struct carry_packet_sum *sum) {
+static struct layout sum_layout(uint32_t linktype, const struct carry_packet_sum *sum) {
     return (struct layout){linktype,
                            {.protocol = sum->protocol,
                             .version = sum->version,
@@ -189,16 +189,16 @@ static struct layout layout_of(uint32_t linktype, const struct carry_packet_sum 
                             .cover_offset = sum->cover_offset}};
 }
 
-static bool knows(const struct flows *flows, const struct layout *layout) {
+static bool knows_layout(const struct flows *flows, const struct layout *layout) {
     for (unsigned i = 0; i < flows->layouts_count; i++)
-        if (is_same(&flows->layouts[i], layout))
+        if (is_same_layout(&flows->layouts[i], layout))
             return true;
     return flows->has_others;
 }
 
 static void add_layout(struct flows *flows, uint32_t linktype, const struct carry_packet_sum *sum) {
-    const struct layout layout = layout_of(linktype, sum);
-    if (knows(flows, &layout))
+    const struct layout layout = sum_layout(linktype, sum);
+    if (knows_layout(flows, &layout))
         return;
     if (flows->layouts_count < LAYOUTS_MAX)
         flows->layouts[flows->layouts_count++] = layout;
@@ -207,17 +207,17 @@ static void add_layout(struct flows *flows, uint32_t linktype, const struct carr
 }
 
 /* Returns the flow of a sum, which is created if it is new; NULL if there is no memory. */
-static struct flow *use(struct flows *flows, const struct carry_frame *frame,
-                        const struct carry_packet_sum *sum) {
-    const struct key key = key_of(frame, sum);
-    if (!make_table(flows))
+static struct flow *use_flow(struct flows *flows, const struct carry_frame *frame,
+                             const struct carry_packet_sum *sum) {
+    const struct key key = flow_key(frame, sum);
+    if (!make_flow_table(flows))
         return NULL;
-    uint16_t place = find(flows, &key);
+    uint16_t place = find_flow(flows, &key);
     add_layout(flows, frame->linktype, sum);
     if (place != NO_FLOW)
         return &flows->list[place];
     place = free_place(flows);
-    uint16_t *bucket = bucket_of(flows, &key);
+    uint16_t *bucket = flow_bucket(flows, &key);
     flows->list[place] =
         (struct flow){.key = key, .difference = carry_cause_difference(sum), .next = *bucket};
     *bucket = place;
@@ -227,16 +227,17 @@ static struct flow *use(struct flows *flows, const struct carry_frame *frame,
 /* --- Sums --- */
 
 /* Checks whether a flow may show the cause: no other cause is known, or only a flipped bit. */
-static bool is_open(unsigned verdict, unsigned cause) {
+static bool is_unexplained(unsigned verdict, unsigned cause) {
     return verdict == CARRY_VERDICT_BAD &&
            (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT);
 }
 
 bool carry_flows_keeps(const struct carry_packet_sum *sum, unsigned cause) {
-    return is_open(sum->verdict, cause) && sum->field_size == 2 && sum->version && !sum->quoted;
+    return is_unexplained(sum->verdict, cause) && sum->field_size == 2 && sum->version &&
+           !sum->quoted;
 }
 
-static enum carry_capture_cause cause_of(const struct flow *flow) {
+static enum carry_capture_cause flow_cause(const struct flow *flow) {
     if (flow->refuted || flow->count < CARRY_CAPTURE_FLOW_AGREES ||
         flow->seen_count < CARRY_CAPTURE_FLOW_AGREES)
         return CARRY_CAPTURE_CAUSE_NONE;
@@ -244,7 +245,7 @@ static enum carry_capture_cause cause_of(const struct flow *flow) {
                                             : CARRY_CAPTURE_CAUSE_REWRITTEN;
 }
 
-static void see(struct flow *flow, uint32_t expected) {
+static void see_expected(struct flow *flow, uint32_t expected) {
     for (unsigned i = 0; i < flow->seen_count; i++)
         if (flow->seen[i] == expected)
             return;
@@ -254,7 +255,8 @@ static void see(struct flow *flow, uint32_t expected) {
 
 /* Pairs the sum of an IPv4 header with the next one over its content: if both have the same
    difference, an address was changed. */
-static void pair(struct flows *flows, struct flow *flow, const struct carry_packet_sum *sum) {
+static void pair_with_header(struct flows *flows, struct flow *flow,
+                             const struct carry_packet_sum *sum) {
     struct flow *header = flows->header == NO_FLOW ? NULL : &flows->list[flows->header];
     if (sum->protocol == CARRY_PROTOCOL_IP) {
         flows->header = (uint16_t)(flow - flows->list);
@@ -262,7 +264,7 @@ static void pair(struct flows *flows, struct flow *flow, const struct carry_pack
     } else if (header && header->last == flow->last && flows->network == sum->network_offset &&
                header->difference == carry_cause_difference(sum)) {
         header->with_header++;
-        see(header, sum->expected); /* headers of one flow may all be the same */
+        see_expected(header, sum->expected); /* headers of one flow may all be the same */
         flow->with_header++;
         flows->header = NO_FLOW;
     }
@@ -271,26 +273,26 @@ static void pair(struct flows *flows, struct flow *flow, const struct carry_pack
 static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_frame *frame,
                                         uint64_t number, const struct carry_packet_sum *sum,
                                         enum carry_capture_cause cause) {
-    struct flow *flow = use(flows, frame, sum);
+    struct flow *flow = use_flow(flows, frame, sum);
     if (!flow)
         return cause;
     flow->last = number;
     flow->count++;
     flow->one_bit += cause == CARRY_CAPTURE_CAUSE_ONE_BIT;
     flow->refuted |= flow->difference != carry_cause_difference(sum);
-    see(flow, sum->expected);
-    pair(flows, flow, sum);
-    return cause_of(flow) ? cause_of(flow) : cause;
+    see_expected(flow, sum->expected);
+    pair_with_header(flows, flow, sum);
+    return flow_cause(flow) ? flow_cause(flow) : cause;
 }
 
 /* Refutes the flow of a good sum. Where no bad sum of the flow had these headers, the packet was
    captured at another place on the way, and contradicts nothing. */
 static void add_good(struct flows *flows, const struct carry_frame *frame,
                      const struct carry_packet_sum *sum) {
-    const struct layout layout = layout_of(frame->linktype, sum);
-    const struct key key = key_of(frame, sum);
-    const uint16_t place = find(flows, &key);
-    if (place != NO_FLOW && knows(flows, &layout))
+    const struct layout layout = sum_layout(frame->linktype, sum);
+    const struct key key = flow_key(frame, sum);
+    const uint16_t place = find_flow(flows, &key);
+    if (place != NO_FLOW && knows_layout(flows, &layout))
         flows->list[place].refuted = true;
 }
 
@@ -302,12 +304,12 @@ enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry
     return carry_flows_keeps(sum, cause) ? add_bad(flows, frame, number, sum, cause) : cause;
 }
 
-static bool is_open_to(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
+static bool may_refute(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
                        const struct layout *layout) {
     if (layout->linktype != frame->linktype || !may_be_known(flows, frame, &layout->sum))
         return false;
-    const struct key key = key_of(frame, &layout->sum);
-    const uint16_t place = find(flows, &key);
+    const struct key key = flow_key(frame, &layout->sum);
+    const uint16_t place = find_flow(flows, &key);
     return place != NO_FLOW && !flows->list[place].refuted && flows->list[place].last != number;
 }
 
@@ -318,45 +320,45 @@ bool carry_flows_any(const struct flows *flows) {
 bool carry_flows_want(const struct flows *flows, const struct carry_capture_packet *packet) {
     const struct carry_frame frame = carry_capture_frame(packet);
     for (unsigned i = 0; i < flows->layouts_count; i++)
-        if (is_open_to(flows, &frame, packet->number, &flows->layouts[i]))
+        if (may_refute(flows, &frame, packet->number, &flows->layouts[i]))
             return true;
     return flows->has_others;
 }
 
 /* --- At the end --- */
 
-static const struct flow *flow_of(const struct flows *flows,
-                                  const struct carry_capture_finding *finding) {
+static const struct flow *finding_flow(const struct flows *flows,
+                                       const struct carry_capture_finding *finding) {
     const struct key key = {.ends = {.from = finding->from,
                                      .to = finding->to,
                                      .from_port = finding->from_port,
                                      .to_port = finding->to_port},
                             .protocol = finding->sum.protocol};
     const uint16_t place =
-        carry_flows_keeps(&finding->sum, finding->cause) ? find(flows, &key) : NO_FLOW;
+        carry_flows_keeps(&finding->sum, finding->cause) ? find_flow(flows, &key) : NO_FLOW;
     return place == NO_FLOW ? NULL : &flows->list[place];
 }
 
 enum carry_capture_cause carry_flows_settle(const struct flows *flows,
                                             const struct carry_capture_finding *finding) {
-    const struct flow *flow = flow_of(flows, finding);
-    return flow && cause_of(flow) ? cause_of(flow) : finding->cause;
+    const struct flow *flow = finding_flow(flows, finding);
+    return flow && flow_cause(flow) ? flow_cause(flow) : finding->cause;
 }
 
 bool carry_flows_may_change(const struct flows *flows,
                             const struct carry_capture_finding *finding) {
-    const struct flow *flow = flow_of(flows, finding);
+    const struct flow *flow = finding_flow(flows, finding);
     return flow && !flow->refuted;
 }
 
 void carry_flows_move(const struct flows *flows, uint64_t (*causes)[CARRY_CAPTURE_CAUSE_COUNT]) {
     for (size_t i = 0; i < flows->count; i++) {
         const struct flow *flow = &flows->list[i];
-        if (!cause_of(flow))
+        if (!flow_cause(flow))
             continue;
         uint64_t *of = causes[flow->key.protocol];
         of[CARRY_CAPTURE_CAUSE_NONE] -= flow->count - flow->one_bit;
         of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
-        of[cause_of(flow)] += flow->count;
+        of[flow_cause(flow)] += flow->count;
     }
 }

@@ -6,16 +6,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static int stopped(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int next_after_stop(struct carry_capture *capture, struct carry_capture_packet *packet) {
     (void)packet;
     capture->error = capture->final;
     return capture->result;
 }
 
-static int stop(struct carry_capture *capture, int result) {
+static int stop_capture(struct carry_capture *capture, int result) {
     capture->result = result;
     capture->final = capture->error;
-    capture->next = stopped;
+    capture->next = next_after_stop;
     return result;
 }
 
@@ -26,7 +26,7 @@ int carry_format_stop(struct carry_capture *capture, int code, const char *forma
     *error = (struct carry_capture_error){.code = code, .offset = capture->record};
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
-    return stop(capture, code);
+    return stop_capture(capture, code);
 }
 
 int carry_format_error(struct carry_capture_error *error, int code, int system) {
@@ -52,7 +52,7 @@ int carry_format_fail_text(struct carry_capture *capture, int code, const char *
 
 int carry_format_end(struct carry_capture *capture, int code, int system) {
     carry_format_fail(capture, code, system);
-    return stop(capture, code);
+    return stop_capture(capture, code);
 }
 
 int carry_format_read_code(int system) {
@@ -63,7 +63,7 @@ static int fail_to_read(struct carry_capture *capture, int system) {
     const int code = carry_format_read_code(system);
     carry_format_stop(capture, code, "cannot read: %s", strerror(system));
     capture->error.system = system;
-    return stop(capture, code);
+    return stop_capture(capture, code);
 }
 
 int carry_format_second(struct carry_capture *capture) {

@@ -23,8 +23,8 @@ struct carry_fragment_key carry_fragment_key(const struct carry_capture_packet *
  * Returns the bucket of a key, by multiply-shift hashing (Dietzfelbinger, 1996). As the seed is
  * secret, keys chosen by an attacker collide no more often than others.
  */
-static struct entry **bucket_of(struct fragment_table *table,
-                                const struct carry_fragment_key *key) {
+static struct entry **fragment_bucket(struct fragment_table *table,
+                                      const struct carry_fragment_key *key) {
     uint64_t hash = table->seed[FRAGMENT_KEY_WORDS];
     for (unsigned i = 0; i < FRAGMENT_KEY_WORDS; i++)
         hash += table->seed[i] * key->words[i];
@@ -55,8 +55,9 @@ void carry_fragment_table_free_sources(struct source *sources) {
     }
 }
 
-void carry_fragment_table_lose(const struct fragment_table *table,
-                               enum carry_capture_reassembly why, const struct source *sources) {
+void carry_fragment_table_notify_lost(const struct fragment_table *table,
+                                      enum carry_capture_reassembly why,
+                                      const struct source *sources) {
     if (table->lost && sources)
         table->lost(table->lost_context, why, sources);
 }
@@ -65,7 +66,7 @@ void carry_fragment_table_lose(const struct fragment_table *table,
    taken. */
 static void drop_fragments(struct fragment_table *table, struct entry *entry,
                            enum carry_capture_reassembly why) {
-    carry_fragment_table_lose(table, why, entry->sources);
+    carry_fragment_table_notify_lost(table, why, entry->sources);
     table->bytes -= carry_fragment_table_held(entry);
     carry_content_clear(&entry->content);
     carry_fragment_table_free_sources(entry->sources);
@@ -78,7 +79,7 @@ static void drop_fragments(struct fragment_table *table, struct entry *entry,
 }
 
 static void remove_entry(struct fragment_table *table, struct entry *entry) {
-    struct entry **link = bucket_of(table, &entry->key);
+    struct entry **link = fragment_bucket(table, &entry->key);
     while (*link != entry)
         link = &(*link)->chain;
     *link = entry->chain;
@@ -117,7 +118,7 @@ static void evict_oldest(struct fragment_table *table, uint64_t now_ns,
 
 static struct entry *find_entry(struct fragment_table *table,
                                 const struct carry_fragment_key *key) {
-    struct entry *entry = *bucket_of(table, key);
+    struct entry *entry = *fragment_bucket(table, key);
     while (entry && memcmp(&entry->key, key, sizeof *key) != 0)
         entry = entry->chain;
     return entry;
@@ -130,7 +131,7 @@ static struct entry *create_entry(struct fragment_table *table,
     struct entry *entry = calloc(1, sizeof *entry);
     if (!entry)
         return NULL;
-    struct entry **bucket = bucket_of(table, key);
+    struct entry **bucket = fragment_bucket(table, key);
     entry->key = *key;
     entry->time_ns = now_ns;
     entry->content = carry_content_new(table->seed[0] ^ table->created++);

@@ -80,8 +80,9 @@ void carry_fragment_table_make_room(struct fragment_table *table, struct entry *
                                     uint64_t now_ns);
 
 /* Notifies the watcher that these fragments are lost. */
-void carry_fragment_table_lose(const struct fragment_table *table,
-                               enum carry_capture_reassembly why, const struct source *sources);
+void carry_fragment_table_notify_lost(const struct fragment_table *table,
+                                      enum carry_capture_reassembly why,
+                                      const struct source *sources);
 
 void carry_fragment_table_free_sources(struct source *sources);
 

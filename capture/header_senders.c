@@ -36,7 +36,7 @@ void carry_header_senders_clear(struct header_senders *senders) {
 }
 
 /* Allocates the table with the first header only, as hardly any capture has one. */
-static bool make_table(struct header_senders *senders) {
+static bool make_sender_table(struct header_senders *senders) {
     const size_t size = sizeof *senders->buckets << BUCKETS_LOG2;
     if (senders->list)
         return true;
@@ -56,29 +56,29 @@ static bool make_table(struct header_senders *senders) {
 
 /* Returns the bucket of an address, by multiply-shift hashing with a secret seed, as in
    fragment_table.c. */
-static size_t bucket_of(const struct header_senders *senders, const uint8_t *address) {
+static size_t sender_bucket(const struct header_senders *senders, const uint8_t *address) {
     uint32_t word;
     memcpy(&word, address, sizeof word);
     return (size_t)(senders->seed * word >> (64 - BUCKETS_LOG2));
 }
 
-static uint16_t find(const struct header_senders *senders, const uint8_t *address) {
-    uint16_t place = senders->buckets[bucket_of(senders, address)];
+static uint16_t find_sender(const struct header_senders *senders, const uint8_t *address) {
+    uint16_t place = senders->buckets[sender_bucket(senders, address)];
     while (place != NOBODY && memcmp(senders->list[place].address, address, 4) != 0)
         place = senders->list[place].next;
     return place;
 }
 
 /* Returns the sender, which is created if it is new; NULL if there is no room for it. */
-static struct header_sender *use(struct header_senders *senders, const uint8_t *address) {
-    if (!make_table(senders))
+static struct header_sender *use_sender(struct header_senders *senders, const uint8_t *address) {
+    if (!make_sender_table(senders))
         return NULL;
-    uint16_t place = find(senders, address);
+    uint16_t place = find_sender(senders, address);
     if (place != NOBODY)
         return &senders->list[place];
     if (senders->count == HEADER_SENDERS_MAX)
         return NULL;
-    uint16_t *bucket = &senders->buckets[bucket_of(senders, address)];
+    uint16_t *bucket = &senders->buckets[sender_bucket(senders, address)];
     struct header_sender *sender = &senders->list[senders->count];
     memcpy(sender->address, address, sizeof sender->address);
     sender->next = *bucket;
@@ -90,22 +90,22 @@ bool carry_header_senders_is_alone(const struct carry_packet_sum *sum) {
     return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
 }
 
-static bool is_left(const struct carry_packet_sum *sum) {
+static bool is_partial_header(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && sum->cause == CARRY_CAUSE_HEADER;
 }
 
-static const uint8_t *address_of(const struct carry_frame *frame,
-                                 const struct carry_packet_sum *sum) {
+static const uint8_t *sender_address(const struct carry_frame *frame,
+                                     const struct carry_packet_sum *sum) {
     return (const uint8_t *)frame->data + sum->network_offset + 12;
 }
 
 const struct header_sender *carry_header_senders_add(struct header_senders *senders,
                                                      const struct carry_frame *frame,
                                                      const struct carry_packet_sum *sum) {
-    const bool alone = carry_header_senders_is_alone(sum), left = is_left(sum);
+    const bool alone = carry_header_senders_is_alone(sum), left = is_partial_header(sum);
     if (!alone && !left)
         return NULL;
-    struct header_sender *sender = use(senders, address_of(frame, sum));
+    struct header_sender *sender = use_sender(senders, sender_address(frame, sum));
     if (!sender)
         return NULL;
     sender->leaves |= left;
@@ -119,7 +119,7 @@ bool carry_header_senders_are_concerned(struct header_senders *senders,
                                         const struct carry_packet_sum *sum) {
     if (carry_header_senders_is_alone(sum))
         return true;
-    if (!is_left(sum) || carry_header_senders_leaves(senders, address_of(frame, sum)))
+    if (!is_partial_header(sum) || carry_header_senders_leaves(senders, sender_address(frame, sum)))
         return false;
     carry_header_senders_add(senders, frame, sum);
     return true;
@@ -137,7 +137,7 @@ void carry_header_senders_add_link(struct header_senders *senders,
 
 const struct header_sender *carry_header_senders_find(const struct header_senders *senders,
                                                       const uint8_t address[4]) {
-    uint16_t place = senders->list ? find(senders, address) : NOBODY;
+    uint16_t place = senders->list ? find_sender(senders, address) : NOBODY;
     return place == NOBODY ? NULL : &senders->list[place];
 }
 

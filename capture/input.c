@@ -40,7 +40,7 @@ struct window carry_input_swap(struct input *input, struct window window) {
 }
 
 /* Doubles the window, which is full of held bytes, but not beyond what `size` requires. */
-static bool grow(struct input *input, size_t size) {
+static bool grow_window(struct input *input, size_t size) {
     size_t held = carry_input_held(input);
     size_t needed = (size + GRANULE - 1) / GRANULE * GRANULE;
     size_t capacity = 2 * input->capacity < needed ? 2 * input->capacity : needed;
@@ -56,7 +56,7 @@ static bool grow(struct input *input, size_t size) {
     return true;
 }
 
-static void pass_on(struct input *input, const uint8_t *end) {
+static void pass_to_sink(struct input *input, const uint8_t *end) {
     if (input->sink &&
         !input->sink(input->sink_context, input->passed, (size_t)(end - input->passed)))
         input->sink_is_full = true;
@@ -64,7 +64,7 @@ static void pass_on(struct input *input, const uint8_t *end) {
 }
 
 void carry_input_flush(struct input *input) {
-    pass_on(input, input->at);
+    pass_to_sink(input, input->at);
 }
 
 /* Returns the first byte that must stay in a full window: the first unread one, or an earlier one
@@ -85,13 +85,13 @@ static bool make_room(struct input *input, size_t size) {
     if (input->error)
         return false;
     const uint8_t *kept = find_kept(input);
-    pass_on(input, kept);
+    pass_to_sink(input, kept);
     const size_t behind = (size_t)(input->at - kept), all = (size_t)(input->end - kept);
     memmove(input->window, kept, all);
     input->passed = input->window;
     input->at = input->window + behind;
     input->end = input->window + all;
-    return all < input->capacity || grow(input, size);
+    return all < input->capacity || grow_window(input, size);
 }
 
 static bool read_more(struct input *input) {

@@ -9,7 +9,7 @@
 
 /* Returns the errno if the descriptor cannot be read as a capture, whatever it holds; 0 if it
    can. */
-static int obstacle(int descriptor, struct stat *status) {
+static int open_errno(int descriptor, struct stat *status) {
     if (fstat(descriptor, status))
         return errno;
     if (S_ISDIR(status->st_mode))
@@ -18,7 +18,7 @@ static int obstacle(int descriptor, struct stat *status) {
 }
 
 /* Returns the size of a file from its current position on. */
-static uint64_t rest_of(int descriptor, const struct stat *status) {
+static uint64_t remaining_size(int descriptor, const struct stat *status) {
     const off_t position = lseek(descriptor, 0, SEEK_CUR);
     return position < status->st_size ? (uint64_t)(status->st_size - position) : 0;
 }
@@ -26,14 +26,14 @@ static uint64_t rest_of(int descriptor, const struct stat *status) {
 static int open_descriptor(int descriptor, bool owned, struct carry_capture **capture,
                            struct carry_capture_error *error) {
     struct stat status;
-    const int problem = obstacle(descriptor, &status);
+    const int problem = open_errno(descriptor, &status);
     if (problem)
         return carry_format_error(error, CARRY_ERROR_READ, problem);
     const bool waits = !S_ISREG(status.st_mode);
     const struct carry_capture_source source = {
         .read = carry_file_read,
         .rewind = waits ? NULL : carry_file_rewind,
-        .size = waits ? 0 : rest_of(descriptor, &status),
+        .size = waits ? 0 : remaining_size(descriptor, &status),
     };
     int code = carry_capture_open_source(&source, capture, error);
     if (code != CARRY_OK)

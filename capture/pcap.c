@@ -6,7 +6,7 @@
 
 #define FILE_HEADER_BYTES 24
 
-static int next_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int next_pcap_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
     struct input *input = &capture->input;
     const struct pcap *pcap = &capture->pcap;
     capture->record = carry_input_offset(input);
@@ -36,7 +36,7 @@ static int next_record(struct carry_capture *capture, struct carry_capture_packe
     return CARRY_CAPTURE_PACKET;
 }
 
-static int file_header(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int read_pcap_header(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *header = carry_input_peek(&capture->input, FILE_HEADER_BYTES);
     if (!header)
         return carry_format_cut(capture, "file header", FILE_HEADER_BYTES);
@@ -51,8 +51,8 @@ static int file_header(struct carry_capture *capture, struct carry_capture_packe
     capture->pcap.linktype = link & PCAP_LINKTYPE_MASK;
     capture->pcap.fcs = link & PCAP_HAS_FCS ? (link >> PCAP_FCS_SHIFT) * PCAP_FCS_UNIT : 0;
     capture->input.at += FILE_HEADER_BYTES;
-    capture->next = next_record;
-    return next_record(capture, packet);
+    capture->next = next_pcap_record;
+    return next_pcap_record(capture, packet);
 }
 
 format_next_fn *carry_pcap_recognise(struct carry_capture *capture, const uint8_t *magic) {
@@ -61,5 +61,5 @@ format_next_fn *carry_pcap_recognise(struct carry_capture *capture, const uint8_
         return NULL;
     capture->pcap.record_header = variant->record_header;
     capture->pcap.ns_per_tick = variant->ns_per_tick;
-    return file_header;
+    return read_pcap_header;
 }

@@ -94,8 +94,8 @@ static struct interface *new_interface(struct pcapng *pcapng) {
     return &pcapng->interfaces[pcapng->count++];
 }
 
-static int add_interface(struct carry_capture *capture, const struct block *block,
-                         struct carry_capture_packet *packet) {
+static int read_interface_block(struct carry_capture *capture, const struct block *block,
+                                struct carry_capture_packet *packet) {
     (void)packet;
     if (capture->pcapng.count == PCAPNG_INTERFACES_MAX)
         return carry_format_damage(capture, "more than %u interfaces", PCAPNG_INTERFACES_MAX);
@@ -143,8 +143,8 @@ static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
 }
 
 /* Completes the packet, whose bytes begin `header` bytes into the block's body. */
-static int hand_out(struct carry_capture *capture, const struct block *block, uint32_t header,
-                    struct carry_capture_packet *packet) {
+static int hand_out_packet(struct carry_capture *capture, const struct block *block,
+                           uint32_t header, struct carry_capture_packet *packet) {
     if (packet->captured > block->body_size - header)
         return carry_format_damage(capture, "packet of %u bytes in a block of %u", packet->captured,
                                    block->size);
@@ -153,7 +153,7 @@ static int hand_out(struct carry_capture *capture, const struct block *block, ui
     return CARRY_CAPTURE_PACKET;
 }
 
-static uint32_t flags_of(uint32_t bits) {
+static uint32_t flags_from_bits(uint32_t bits) {
     uint32_t flags = 0;
 #define CARRY_PCAPNG_FLAG(bit, flag) flags |= bits >> bit & 1 ? CARRY_CAPTURE_PACKET_##flag : 0;
 #include "pcapng_flags.def"
@@ -173,13 +173,14 @@ static void read_packet_options(struct carry_capture *capture, const struct bloc
             continue;
         const uint32_t bits = load32(option.value, capture->swap);
         const uint32_t fcs = bits >> PCAPNG_FLAGS_FCS_SHIFT & PCAPNG_FLAGS_FCS_MASK;
-        packet->flags = flags_of(bits);
+        packet->flags = flags_from_bits(bits);
         capture->pcapng.flags = (uint8_t *)option.value;
         packet->fcs = fcs && fcs <= PCAPNG_FCS_MAX ? fcs : packet->fcs;
     }
 }
 
-static const struct interface *find_interface(struct carry_capture *capture, uint32_t number) {
+static const struct interface *find_block_interface(struct carry_capture *capture,
+                                                    uint32_t number) {
     const struct pcapng *pcapng = &capture->pcapng;
     if (number < pcapng->count)
         return &pcapng->interfaces[number];
@@ -193,7 +194,7 @@ static int packet_block(struct carry_capture *capture, const struct block *block
     /* In the old block, the interface has 16 bits, and 16 bits of drop count follow. */
     bool old = block->type == PCAPNG_BLOCK_OLD_PACKET;
     uint32_t number = old ? load16(block->body, capture->swap) : load32(block->body, capture->swap);
-    const struct interface *interface = find_interface(capture, number);
+    const struct interface *interface = find_block_interface(capture, number);
     if (!interface)
         return CARRY_ERROR_DAMAGED;
     uint64_t ticks = (uint64_t)load32(block->body + 4, capture->swap) << 32;
@@ -205,7 +206,7 @@ static int packet_block(struct carry_capture *capture, const struct block *block
         .interface = number,
         .time_ns = time_ns(interface, ticks | load32(block->body + 8, capture->swap)),
     };
-    const int result = hand_out(capture, block, 20, packet);
+    const int result = hand_out_packet(capture, block, 20, packet);
     if (result == CARRY_CAPTURE_PACKET)
         read_packet_options(capture, block, packet);
     return result;
@@ -215,7 +216,7 @@ static int packet_block(struct carry_capture *capture, const struct block *block
    snap length limits its captured size. */
 static int simple_packet_block(struct carry_capture *capture, const struct block *block,
                                struct carry_capture_packet *packet) {
-    const struct interface *interface = find_interface(capture, 0);
+    const struct interface *interface = find_block_interface(capture, 0);
     if (!interface)
         return CARRY_ERROR_DAMAGED;
     uint32_t wire = load32(block->body, capture->swap);
@@ -225,7 +226,7 @@ static int simple_packet_block(struct carry_capture *capture, const struct block
         .linktype = interface->linktype,
         .fcs = interface->fcs,
     };
-    return hand_out(capture, block, 4, packet);
+    return hand_out_packet(capture, block, 4, packet);
 }
 
 /* Blocks that are read. Others are skipped, and so is the rest of a section header. */
@@ -238,7 +239,7 @@ static const struct block_kind {
     {PCAPNG_BLOCK_PACKET, 20, packet_block, false},
     {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block, false},
     {PCAPNG_BLOCK_OLD_PACKET, 20, packet_block, true},
-    {PCAPNG_BLOCK_INTERFACE, 8, add_interface, false},
+    {PCAPNG_BLOCK_INTERFACE, 8, read_interface_block, false},
     {PCAPNG_BLOCK_SECTION, 16, NULL, false},
 };
 

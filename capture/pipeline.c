@@ -38,7 +38,7 @@ struct slot {
     struct batch batch;
     struct carry_capture_packet *packets; /* room for the batch's */
     struct window window; /* holds the batch's packets; empty until it is submitted */
-    bool looked_at;
+    bool examined;
 };
 
 /*
@@ -61,14 +61,14 @@ struct pipeline {
     uint64_t finished;
     uint64_t read;        /* packets of the capture */
     size_t windows_bytes; /* of batches that are submitted but not finished */
-    bool ended;           /* by finish() or watch() */
+    bool ended;           /* by finish() or watch_pipeline() */
 
-    /* Shared by all threads under the lock, like `looked_at` of each slot. */
+    /* Shared by all threads under the lock, like `examined` of each slot. */
     uint64_t taken, submitted;
     bool closing;
 };
 
-static struct slot *slot_of(struct pipeline *pipeline, uint64_t number) {
+static struct slot *batch_slot(struct pipeline *pipeline, uint64_t number) {
     return &pipeline->slots[number % pipeline->slot_count];
 }
 
@@ -76,12 +76,12 @@ static struct slot *slot_of(struct pipeline *pipeline, uint64_t number) {
 
 /* Examines the oldest waiting batch. The lock is held at the call and the return, but not
    meanwhile. */
-static void look_at_next(struct pipeline *pipeline, unsigned worker) {
-    struct slot *slot = slot_of(pipeline, pipeline->taken++);
+static void examine_next(struct pipeline *pipeline, unsigned worker) {
+    struct slot *slot = batch_slot(pipeline, pipeline->taken++);
     carry_threads_unlock(pipeline->threads);
-    pipeline->work.look(pipeline->work.context, worker, &slot->batch);
+    pipeline->work.examine(pipeline->work.context, worker, &slot->batch);
     carry_threads_lock(pipeline->threads);
-    slot->looked_at = true;
+    slot->examined = true;
     carry_threads_signal(pipeline->threads, THREADS_DONE);
 }
 
@@ -92,7 +92,7 @@ static void run_thread(void *context, unsigned worker) {
         if (pipeline->taken == pipeline->submitted)
             carry_threads_wait(pipeline->threads, THREADS_WORK);
         else
-            look_at_next(pipeline, worker);
+            examine_next(pipeline, worker);
     }
     carry_threads_unlock(pipeline->threads);
 }
@@ -113,7 +113,7 @@ void carry_pipeline_note(struct batch *batch, const struct note *note) {
 /* --- The thread that runs the pipeline --- */
 
 static void start_batch(struct pipeline *pipeline) {
-    pipeline->filling = slot_of(pipeline, pipeline->submitted);
+    pipeline->filling = batch_slot(pipeline, pipeline->submitted);
     pipeline->next = pipeline->filling->packets;
 }
 
@@ -123,7 +123,7 @@ static void end_batch(struct pipeline *pipeline) {
     slot->batch.count = (uint32_t)(pipeline->next - slot->packets);
 }
 
-static void empty(struct batch *batch) {
+static void empty_batch(struct batch *batch) {
     batch->notes_count = 0;
     batch->no_memory = false;
 }
@@ -136,7 +136,7 @@ static void *take_room(void) {
 }
 
 /* Starts the threads with the second batch: fewer are not worth it. */
-static void start_threads(struct pipeline *pipeline) {
+static void start_workers(struct pipeline *pipeline) {
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
     void *room = take_room();
@@ -148,13 +148,13 @@ static void start_threads(struct pipeline *pipeline) {
     pipeline->threads_wanted = pipeline->threads_count;
 }
 
-static void submit(struct pipeline *pipeline, struct window window) {
+static void submit_batch(struct pipeline *pipeline, struct window window) {
     struct slot *slot = pipeline->filling;
     end_batch(pipeline);
     slot->window = window;
     pipeline->windows_bytes += window.capacity;
     carry_threads_lock(pipeline->threads);
-    slot->looked_at = false;
+    slot->examined = false;
     pipeline->submitted++;
     if (pipeline->submitted - pipeline->taken >= BATCHES_PER_THREAD / 2)
         carry_threads_signal(pipeline->threads, THREADS_WORK);
@@ -164,11 +164,11 @@ static void submit(struct pipeline *pipeline, struct window window) {
 
 /* Waits until the oldest batch was examined, and examines others meanwhile. */
 static struct slot *await_oldest(struct pipeline *pipeline) {
-    struct slot *slot = slot_of(pipeline, pipeline->finished);
+    struct slot *slot = batch_slot(pipeline, pipeline->finished);
     carry_threads_lock(pipeline->threads);
-    while (!slot->looked_at) {
+    while (!slot->examined) {
         if (pipeline->taken < pipeline->submitted)
-            look_at_next(pipeline, 0);
+            examine_next(pipeline, 0);
         else
             carry_threads_wait(pipeline->threads, THREADS_DONE);
     }
@@ -180,7 +180,7 @@ static void finish_oldest(struct pipeline *pipeline) {
     struct slot *slot = await_oldest(pipeline);
     if (!pipeline->ended)
         pipeline->ended = !pipeline->work.finish(pipeline->work.context, &slot->batch);
-    empty(&slot->batch);
+    empty_batch(&slot->batch);
     pipeline->windows_bytes -= slot->window.capacity;
     if (slot->window.capacity > WINDOW_BYTES) {
         free(slot->window.bytes);
@@ -191,10 +191,10 @@ static void finish_oldest(struct pipeline *pipeline) {
 
 /* Examines a batch and finishes it at once. */
 static void do_batch(struct pipeline *pipeline, struct batch *batch) {
-    pipeline->work.look(pipeline->work.context, 0, batch);
+    pipeline->work.examine(pipeline->work.context, 0, batch);
     if (!pipeline->ended)
         pipeline->ended = !pipeline->work.finish(pipeline->work.context, batch);
-    empty(batch);
+    empty_batch(batch);
 }
 
 /* Finishes all batches, and the one being filled, whose window stays in use. */
@@ -211,7 +211,7 @@ static void finish_all(struct pipeline *pipeline) {
 /* Returns a window for more than `held` bytes: that of the slot after the one being filled, or a
    new one. */
 static struct window next_window(struct pipeline *pipeline, size_t held) {
-    struct slot *slot = slot_of(pipeline, pipeline->submitted + 1);
+    struct slot *slot = batch_slot(pipeline, pipeline->submitted + 1);
     struct window window = slot->window;
     slot->window = (struct window){0};
     if (window.capacity > held)
@@ -222,7 +222,7 @@ static struct window next_window(struct pipeline *pipeline, size_t held) {
     return window;
 }
 
-static void watch(struct pipeline *pipeline) {
+static void watch_pipeline(struct pipeline *pipeline) {
     if (!pipeline->ended)
         pipeline->ended = !pipeline->work.watch(pipeline->work.context, pipeline->read);
 }
@@ -232,8 +232,8 @@ static int hand_over(struct pipeline *pipeline, struct input *input) {
     struct window window = next_window(pipeline, carry_input_held(input));
     if (!window.bytes)
         return ENOMEM;
-    start_threads(pipeline);
-    submit(pipeline, carry_input_swap(input, window));
+    start_workers(pipeline);
+    submit_batch(pipeline, carry_input_swap(input, window));
     while (pipeline->submitted - pipeline->finished > pipeline->slot_count - BATCHES_AHEAD ||
            pipeline->windows_bytes > WINDOWS_BYTES)
         finish_oldest(pipeline);
@@ -241,34 +241,35 @@ static int hand_over(struct pipeline *pipeline, struct input *input) {
 }
 
 /* Called when the input's window is full. */
-static int on_full(void *context) {
+static int submit_on_full(void *context) {
     struct pipeline *pipeline = context;
     int error = 0;
     if (pipeline->next != pipeline->filling->packets)
         error = hand_over(pipeline, &pipeline->capture->input);
-    watch(pipeline);
+    watch_pipeline(pipeline);
     return pipeline->ended ? ECANCELED : error;
 }
 
 /* Finishes all batches when the input is idle, so that what a pipe has delivered is reported. */
-static bool on_idle(void *context) {
+static bool finish_on_idle(void *context) {
     struct pipeline *pipeline = context;
     finish_all(pipeline);
-    watch(pipeline);
+    watch_pipeline(pipeline);
     return !pipeline->ended;
 }
 
 /* Adds a packet to the batch, and copies it there if another batch began since it was read. */
-static void add(struct pipeline *pipeline, const struct carry_capture_packet *packet) {
+static void add_packet(struct pipeline *pipeline, const struct carry_capture_packet *packet) {
     if (pipeline->next != packet)
         *pipeline->next = *packet;
     if (++pipeline->next < pipeline->filling->packets + BATCH_PACKETS)
         return;
     finish_all(pipeline);
-    watch(pipeline);
+    watch_pipeline(pipeline);
 }
 
-static bool selects(const struct pipeline *pipeline, const struct carry_capture_packet *packet) {
+static bool pipeline_selects(const struct pipeline *pipeline,
+                             const struct carry_capture_packet *packet) {
     const struct pipeline_work *work = &pipeline->work;
     return !work->select || work->select(work->context, packet);
 }
@@ -278,7 +279,7 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
     pipeline->capture = capture;
     pipeline->ended = false;
     capture->input.watcher =
-        (struct input_watcher){.full = on_full, .idle = on_idle, .context = pipeline};
+        (struct input_watcher){.full = submit_on_full, .idle = finish_on_idle, .context = pipeline};
     for (pipeline->read = 0; limit && !pipeline->ended; pipeline->read++) {
         /* Read into its place in the batch: a copy would load in wide words what was just stored in
            narrow ones, and stall (6 % of the time of carry check, on Zen 5). */
@@ -286,13 +287,13 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
         result = carry_reader_next(capture, packet);
         if (result != CARRY_CAPTURE_PACKET)
             break;
-        if (!selects(pipeline, packet))
+        if (!pipeline_selects(pipeline, packet))
             continue;
-        add(pipeline, packet);
+        add_packet(pipeline, packet);
         limit--;
     }
     finish_all(pipeline);
-    watch(pipeline);
+    watch_pipeline(pipeline);
     capture->input.watcher = (struct input_watcher){0};
     return result == CARRY_CAPTURE_PACKET ? CARRY_CAPTURE_END : result;
 }
@@ -333,7 +334,7 @@ static bool allocate_slot(struct slot *slot) {
 }
 
 /* Allocates as many slots as memory allows, but no fewer than one thread needs. */
-static bool allocate(struct pipeline *pipeline, unsigned slots) {
+static bool allocate_slots(struct pipeline *pipeline, unsigned slots) {
     void *room = take_room();
     unsigned wanted = room ? slots : BATCHES_AHEAD;
     pipeline->slots = calloc(slots, sizeof *pipeline->slots);
@@ -352,7 +353,8 @@ struct pipeline *carry_pipeline_open(unsigned threads, const struct pipeline_wor
     pipeline->threads_wanted = threads - 1;
     pipeline->work = *work;
     pipeline->threads = carry_threads_create();
-    if (!pipeline->threads || !allocate(pipeline, slots < BATCHES_MAX ? slots : BATCHES_MAX)) {
+    if (!pipeline->threads ||
+        !allocate_slots(pipeline, slots < BATCHES_MAX ? slots : BATCHES_MAX)) {
         carry_pipeline_close(pipeline);
         return NULL;
     }
@@ -360,7 +362,7 @@ struct pipeline *carry_pipeline_open(unsigned threads, const struct pipeline_wor
     return pipeline;
 }
 
-static void end_threads(struct pipeline *pipeline) {
+static void end_workers(struct pipeline *pipeline) {
     if (!pipeline->threads)
         return;
     carry_threads_lock(pipeline->threads);
@@ -373,7 +375,7 @@ static void end_threads(struct pipeline *pipeline) {
 void carry_pipeline_close(struct pipeline *pipeline) {
     if (!pipeline)
         return;
-    end_threads(pipeline);
+    end_workers(pipeline);
     for (unsigned i = 0; pipeline->slots && i < pipeline->slot_count; i++) {
         free(pipeline->slots[i].packets);
         free(pipeline->slots[i].batch.notes);

@@ -40,7 +40,7 @@ struct batch {
 struct pipeline_work {
     /* Called by any thread for one batch at a time. `worker` is the thread's number, from 0, below
        the number of threads. */
-    void (*look)(void *context, unsigned worker, struct batch *batch);
+    void (*examine)(void *context, unsigned worker, struct batch *batch);
     /* Called by the thread that runs the pipeline, in the order of the packets; false ends it. */
     bool (*finish)(void *context, const struct batch *batch);
     /* Called by that thread for each packet as it is read; false skips it. NULL: all are
@@ -75,7 +75,7 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
 /* Adds to `tally` all that the batches counted since the last call. Only between runs. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);
 
-/* Adds a note to a batch. Called by look(). */
+/* Adds a note to a batch. Called by examine(). */
 void carry_pipeline_note(struct batch *batch, const struct note *note);
 
 #endif

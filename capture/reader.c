@@ -34,7 +34,7 @@ static enum carry_capture_format find_foreign(struct carry_capture *capture) {
 
 /* Inserts the unpacker between the file's bytes and the capture, from the bytes already read on.
    Returns false if there is no memory. */
-static bool unpack(struct carry_capture *capture, const uint8_t *magic) {
+static bool insert_unpacker(struct carry_capture *capture, const uint8_t *magic) {
     struct input packed = capture->input;
     struct unpack *unpack = carry_unpack_open(magic, &capture->packed);
     if (!unpack)
@@ -60,7 +60,7 @@ static const uint8_t *peek_magic(struct carry_capture *capture) {
     const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
     if (!magic || capture->unpack || !carry_unpack_recognises(magic))
         return magic;
-    if (unpack(capture, magic))
+    if (insert_unpacker(capture, magic))
         return carry_input_peek(&capture->input, MAGIC_BYTES);
     capture->input.error = ENOMEM;
     return NULL;
@@ -80,7 +80,7 @@ static const struct {
 
 /* Finds the format of a file of at least MAGIC_BYTES, and returns its reader; NULL if there is
    none. */
-static format_next_fn *recognise(struct carry_capture *capture) {
+static format_next_fn *recognise_format(struct carry_capture *capture) {
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         const uint8_t *magic = carry_input_peek(&capture->input, MAGIC_BYTES);
         format_next_fn *next = readers[i].recognise(capture, magic);
@@ -109,13 +109,13 @@ static int refuse_foreign(struct carry_capture *capture) {
 }
 
 /* Recognises the format, and reads the first packet with its reader. */
-static int start(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int read_first(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *magic = peek_magic(capture);
     if (!magic && !capture->input.error && !carry_input_held(&capture->input))
         return carry_format_stop(capture, CARRY_ERROR_UNRECOGNISED, "empty file");
     if (!magic)
         return carry_format_cut(capture, "file header", MAGIC_BYTES);
-    capture->next = recognise(capture);
+    capture->next = recognise_format(capture);
     if (!capture->next && capture->input.error)
         return carry_format_cut(capture, "file header", MAGIC_BYTES);
     if (!capture->next)
@@ -124,7 +124,7 @@ static int start(struct carry_capture *capture, struct carry_capture_packet *pac
 }
 
 bool carry_reader_is_fresh(const struct carry_capture *capture) {
-    return capture->next == start;
+    return capture->next == read_first;
 }
 
 bool carry_reader_recognises(struct carry_capture *capture) {
@@ -137,7 +137,7 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
         return capture->format;
     const uint8_t *magic = peek_magic(capture);
     if (magic)
-        recognise(capture);
+        recognise_format(capture);
     if (!magic && capture->input.error)
         carry_format_fail(capture, carry_format_read_code(capture->input.error),
                           capture->input.error);
@@ -169,7 +169,7 @@ struct carry_capture *carry_reader_create(const struct carry_capture_source *sou
     }
     capture->source = *source;
     capture->file = (struct file){.descriptor = -1, .stop = -1};
-    capture->next = start;
+    capture->next = read_first;
     return capture;
 }
 
@@ -240,7 +240,7 @@ int carry_capture_rewind(struct carry_capture *capture) {
         return carry_format_fail(capture, CARRY_ERROR_READ, -result);
     stop_unpacking(capture);
     carry_input_restart(&capture->input);
-    capture->next = start;
+    capture->next = read_first;
     capture->format = CARRY_CAPTURE_FORMAT_UNKNOWN;
     capture->swap = false;
     capture->record = capture->packets = 0;

@@ -40,12 +40,12 @@ struct view {
     bool nested; /* in a reassembled datagram */
 };
 
-static uint32_t header_size(const struct carry_packet_fragment *fragment) {
+static uint32_t headers_size(const struct carry_packet_fragment *fragment) {
     return fragment->content_offset - fragment->network_offset;
 }
 
 /* Checks whether the length field can hold the datagram's size, as its receiver sees it. */
-static bool fits(uint8_t version, uint32_t header, uint32_t content) {
+static bool fits_length(uint8_t version, uint32_t header, uint32_t content) {
     return (version == 4 ? header : header - HEADERS6_SIZE) + content <= DATAGRAM_MAX;
 }
 
@@ -53,10 +53,10 @@ static bool is_sound(const struct carry_packet_fragment *fragment) {
     uint32_t end = fragment->place + fragment->size;
     return fragment->size && fragment->size <= DATAGRAM_MAX &&
            (!fragment->more || fragment->size % CONTENT_UNIT == 0) &&
-           fits(fragment->version, header_size(fragment), end);
+           fits_length(fragment->version, headers_size(fragment), end);
 }
 
-static struct part part_of(const struct view *view) {
+static struct part fragment_part(const struct view *view) {
     const struct carry_packet_fragment *fragment = &view->fragment;
     uint32_t captured = view->packet.captured - fragment->content_offset;
     return (struct part){
@@ -97,7 +97,7 @@ static void keep_sums(struct source *source, const struct view *view) {
 }
 
 static struct source *make_source(const struct view *view, bool tag) {
-    const struct part part = part_of(view);
+    const struct part part = fragment_part(view);
     size_t inside = 0;
     for (size_t i = 0; i < view->count; i++)
         inside += carry_reassembler_is_inside(&view->fragment, &view->sums[i]);
@@ -133,7 +133,7 @@ static uint32_t located_size(const struct view *view, uint32_t size) {
 /* Keeps what only the first fragment contains; false if there is no memory. */
 static bool keep_header(struct entry *entry, const struct view *view) {
     const struct carry_packet_fragment *fragment = &view->fragment;
-    uint32_t size = header_size(fragment);
+    uint32_t size = headers_size(fragment);
     entry->header = malloc(size);
     if (!entry->header)
         return false;
@@ -147,13 +147,13 @@ static bool keep_header(struct entry *entry, const struct view *view) {
 }
 
 /* Adds a fragment to a datagram. Returns COMPLETE, or why the datagram must be refused. */
-static enum carry_capture_reassembly add_fragment(struct entry *entry, const struct view *view) {
+static enum carry_capture_reassembly add_to_content(struct entry *entry, const struct view *view) {
     static const enum carry_capture_reassembly problems[] = {
         [CONTENT_ADDED] = CARRY_CAPTURE_REASSEMBLY_COMPLETE,
         [CONTENT_CONTRADICTED] = CARRY_CAPTURE_REASSEMBLY_OVERLAPPING,
         [CONTENT_NO_MEMORY] = CARRY_CAPTURE_REASSEMBLY_NO_MEMORY,
     };
-    const struct part part = part_of(view);
+    const struct part part = fragment_part(view);
     if (!is_sound(&view->fragment))
         return CARRY_CAPTURE_REASSEMBLY_MALFORMED;
     enum content_result result =
@@ -170,7 +170,7 @@ static bool is_complete(const struct entry *entry) {
 
 /* --- The datagram --- */
 
-static void store16(uint8_t *p, uint32_t value) {
+static void store16_network(uint8_t *p, uint32_t value) {
     p[0] = (uint8_t)(value >> 8);
     p[1] = (uint8_t)value;
 }
@@ -179,7 +179,7 @@ static void store16(uint8_t *p, uint32_t value) {
    fragment. */
 static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
     if (header[0] >> 4 == 4) {
-        store16(header + 2, size + content);
+        store16_network(header + 2, size + content);
         header[6] &= 0xc0;
         header[7] = 0;
         return;
@@ -187,8 +187,8 @@ static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
     /* With its fragment header, the longest datagram does not fit the length field: 0 then means up
        to the end of the bytes. */
     uint32_t payload = size - 40 + content;
-    store16(header + 4, payload > DATAGRAM_MAX ? 0 : payload);
-    store16(header + size - 6, 0);
+    store16_network(header + 4, payload > DATAGRAM_MAX ? 0 : payload);
+    store16_network(header + size - 6, 0);
 }
 
 static void write_datagram(struct reassembler *reassembler, const struct entry *entry) {
@@ -230,7 +230,7 @@ static enum datagram_bar bar_of(const struct source *sources) {
 
 /* Repairs a datagram. Changes to its own IP header are ignored, as that header is not in the
    file. */
-static void repair(struct reassembler *reassembler, const struct entry *entry) {
+static void repair_datagram(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame frame = frame_of(datagram, entry);
@@ -251,12 +251,12 @@ static void repair(struct reassembler *reassembler, const struct entry *entry) {
             datagram->changes[datagram->changes_count++] = changes[i];
 }
 
-static bool waits(const struct carry_packet_sum *sum) {
+static bool awaits_datagram(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && sum->reason == CARRY_REASON_FRAGMENT;
 }
 
 /* Judges a datagram. The walk lists the sums of the first fragment again, and may find more. */
-static void judge(struct reassembler *reassembler, const struct entry *entry) {
+static void judge_datagram(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum *sums = reassembler->sums;
     const struct carry_frame frame = frame_of(datagram, entry);
@@ -268,18 +268,18 @@ static void judge(struct reassembler *reassembler, const struct entry *entry) {
     for (size_t i = 0; i < datagram->count; i++) {
         if (sums[i].field_offset < entry->header_size)
             continue;
-        if (index >= entry->first->sums_count || waits(&entry->first->sums[index]))
+        if (index >= entry->first->sums_count || awaits_datagram(&entry->first->sums[index]))
             datagram->fresh[datagram->fresh_count++] = sums[i];
         index++;
     }
     datagram->holds_fragment = reassembler->fragment.version;
 }
 
-static void supersede(struct datagram *datagram, const struct source *first) {
+static void list_superseded(struct datagram *datagram, const struct source *first) {
     datagram->superseded_count = 0;
     datagram->superseded_frame = first->frame;
     for (size_t i = 0; i < first->sums_count; i++)
-        if (waits(&first->sums[i]))
+        if (awaits_datagram(&first->sums[i]))
             datagram->superseded[datagram->superseded_count++] = first->sums[i].protocol;
 }
 
@@ -292,24 +292,25 @@ static void take_sources(struct reassembler *reassembler, struct entry *entry) {
     entry->sources_bytes = 0;
 }
 
-static const struct datagram *complete(struct reassembler *reassembler, struct entry *entry,
-                                       const struct carry_capture_packet *last) {
+static const struct datagram *complete_datagram(struct reassembler *reassembler,
+                                                struct entry *entry,
+                                                const struct carry_capture_packet *last) {
     struct datagram *datagram = &reassembler->datagram;
     datagram->packet = *last;
     write_datagram(reassembler, entry);
-    repair(reassembler, entry);
-    judge(reassembler, entry);
-    supersede(datagram, entry->first);
+    repair_datagram(reassembler, entry);
+    judge_datagram(reassembler, entry);
+    list_superseded(datagram, entry->first);
     take_sources(reassembler, entry);
     carry_fragment_table_give_up(&reassembler->table, entry, CARRY_CAPTURE_REASSEMBLY_COMPLETE);
     return datagram;
 }
 
-static void keep(struct fragment_table *table, struct entry *entry, struct source *source,
-                 const struct view *view) {
+static void keep_fragment(struct fragment_table *table, struct entry *entry, struct source *source,
+                          const struct view *view) {
     table->bytes -= carry_fragment_table_held(entry);
     append_source(entry, source);
-    enum carry_capture_reassembly problem = add_fragment(entry, view);
+    enum carry_capture_reassembly problem = add_to_content(entry, view);
     table->bytes += carry_fragment_table_held(entry);
     if (problem)
         carry_fragment_table_refuse(table, entry, problem);
@@ -331,22 +332,22 @@ static struct entry *add_to_entry(struct reassembler *reassembler, const struct 
         return NULL;
     }
     if (entry->refused) {
-        carry_fragment_table_lose(table, entry->refused, source);
+        carry_fragment_table_notify_lost(table, entry->refused, source);
         free(source);
         return NULL;
     }
-    keep(table, entry, source, view);
+    keep_fragment(table, entry, source, view);
     return entry->refused ? NULL : entry;
 }
 
-static const struct datagram *add(struct reassembler *reassembler, const struct view *view) {
+static const struct datagram *add_view(struct reassembler *reassembler, const struct view *view) {
     carry_fragment_table_free_sources(reassembler->sources);
     reassembler->sources = NULL;
     struct entry *entry = add_to_entry(reassembler, view);
     if (!entry || !is_complete(entry))
         return NULL;
-    if (fits(view->fragment.version, entry->header_size, entry->content.size))
-        return complete(reassembler, entry, &view->packet);
+    if (fits_length(view->fragment.version, entry->header_size, entry->content.size))
+        return complete_datagram(reassembler, entry, &view->packet);
     carry_fragment_table_refuse(&reassembler->table, entry, CARRY_CAPTURE_REASSEMBLY_MALFORMED);
     return NULL;
 }
@@ -397,7 +398,7 @@ const struct datagram *carry_reassembler_add(struct reassembler *reassembler,
                               .fragment = *fragment,
                               .sums = sums,
                               .count = count};
-    return add(reassembler, &view);
+    return add_view(reassembler, &view);
 }
 
 const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
@@ -408,7 +409,7 @@ const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
                               .sums = datagram->sums,
                               .count = datagram->count,
                               .nested = true};
-    return datagram->holds_fragment ? add(reassembler, &view) : NULL;
+    return datagram->holds_fragment ? add_view(reassembler, &view) : NULL;
 }
 
 /* Entries are in the order of their last fragments; a refused one has no sources. */

@@ -19,15 +19,16 @@ static bool asks_for(const struct carry_packet_options *options, unsigned verdic
     return options->fix ? verdict_is_in(verdict, options->fix) : verdict_is_finding(verdict);
 }
 
-static bool is_wanted(const struct repair *repair, unsigned verdict) {
+static bool wants_repair(const struct repair *repair, unsigned verdict) {
     return asks_for(&repair->options.packet, verdict);
 }
 
-bool carry_repair_tells_apart(const struct carry_packet_options *options) {
+bool carry_repair_wants_either_only(const struct carry_packet_options *options) {
     return asks_for(options, CARRY_VERDICT_BAD) != asks_for(options, CARRY_VERDICT_PARTIAL);
 }
 
-static bool covers(const struct carry_packet_sum *outer, const struct carry_packet_sum *inner) {
+static bool covers_field(const struct carry_packet_sum *outer,
+                         const struct carry_packet_sum *inner) {
     return inner->field_offset >= outer->cover_offset &&
            inner->field_offset - outer->cover_offset < outer->cover_size;
 }
@@ -35,13 +36,13 @@ static bool covers(const struct carry_packet_sum *outer, const struct carry_pack
 /* Returns why a sum with this verdict is left; all other reasons are already excluded. */
 static enum carry_capture_left why_left(const struct repair *repair, const struct judged *judged,
                                         const struct carry_packet_sum *sum, unsigned verdict) {
-    if (!is_wanted(repair, verdict))
+    if (!wants_repair(repair, verdict))
         return CARRY_CAPTURE_LEFT_ONLY;
     if (sum->quoted)
         return CARRY_CAPTURE_LEFT_QUOTED;
     for (const struct carry_packet_sum *outer = judged->sums; outer < sum; outer++) {
         bool unverifiable = outer->verdict == CARRY_VERDICT_UNVERIFIABLE;
-        if (!covers(outer, sum) || (unverifiable && outer->quoted))
+        if (!covers_field(outer, sum) || (unverifiable && outer->quoted))
             continue;
         if (unverifiable)
             return CARRY_CAPTURE_LEFT_COVERED;
@@ -53,7 +54,7 @@ static enum carry_capture_left why_left(const struct repair *repair, const struc
     return judged->cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
-static void report(struct repair *repair, const struct carry_capture_change *change) {
+static void report_change(struct repair *repair, const struct carry_capture_change *change) {
     if (repair->options.change && !repair->cancelled)
         repair->cancelled = !repair->options.change(repair->options.user, change);
 }
@@ -66,11 +67,11 @@ static struct carry_capture_change as_left(const struct carry_capture_change *ch
     return left;
 }
 
-static void leave(struct repair *repair, const struct carry_capture_change *change,
-                  enum carry_capture_left reason) {
+static void leave_sum(struct repair *repair, const struct carry_capture_change *change,
+                      enum carry_capture_left reason) {
     const struct carry_capture_change left = as_left(change, reason);
     carry_repairs_leave(repair->repairs, &left);
-    report(repair, &left);
+    report_change(repair, &left);
 }
 
 /* --- Senders of headers that hold 0 --- */
@@ -87,14 +88,14 @@ static bool has_sender(const struct carry_frame *frame, const struct carry_packe
     return (uint64_t)sum->network_offset + 20 <= frame->captured;
 }
 
-static bool is_left(const struct repair *repair, const struct carry_frame *frame,
-                    const struct carry_packet_sum *sum) {
+static bool is_left_by_sender(const struct repair *repair, const struct carry_frame *frame,
+                              const struct carry_packet_sum *sum) {
     return carry_header_senders_is_alone(sum) && has_sender(frame, sum) &&
            carry_header_senders_leaves(repair->known, sender_of(frame, sum));
 }
 
-static void learn(struct repair *repair, const struct carry_frame *frame,
-                  const struct carry_packet_sum *sums, size_t count) {
+static void learn_sums(struct repair *repair, const struct carry_frame *frame,
+                       const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
         carry_header_senders_add(repair->known, frame, &sums[i]);
 }
@@ -103,8 +104,8 @@ static void learn(struct repair *repair, const struct carry_frame *frame,
    before any repair. */
 static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
-    learn(repair, &frame, datagram->changes, datagram->changes_count);
-    learn(repair, &frame, datagram->fresh, datagram->fresh_count);
+    learn_sums(repair, &frame, datagram->changes, datagram->changes_count);
+    learn_sums(repair, &frame, datagram->fresh, datagram->fresh_count);
 }
 
 void carry_repair_learn(struct repair *repair, const struct carry_capture_packet *packet) {
@@ -113,7 +114,7 @@ void carry_repair_learn(struct repair *repair, const struct carry_capture_packet
     const struct carry_frame frame = carry_capture_frame(packet);
     size_t count = carry_packet_check_fragment(&frame, &repair->options.packet, sums,
                                                CARRY_PACKET_SUMS_MAX, &fragment);
-    learn(repair, &frame, sums, count);
+    learn_sums(repair, &frame, sums, count);
     if (!fragment.version)
         return;
     for (const struct datagram *datagram =
@@ -131,19 +132,19 @@ void carry_repair_learned(struct repair *repair) {
  * header whose sender leaves it to the network card, unless the flag would turn another sum of the
  * frame partial.
  */
-static uint32_t flags_of(const struct repair *repair, const struct carry_frame *frame,
-                         const struct carry_packet_sum *sums, size_t count) {
+static uint32_t repair_flags(const struct repair *repair, const struct carry_frame *frame,
+                             const struct carry_packet_sum *sums, size_t count) {
     struct carry_packet_options known = repair->options.packet;
     struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
-        left += is_left(repair, frame, &sums[i]);
+        left += is_left_by_sender(repair, frame, &sums[i]);
     if (!left)
         return 0;
     known.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
     carry_packet_check(frame, &known, judged, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        if (judged[i].verdict != sums[i].verdict && !is_left(repair, frame, &sums[i]))
+        if (judged[i].verdict != sums[i].verdict && !is_left_by_sender(repair, frame, &sums[i]))
             return 0;
     return CARRY_PACKET_IP_ZERO_PARTIAL;
 }
@@ -165,7 +166,7 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count =
         carry_packet_check(datagram, &repair->options.packet, sums, CARRY_PACKET_SUMS_MAX);
-    *flags = flags_of(repair, datagram, sums, count);
+    *flags = repair_flags(repair, datagram, sums, count);
     return is_in_reach(repair, sources);
 }
 
@@ -196,7 +197,7 @@ static void settle_repaired(struct repair *repair) {
 static bool any_wanted(const struct repair *repair, const struct carry_packet_sum *sums,
                        size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (is_wanted(repair, sums[i].verdict))
+        if (wants_repair(repair, sums[i].verdict))
             return true;
     return false;
 }
@@ -221,7 +222,7 @@ static void note_changes(struct repair *repair, const struct carry_capture_packe
         repair->repairs->repaired[changes[i].protocol][changes[i].verdict]++;
         if (carry_header_senders_is_alone(&changes[i]))
             note_alone(repair, &frame, &changes[i]);
-        report(repair, &change);
+        report_change(repair, &change);
     }
 }
 
@@ -255,7 +256,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     if (sender->leaves)
         carry_cause_leave(&known);
     carry_group_add(&repair->waiting[sender - first][left_slot(reason)], left->number);
-    report(repair, &logged);
+    report_change(repair, &logged);
 }
 
 /* Reports a sum of a frame or a datagram as left; `sum` gives its place in that. */
@@ -268,16 +269,16 @@ static void leave_by_sender(struct repair *repair, const struct carry_frame *fra
     if (sender && carry_header_senders_is_alone(sum))
         leave_header(repair, sender, left, reason);
     else
-        leave(repair, left, reason);
+        leave_sum(repair, left, reason);
 }
 
 /* Returns the verdict by all that is known of the sender. */
 static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
                            const struct carry_packet_sum *sum) {
-    return is_left(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
+    return is_left_by_sender(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
 }
 
-/* Returns why a sum is left. BESIDE: its sender shows that it must be repaired, but flags_of()
+/* Returns why a sum is left. BESIDE: its sender shows that it must be repaired, but repair_flags()
    could not give the frame the flag. */
 static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct judged *judged,
@@ -299,7 +300,7 @@ static void leave_in_frame(struct repair *repair, const struct carry_capture_pac
 /* Checks whether a header was left only because the evidence for its repair came after it. */
 static bool came_early(const struct repair *repair, const struct header_sender *sender,
                        enum carry_capture_left reason) {
-    return reason == CARRY_CAPTURE_LEFT_ONLY && is_wanted(repair, CARRY_VERDICT_PARTIAL) &&
+    return reason == CARRY_CAPTURE_LEFT_ONLY && wants_repair(repair, CARRY_VERDICT_PARTIAL) &&
            carry_header_senders_leaves(repair->known, sender->address);
 }
 
@@ -353,7 +354,8 @@ static struct carry_capture_change in_datagram(const struct datagram *datagram,
 }
 
 /* Overwrites bytes of the copy, whether they are still in the window or already written. */
-static void overwrite(struct repair *repair, uint64_t offset, const uint8_t *bytes, size_t size) {
+static void overwrite_copy(struct repair *repair, uint64_t offset, const uint8_t *bytes,
+                           size_t size) {
     const struct carry_capture_sink *sink = repair->sink;
     if (carry_input_overwrite(&repair->capture->input, offset, bytes, size) || !sink)
         return;
@@ -378,9 +380,9 @@ static bool write_change(struct repair *repair, const struct datagram *datagram,
         .skip = from - place,
         .size = to - from,
     };
-    overwrite(repair, written.offset, datagram->packet.data + change->field_offset + written.skip,
-              written.size);
-    report(repair, &written);
+    overwrite_copy(repair, written.offset,
+                   datagram->packet.data + change->field_offset + written.skip, written.size);
+    report_change(repair, &written);
     return true;
 }
 
@@ -423,7 +425,7 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
                                   .count = datagram->count,
                                   .cut = datagram->packet.captured < datagram->packet.wire};
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
-    if (!is_wanted(repair, verdict_of(repair, &frame, sum)))
+    if (!wants_repair(repair, verdict_of(repair, &frame, sum)))
         return CARRY_CAPTURE_LEFT_ONLY;
     if (datagram->bar != DATAGRAM_FREE)
         return bars[datagram->bar];
@@ -450,7 +452,7 @@ static void leave_in_source(struct repair *repair, const struct datagram *datagr
     }
 }
 
-static void finish_datagram(struct repair *repair, const struct datagram *datagram) {
+static void settle_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_datagram(repair, datagram);
     write_changes(repair, datagram);
@@ -467,29 +469,29 @@ static void finish_datagram(struct repair *repair, const struct datagram *datagr
     }
 }
 
-static void finish_lost(void *context, enum carry_capture_reassembly why,
-                        const struct source *sources) {
+static void leave_lost(void *context, enum carry_capture_reassembly why,
+                       const struct source *sources) {
     struct repair *repair = context;
     for (const struct source *source = sources; source; source = source->next)
         for (size_t i = 0; i < source->sums_count && source->offset != CARRY_CAPTURE_NOWHERE; i++) {
             const struct carry_packet_sum *sum = &source->sums[i];
             const struct carry_capture_change left = in_source(source, sum);
             if (verdict_is_finding(sum->verdict))
-                leave(repair, &left,
-                      is_wanted(repair, sum->verdict) ? CARRY_CAPTURE_LEFT_DATAGRAM + why
-                                                      : CARRY_CAPTURE_LEFT_ONLY);
+                leave_sum(repair, &left,
+                          wants_repair(repair, sum->verdict) ? CARRY_CAPTURE_LEFT_DATAGRAM + why
+                                                             : CARRY_CAPTURE_LEFT_ONLY);
         }
 }
 
-static void add_fragment(struct repair *repair, const struct carry_capture_packet *packet,
-                         const struct carry_packet_fragment *fragment, const struct judged *judged,
-                         bool changed) {
+static void reassemble_fragment(struct repair *repair, const struct carry_capture_packet *packet,
+                                const struct carry_packet_fragment *fragment,
+                                const struct judged *judged, bool changed) {
     struct reassembler *reassembler = repair->reassembler;
     carry_reassembler_tag(reassembler, changed);
     for (const struct datagram *datagram =
              carry_reassembler_add(reassembler, packet, fragment, judged->sums, judged->count);
          datagram; datagram = carry_reassembler_next(reassembler))
-        finish_datagram(repair, datagram);
+        settle_datagram(repair, datagram);
 }
 
 /* --- The pass --- */
@@ -505,7 +507,7 @@ bool carry_repair_open(struct repair *repair) {
         !repair->learner || !repair->reassembler)
         return false;
     carry_reassembler_repair(repair->reassembler, prepare_datagram, repair);
-    carry_reassembler_watch(repair->reassembler, finish_lost, repair);
+    carry_reassembler_watch(repair->reassembler, leave_lost, repair);
     return true;
 }
 
@@ -517,8 +519,8 @@ void carry_repair_packet(struct repair *repair, const struct carry_capture_packe
     struct carry_frame frame = carry_capture_frame(packet);
     size_t changed = 0, count = carry_packet_check_fragment(&frame, options, sums,
                                                             CARRY_PACKET_SUMS_MAX, &fragment);
-    learn(repair, &frame, sums, count);
-    fixing.flags |= flags_of(repair, &frame, sums, count);
+    learn_sums(repair, &frame, sums, count);
+    fixing.flags |= repair_flags(repair, &frame, sums, count);
     if (fixing.flags != options->flags || any_wanted(repair, sums, count))
         changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
     if (changed)
@@ -531,7 +533,7 @@ void carry_repair_packet(struct repair *repair, const struct carry_capture_packe
     settle_flags(repair, packet, changes, changed, &judged);
     leave_rest(repair, packet, &judged, &fragment);
     if (fragment.version)
-        add_fragment(repair, packet, &fragment, &judged, changed);
+        reassemble_fragment(repair, packet, &fragment, &judged, changed);
 }
 
 bool carry_repair_end(struct repair *repair) {

@@ -42,7 +42,7 @@ struct repair {
 bool carry_repair_open(struct repair *repair);
 
 /* Checks whether exactly one of bad and partial sums is repaired. */
-bool carry_repair_tells_apart(const struct carry_packet_options *options);
+bool carry_repair_wants_either_only(const struct carry_packet_options *options);
 
 /* Learns about the senders of a packet, before the first packet is repaired. */
 void carry_repair_learn(struct repair *repair, const struct carry_capture_packet *packet);

@@ -19,8 +19,8 @@ void carry_repairs_leave(struct carry_capture_repairs *repairs,
 }
 
 /* Merges two groups; the result lists the first frames of both, in order. */
-static struct carry_capture_group merge(const struct carry_capture_group *one,
-                                        const struct carry_capture_group *other) {
+static struct carry_capture_group merge_groups(const struct carry_capture_group *one,
+                                               const struct carry_capture_group *other) {
     struct carry_capture_group both = {0};
     unsigned i = 0, j = 0;
     while (both.count < CARRY_CAPTURE_GROUP_FRAMES && (i < one->count || j < other->count)) {
@@ -35,7 +35,7 @@ void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned
                                  unsigned why, const struct carry_capture_group *headers) {
     struct carry_capture_group *group =
         &repairs->reasons[CARRY_PROTOCOL_IP][verdict][left_slot(why)];
-    *group = merge(group, headers);
+    *group = merge_groups(group, headers);
     repairs->left[CARRY_PROTOCOL_IP][verdict] += headers->count;
 }
 

@@ -39,8 +39,8 @@ static void add_layer(struct carry_capture_link *link, const struct carry_packet
         link->vlans[link->vlans_count++] = (uint16_t)((header[0] << 8 | header[1]) & 0xfff);
 }
 
-static struct carry_capture_link find_link(const struct carry_frame *frame,
-                                           uint32_t network_offset) {
+static struct carry_capture_link find_link_headers(const struct carry_frame *frame,
+                                                   uint32_t network_offset) {
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_layers(frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
     struct carry_capture_link link = {0};
@@ -50,8 +50,8 @@ static struct carry_capture_link find_link(const struct carry_frame *frame,
     return link;
 }
 
-static bool is_same(const struct link_memory *memory, const struct carry_frame *frame,
-                    uint32_t size) {
+static bool is_same_link(const struct link_memory *memory, const struct carry_frame *frame,
+                         uint32_t size) {
     return memory->is_known && memory->linktype == frame->linktype && memory->size == size &&
            memcmp(memory->bytes, frame->data, size) == 0;
 }
@@ -59,9 +59,9 @@ static bool is_same(const struct link_memory *memory, const struct carry_frame *
 const struct carry_capture_link *carry_sender_link(struct link_memory *memory,
                                                    const struct carry_frame *frame,
                                                    uint32_t network_offset) {
-    if (is_same(memory, frame, network_offset))
+    if (is_same_link(memory, frame, network_offset))
         return &memory->link;
-    memory->link = find_link(frame, network_offset);
+    memory->link = find_link_headers(frame, network_offset);
     memory->is_known = network_offset <= sizeof memory->bytes;
     memory->linktype = frame->linktype;
     memory->size = network_offset;
@@ -72,12 +72,12 @@ const struct carry_capture_link *carry_sender_link(struct link_memory *memory,
 
 /* --- Senders --- */
 
-static bool is_equal(const struct sender_key *a, const struct sender_key *b) {
+static bool is_equal_key(const struct sender_key *a, const struct sender_key *b) {
     _Static_assert(sizeof *a == sizeof a->link + sizeof a->address, "no padding to compare");
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-static unsigned rarest(const struct senders *senders) {
+static unsigned rarest_slot(const struct senders *senders) {
     unsigned slot = 0;
     for (unsigned i = 1; i < CARRY_CAPTURE_SENDERS_MAX; i++)
         if (senders->slots[i].count < senders->slots[slot].count)
@@ -85,15 +85,15 @@ static unsigned rarest(const struct senders *senders) {
     return slot;
 }
 
-static unsigned find(struct senders *senders, const struct sender_key *key) {
+static unsigned find_slot(struct senders *senders, const struct sender_key *key) {
     for (unsigned i = 0; i < senders->used; i++)
-        if (is_equal(&senders->slots[i].key, key))
+        if (is_equal_key(&senders->slots[i].key, key))
             return i;
     if (senders->used < CARRY_CAPTURE_SENDERS_MAX) {
         senders->slots[senders->used].key = *key;
         return senders->used++;
     }
-    unsigned slot = rarest(senders);
+    unsigned slot = rarest_slot(senders);
     senders->overflowed = true;
     senders->slots[slot].key = *key;
     senders->slots[slot].error = senders->slots[slot].count;
@@ -102,8 +102,8 @@ static unsigned find(struct senders *senders, const struct sender_key *key) {
 
 void carry_senders_add(struct senders *senders, const struct sender *who) {
     const struct sender *last = &senders->slots[senders->last];
-    if (!last->count || !is_equal(&last->key, &who->key))
-        senders->last = find(senders, &who->key);
+    if (!last->count || !is_equal_key(&last->key, &who->key))
+        senders->last = find_slot(senders, &who->key);
     senders->slots[senders->last].count += who->count;
     senders->slots[senders->last].error += who->error;
 }
@@ -116,7 +116,7 @@ void carry_senders_merge(struct senders *into, const struct senders *from) {
 
 /* --- In order --- */
 
-static int compare(const void *a, const void *b) {
+static int compare_senders(const void *a, const void *b) {
     const struct sender *left = a, *right = b;
     if (left->count != right->count)
         return left->count < right->count ? 1 : -1;
@@ -138,7 +138,7 @@ size_t carry_senders_list(const struct senders *senders, bool by_address,
         merge_links(&sorted, senders);
     else
         sorted = *senders;
-    qsort(sorted.slots, sorted.used, sizeof *sorted.slots, compare);
+    qsort(sorted.slots, sorted.used, sizeof *sorted.slots, compare_senders);
     const size_t count = sorted.used < capacity ? sorted.used : capacity;
     for (size_t i = 0; i < count; i++) {
         const struct sender *sender = &sorted.slots[i];

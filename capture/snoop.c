@@ -43,14 +43,14 @@ static const struct link {
     {14, 6, SHOMITI},
 };
 
-static const struct link *find_link(uint32_t type, bool shomiti) {
+static const struct link *find_datalink(uint32_t type, bool shomiti) {
     for (size_t i = 0; i < sizeof links / sizeof *links; i++)
         if (links[i].type == type && links[i].of != (shomiti ? SUN : SHOMITI))
             return &links[i];
     return NULL;
 }
 
-static int next_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int next_snoop_record(struct carry_capture *capture, struct carry_capture_packet *packet) {
     struct input *input = &capture->input;
     capture->record = carry_input_offset(input);
     const uint8_t *header = carry_input_peek(input, RECORD_HEADER_BYTES);
@@ -93,20 +93,20 @@ static bool is_shomiti(struct carry_capture *capture, uint32_t version) {
     return load32_network(first + 24) >= packet + SHOMITI_TRAILER_BYTES;
 }
 
-static int file_header(struct carry_capture *capture, struct carry_capture_packet *packet) {
+static int read_snoop_header(struct carry_capture *capture, struct carry_capture_packet *packet) {
     const uint8_t *header = carry_input_peek(&capture->input, FILE_HEADER_BYTES);
     if (!header)
         return carry_format_cut(capture, "file header", FILE_HEADER_BYTES);
     const uint32_t version = load32_network(header + 8), type = load32_network(header + 12);
     if (version < VERSION_RFC || version > VERSION_SHOMITI_LAST)
         return carry_format_damage(capture, "unknown snoop version %u", version);
-    const struct link *link = find_link(type, is_shomiti(capture, version));
+    const struct link *link = find_datalink(type, is_shomiti(capture, version));
     if (!link)
         return carry_format_damage(capture, "unknown datalink type 0x%x of snoop", type);
     capture->snoop.linktype = link->linktype;
     capture->input.at += FILE_HEADER_BYTES;
-    capture->next = next_record;
-    return next_record(capture, packet);
+    capture->next = next_snoop_record;
+    return next_snoop_record(capture, packet);
 }
 
 /* Recognises all 8 bytes of the magic, or the bytes of a shorter file. */
@@ -115,5 +115,5 @@ format_next_fn *carry_snoop_recognise(struct carry_capture *capture, const uint8
     carry_input_peek(&capture->input, SNOOP_MAGIC_BYTES);
     const size_t held = carry_input_held(&capture->input);
     const size_t size = held < SNOOP_MAGIC_BYTES ? held : SNOOP_MAGIC_BYTES;
-    return memcmp(capture->input.at, SNOOP_MAGIC, size) == 0 ? file_header : NULL;
+    return memcmp(capture->input.at, SNOOP_MAGIC, size) == 0 ? read_snoop_header : NULL;
 }

@@ -45,7 +45,7 @@ void carry_threads_free(struct threads *threads) {
     free(threads);
 }
 
-static void *run(void *context) {
+static void *start_routine(void *context) {
     const struct start *start = context;
     start->run(start->context, start->number);
     return NULL;
@@ -60,7 +60,8 @@ bool carry_threads_start(struct threads *threads, void (*function)(void *context
     *start = (struct start){function, context, number};
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(&threads->started[threads->count], NULL, run, start) == 0;
+    bool started =
+        pthread_create(&threads->started[threads->count], NULL, start_routine, start) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     threads->count += started;
     return started;

@@ -9,7 +9,7 @@ static void add_counts(uint64_t *into, const uint64_t *from) {
 }
 
 /* Doubles the width of all spans. Spans move only to lower indices, so no count is moved twice. */
-static void widen(struct timeline *timeline) {
+static void widen_spans(struct timeline *timeline) {
     const uint64_t first = timeline->first >> 1;
     uint64_t last = 0;
     for (unsigned i = 0; i < timeline->used; i++) {
@@ -25,7 +25,7 @@ static void widen(struct timeline *timeline) {
 }
 
 /* Extends the timeline to the spans from `first` up to `end`; false if these are too many. */
-static bool stretch(struct timeline *timeline, uint64_t first, uint64_t end) {
+static bool stretch_timeline(struct timeline *timeline, uint64_t first, uint64_t end) {
     if (end - first > CARRY_CAPTURE_SPANS_MAX)
         return false;
     const size_t moved = (size_t)(timeline->first - first), size = sizeof *timeline->counts;
@@ -38,36 +38,36 @@ static bool stretch(struct timeline *timeline, uint64_t first, uint64_t end) {
 
 /* Sets the first span. The width is at least 2, so that the numbers of a span and of the next one
    fit in 64 bits. */
-static void begin(struct timeline *timeline, uint64_t time_ns) {
+static void begin_timeline(struct timeline *timeline, uint64_t time_ns) {
     timeline->shift += !timeline->shift;
     timeline->first = time_ns >> timeline->shift;
 }
 
 /* Returns the counts of the span that contains a time. */
-static uint64_t *find(struct timeline *timeline, uint64_t time_ns) {
+static uint64_t *find_span(struct timeline *timeline, uint64_t time_ns) {
     if (!timeline->used)
-        begin(timeline, time_ns);
-    for (;; widen(timeline)) {
+        begin_timeline(timeline, time_ns);
+    for (;; widen_spans(timeline)) {
         const uint64_t place = time_ns >> timeline->shift;
         if (place - timeline->first < timeline->used)
             return timeline->counts[place - timeline->first];
         const uint64_t end = timeline->first + timeline->used;
         const uint64_t first = place < timeline->first ? place : timeline->first;
-        if (stretch(timeline, first, place < end ? end : place + 1))
+        if (stretch_timeline(timeline, first, place < end ? end : place + 1))
             return timeline->counts[place - first];
     }
 }
 
 void carry_timeline_add(struct timeline *timeline, uint64_t time_ns, unsigned verdict) {
     if (time_ns)
-        find(timeline, time_ns)[verdict]++;
+        find_span(timeline, time_ns)[verdict]++;
 }
 
 void carry_timeline_merge(struct timeline *into, const struct timeline *from) {
     if (!into->used)
         into->shift = from->shift;
     while (from->used && into->shift < from->shift)
-        widen(into);
+        widen_spans(into);
     for (unsigned i = 0; i < from->used; i++)
-        add_counts(find(into, (from->first + i) << from->shift), from->counts[i]);
+        add_counts(find_span(into, (from->first + i) << from->shift), from->counts[i]);
 }

@@ -28,7 +28,7 @@ struct unpack {
     char problem[100];
 };
 
-static const struct unpacker *find(const uint8_t *magic) {
+static const struct unpacker *find_unpacker(const uint8_t *magic) {
     for (size_t i = 0; i < UNPACKERS; i++)
         if (unpackers[i].method && unpackers[i].method->recognises(magic))
             return &unpackers[i];
@@ -36,11 +36,11 @@ static const struct unpacker *find(const uint8_t *magic) {
 }
 
 bool carry_unpack_recognises(const uint8_t *magic) {
-    return find(magic);
+    return find_unpacker(magic);
 }
 
 struct unpack *carry_unpack_open(const uint8_t *magic, struct input *packed) {
-    const struct unpacker *unpacker = find(magic);
+    const struct unpacker *unpacker = find_unpacker(magic);
     struct unpack *unpack = calloc(1, sizeof *unpack);
     if (!unpack)
         return NULL;
@@ -84,7 +84,7 @@ static const char *unpack_some(struct unpack *unpack, struct unpack_step *step) 
     return step->in_used ? NULL : method->step(&unpack->stream, step);
 }
 
-static bool step(struct unpack *unpack, struct unpack_step *step) {
+static bool step_unpack(struct unpack *unpack, struct unpack_step *step) {
     struct input *packed = unpack->packed;
     step->in = packed->at;
     step->in_size = carry_input_held(packed);
@@ -112,7 +112,7 @@ int64_t carry_unpack_read(void *context, void *buffer, size_t size) {
     struct unpack_step present = {.out = buffer, .out_size = size};
     bool fine = !*unpack->problem;
     while (fine && !present.out_used)
-        fine = (unpack->stream.more || read_packed(unpack)) && step(unpack, &present);
+        fine = (unpack->stream.more || read_packed(unpack)) && step_unpack(unpack, &present);
     if (present.out_used)
         return (int64_t)present.out_used;
     if (!*unpack->problem)

@@ -6,7 +6,7 @@
 
 #include "unpack_method.h"
 
-static bool recognises(const uint8_t *magic) {
+static bool recognises_bzip2(const uint8_t *magic) {
     return memcmp(magic, "BZh", 3) == 0 && magic[3] >= '1' && magic[3] <= '9';
 }
 
@@ -23,7 +23,7 @@ static void close_bzip2(void *state) {
     free(state);
 }
 
-static const char *describe(int result) {
+static const char *describe_bzip2(int result) {
     switch (result) {
     case BZ_DATA_ERROR_MAGIC:
         return "unknown header";
@@ -49,8 +49,8 @@ static const char *step_bzip2(struct unpack_stream *stream, struct unpack_step *
         BZ2_bzDecompressEnd(bzip2);
         result = BZ2_bzDecompressInit(bzip2, 0, 0);
     }
-    return result == BZ_OK ? NULL : describe(result);
+    return result == BZ_OK ? NULL : describe_bzip2(result);
 }
 
-const struct unpack_method carry_unpack_bzip2 = {recognises, false, open_bzip2, close_bzip2,
+const struct unpack_method carry_unpack_bzip2 = {recognises_bzip2, false, open_bzip2, close_bzip2,
                                                  step_bzip2};

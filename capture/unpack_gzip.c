@@ -9,7 +9,7 @@
 #define WINDOW_BITS (15 + 16)
 
 /* Deflate is the only compression method. */
-static bool recognises(const uint8_t *magic) {
+static bool recognises_gzip(const uint8_t *magic) {
     return magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == Z_DEFLATED;
 }
 
@@ -46,4 +46,5 @@ static const char *step_gzip(struct unpack_stream *stream, struct unpack_step *s
     return gzip->msg ? gzip->msg : zError(result);
 }
 
-const struct unpack_method carry_unpack_gzip = {recognises, true, open_gzip, close_gzip, step_gzip};
+const struct unpack_method carry_unpack_gzip = {recognises_gzip, true, open_gzip, close_gzip,
+                                                step_gzip};

@@ -5,7 +5,7 @@
 
 #include "unpack_method.h"
 
-static bool recognises(const uint8_t *magic) {
+static bool recognises_lz4(const uint8_t *magic) {
     return memcmp(magic, "\x04\x22\x4d\x18", 4) == 0;
 }
 
@@ -27,7 +27,7 @@ static void close_lz4(void *state) {
  * of the last block may come out. On an error in later bytes, liblz4 would drop what the same call
  * unpacked.
  */
-static size_t feed_of(const struct unpack_stream *stream, size_t held) {
+static size_t lz4_feed(const struct unpack_stream *stream, size_t held) {
     size_t size = stream->more ? 0 : stream->wants;
     for (int words = 0; words < 2 && size > WORD_BYTES; words++)
         size -= WORD_BYTES;
@@ -35,7 +35,7 @@ static size_t feed_of(const struct unpack_stream *stream, size_t held) {
 }
 
 static const char *step_lz4(struct unpack_stream *stream, struct unpack_step *step) {
-    size_t in = feed_of(stream, step->in_size), out = step->out_size;
+    size_t in = lz4_feed(stream, step->in_size), out = step->out_size;
     size_t result = LZ4F_decompress(stream->state, step->out, &out, step->in, &in, NULL);
     step->in_used = in;
     step->out_used = out;
@@ -46,4 +46,5 @@ static const char *step_lz4(struct unpack_stream *stream, struct unpack_step *st
     return NULL;
 }
 
-const struct unpack_method carry_unpack_lz4 = {recognises, false, open_lz4, close_lz4, step_lz4};
+const struct unpack_method carry_unpack_lz4 = {recognises_lz4, false, open_lz4, close_lz4,
+                                               step_lz4};

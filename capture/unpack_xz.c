@@ -12,7 +12,7 @@
  */
 #define MEMORY_MAX (UINT64_C(72) << 20)
 
-static bool recognises(const uint8_t *magic) {
+static bool recognises_xz(const uint8_t *magic) {
     return memcmp(magic, "\xfd\x37zX", 4) == 0;
 }
 
@@ -29,7 +29,7 @@ static void close_xz(void *state) {
     free(state);
 }
 
-static const char *describe(lzma_ret result) {
+static const char *describe_xz(lzma_ret result) {
     switch (result) {
     case LZMA_FORMAT_ERROR:
         return "unknown header";
@@ -58,7 +58,7 @@ static const char *step_xz(struct unpack_stream *stream, struct unpack_step *ste
         stream->inside = false;
         result = lzma_stream_decoder(xz, MEMORY_MAX, 0);
     }
-    return result == LZMA_OK || result == LZMA_BUF_ERROR ? NULL : describe(result);
+    return result == LZMA_OK || result == LZMA_BUF_ERROR ? NULL : describe_xz(result);
 }
 
-const struct unpack_method carry_unpack_xz = {recognises, true, open_xz, close_xz, step_xz};
+const struct unpack_method carry_unpack_xz = {recognises_xz, true, open_xz, close_xz, step_xz};

@@ -11,7 +11,7 @@
  */
 #define WINDOW_LOG_MAX 25
 
-static bool recognises(const uint8_t *magic) {
+static bool recognises_zstd(const uint8_t *magic) {
     /* Skippable frames, which parallel compressors write first, have any low digit. */
     return memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0 ||
            ((magic[0] & 0xf0) == 0x50 && memcmp(magic + 1, "\x2a\x4d\x18", 3) == 0);
@@ -36,7 +36,7 @@ static void close_zstd(void *state) {
  * out. On an error in the next block, libzstd would drop what the same call unpacked: packets
  * before the damage.
  */
-static size_t feed_of(const struct unpack_stream *stream, size_t held) {
+static size_t zstd_feed(const struct unpack_stream *stream, size_t held) {
     size_t size = stream->more ? 0 : stream->wants;
     if (size > BLOCK_HEADER_BYTES)
         size -= BLOCK_HEADER_BYTES;
@@ -44,7 +44,7 @@ static size_t feed_of(const struct unpack_stream *stream, size_t held) {
 }
 
 static const char *step_zstd(struct unpack_stream *stream, struct unpack_step *step) {
-    ZSTD_inBuffer in = {step->in, feed_of(stream, step->in_size), 0};
+    ZSTD_inBuffer in = {step->in, zstd_feed(stream, step->in_size), 0};
     ZSTD_outBuffer out = {step->out, step->out_size, 0};
     size_t result = ZSTD_decompressStream(stream->state, &out, &in);
     step->in_used = in.pos;
@@ -56,5 +56,5 @@ static const char *step_zstd(struct unpack_stream *stream, struct unpack_step *s
     return NULL;
 }
 
-const struct unpack_method carry_unpack_zstd = {recognises, false, open_zstd, close_zstd,
+const struct unpack_method carry_unpack_zstd = {recognises_zstd, false, open_zstd, close_zstd,
                                                 step_zstd};

@@ -45,14 +45,14 @@ static void write_out(struct carry_capture_writer *writer, const void *bytes, si
     writer->failed = writer->system ? CARRY_ERROR_WRITE : CARRY_OK;
 }
 
-static void flush(struct carry_capture_writer *writer) {
+static void flush_buffer(struct carry_capture_writer *writer) {
     write_out(writer, writer->buffer, writer->used);
     writer->used = 0;
 }
 
-static void put(struct carry_capture_writer *writer, const void *bytes, size_t size) {
+static void append_bytes(struct carry_capture_writer *writer, const void *bytes, size_t size) {
     if (size > sizeof writer->buffer - writer->used)
-        flush(writer);
+        flush_buffer(writer);
     if (size <= sizeof writer->buffer) {
         if (size)
             memcpy(writer->buffer + writer->used, bytes, size);
@@ -63,27 +63,27 @@ static void put(struct carry_capture_writer *writer, const void *bytes, size_t s
 }
 
 static void put32(struct carry_capture_writer *writer, uint32_t value) {
-    put(writer, &value, sizeof value);
+    append_bytes(writer, &value, sizeof value);
 }
 
 static void put16(struct carry_capture_writer *writer, uint16_t value) {
-    put(writer, &value, sizeof value);
+    append_bytes(writer, &value, sizeof value);
 }
 
-static uint32_t padded(size_t size) {
+static uint32_t padded_size(size_t size) {
     return (uint32_t)(size + 3) & ~3u;
 }
 
 static void put_padded(struct carry_capture_writer *writer, const void *bytes, size_t size) {
     static const uint8_t zeros[3];
-    put(writer, bytes, size);
-    put(writer, zeros, padded(size) - size);
+    append_bytes(writer, bytes, size);
+    append_bytes(writer, zeros, padded_size(size) - size);
 }
 
 /* --- pcapng --- */
 
 static uint32_t option_size(size_t size) {
-    return 4 + padded(size);
+    return 4 + padded_size(size);
 }
 
 static void put_option(struct carry_capture_writer *writer, uint16_t code, const void *bytes,
@@ -132,7 +132,7 @@ static void put_interface(struct carry_capture_writer *writer, const struct link
 static uint32_t packet_block_size(const struct carry_capture_packet *packet, const char *comment) {
     uint32_t options = comment ? option_size(strlen(comment)) : 0;
     options += carry_pcapng_bits_of(packet->flags) ? option_size(4) : 0;
-    return 32 + padded(packet->captured) + options + (options ? option_size(0) : 0);
+    return 32 + padded_size(packet->captured) + options + (options ? option_size(0) : 0);
 }
 
 static void put_packet_block(struct carry_capture_writer *writer, uint32_t interface,
@@ -200,12 +200,12 @@ static void put_record(struct carry_capture_writer *writer,
     put32(writer, (uint32_t)(packet->time_ns % NS_PER_SECOND));
     put32(writer, packet->captured);
     put32(writer, packet->wire);
-    put(writer, packet->data, packet->captured);
+    append_bytes(writer, packet->data, packet->captured);
 }
 
 /* --- Both --- */
 
-static void begin(struct carry_capture_writer *writer, const struct link *link) {
+static void begin_file(struct carry_capture_writer *writer, const struct link *link) {
     if (!writer->begun && writer->is_pcap)
         put_pcap_header(writer, link);
     else if (!writer->begun)
@@ -213,14 +213,15 @@ static void begin(struct carry_capture_writer *writer, const struct link *link) 
     writer->begun = true;
 }
 
-static bool is_same(const struct link *a, const struct link *b) {
+static bool is_same_interface(const struct link *a, const struct link *b) {
     return a->linktype == b->linktype && a->fcs == b->fcs && a->name == b->name;
 }
 
 /* Returns the number of the interface, or the number of interfaces if it is new. */
-static uint32_t find_link(const struct carry_capture_writer *writer, const struct link *link) {
+static uint32_t find_link_number(const struct carry_capture_writer *writer,
+                                 const struct link *link) {
     uint32_t number = 0;
-    while (number < writer->count && !is_same(&writer->links[number], link))
+    while (number < writer->count && !is_same_interface(&writer->links[number], link))
         number++;
     return number;
 }
@@ -230,18 +231,20 @@ static bool pcapng_fits(const struct carry_capture_writer *writer,
                         const char *comment) {
     return packet->fcs <= PCAPNG_FCS_MAX && (!comment || strlen(comment) <= COMMENT_MAX) &&
            packet_block_size(packet, comment) <= CARRY_CAPTURE_PACKET_MAX &&
-           (writer->count < PCAPNG_INTERFACES_MAX || find_link(writer, link) < writer->count);
+           (writer->count < PCAPNG_INTERFACES_MAX ||
+            find_link_number(writer, link) < writer->count);
 }
 
 static bool pcap_fits(const struct carry_capture_writer *writer,
                       const struct carry_capture_packet *packet, const struct link *link) {
     return packet->time_ns / NS_PER_SECOND <= UINT32_MAX && link->fcs % PCAP_FCS_UNIT == 0 &&
-           link->fcs <= PCAP_FCS_MAX && (!writer->count || is_same(link, &writer->links[0]));
+           link->fcs <= PCAP_FCS_MAX &&
+           (!writer->count || is_same_interface(link, &writer->links[0]));
 }
 
-static bool fits(const struct carry_capture_writer *writer,
-                 const struct carry_capture_packet *packet, const struct link *link,
-                 const char *comment) {
+static bool packet_fits(const struct carry_capture_writer *writer,
+                        const struct carry_capture_packet *packet, const struct link *link,
+                        const char *comment) {
     if (packet->captured > CARRY_CAPTURE_PACKET_MAX || link->linktype > LINKTYPE_MAX)
         return false;
     return writer->is_pcap ? pcap_fits(writer, packet, link)
@@ -250,7 +253,7 @@ static bool fits(const struct carry_capture_writer *writer,
 
 /* Returns the number of the interface, after writing it if it is new; pcap has only one. */
 static uint32_t use_link(struct carry_capture_writer *writer, const struct link *link) {
-    const uint32_t number = find_link(writer, link);
+    const uint32_t number = find_link_number(writer, link);
     if (number < writer->count)
         return number;
     struct link *links = realloc(writer->links, (writer->count + 1) * sizeof *links);
@@ -275,9 +278,9 @@ static struct link link_of(const struct carry_capture_writer *writer,
 int carry_capture_writer_add(struct carry_capture_writer *writer,
                              const struct carry_capture_packet *packet, const char *comment) {
     const struct link link = link_of(writer, packet);
-    if (!fits(writer, packet, &link, comment))
+    if (!packet_fits(writer, packet, &link, comment))
         return CARRY_ERROR_INVALID;
-    begin(writer, &link);
+    begin_file(writer, &link);
     const uint32_t interface = use_link(writer, &link);
     if (writer->failed)
         return writer->failed;
@@ -285,7 +288,7 @@ int carry_capture_writer_add(struct carry_capture_writer *writer,
         put_record(writer, packet);
     else
         put_packet_block(writer, interface, packet, comment);
-    flush(writer);
+    flush_buffer(writer);
     return writer->failed;
 }
 
@@ -330,14 +333,14 @@ int carry_capture_writer_statistics(struct carry_capture_writer *writer, uint32_
     if (number == writer->count)
         return CARRY_ERROR_INVALID;
     put_statistics(writer, number, statistics);
-    flush(writer);
+    flush_buffer(writer);
     return writer->failed;
 }
 
 int carry_capture_writer_end(struct carry_capture_writer *writer) {
     const struct link ethernet = {.linktype = 1};
-    begin(writer, &ethernet);
-    flush(writer);
+    begin_file(writer, &ethernet);
+    flush_buffer(writer);
     return writer->failed;
 }
 

@@ -63,8 +63,8 @@ MUTANTS = [
     Mutant("check", "senders.c", "sender.key.link = (struct carry_capture_link){0};", ""),
     # Repairing and explaining
     Mutant("fix", "fix.c", "if (!carry_reader_is_fresh(capture))", "if (capture->packets)"),
-    Mutant("fix", "fix.c", ".idle = on_idle,", ".idle = NULL,"),
-    Mutant("fix", "fix.c", "return goes_on(context) ? 0 : ECANCELED;", "return 0;"),
+    Mutant("fix", "fix.c", ".idle = flush_on_idle,", ".idle = NULL,"),
+    Mutant("fix", "fix.c", "return wants_more(context) ? 0 : ECANCELED;", "return 0;"),
     Mutant("fix", "repair.c", "!repair->sink || repair->sink->rewrite", "true"),
     Mutant("fix", "repair.c", "settle_left(repair);\n    return", "return"),
     Mutant("fix", "explain.c", "number <= capture->packets", "false"),
