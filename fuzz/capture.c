@@ -22,7 +22,7 @@ struct feed {
     size_t passed; /* bytes passed to the sink */
 };
 
-static int64_t read_memory(void *context, void *buffer, size_t size) {
+static int64_t read_piece(void *context, void *buffer, size_t size) {
     struct feed *memory = context;
     size_t rest = memory->size - memory->at;
     size = size < rest ? size : rest;
@@ -34,7 +34,7 @@ static int64_t read_memory(void *context, void *buffer, size_t size) {
 }
 
 /* Requires that the bytes passed to the sink are the next ones of the file. */
-static bool pass(void *context, const void *bytes, size_t size) {
+static bool check_passed(void *context, const void *bytes, size_t size) {
     struct feed *memory = context;
     REQUIRE(size <= memory->size - memory->passed);
     REQUIRE(!size || memcmp(bytes, memory->data + memory->passed, size) == 0);
@@ -42,7 +42,7 @@ static bool pass(void *context, const void *bytes, size_t size) {
     return true;
 }
 
-static void walk(const struct carry_capture_packet *packet) {
+static void walk_copy(const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     void *copy = malloc(packet->captured ? packet->captured : 1);
     REQUIRE(copy);
@@ -67,15 +67,15 @@ struct reading {
     uint64_t digest; /* of all members of the packets */
 };
 
-static uint64_t add(uint64_t digest, uint64_t value) {
+static uint64_t add_digest(uint64_t digest, uint64_t value) {
     return (digest ^ value) * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-static void take(struct reading *reading, const struct carry_capture_packet *packet) {
+static void take_reading(struct reading *reading, const struct carry_capture_packet *packet) {
     const uint64_t said[] = {packet->captured,  packet->wire,   packet->linktype, packet->fcs,
                              packet->interface, packet->number, packet->time_ns,  packet->offset};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++)
-        reading->digest = add(reading->digest, said[i]);
+        reading->digest = add_digest(reading->digest, said[i]);
     REQUIRE(packet->number == ++reading->packets);
     REQUIRE(packet->captured <= CARRY_CAPTURE_PACKET_MAX);
     REQUIRE(packet->offset >= reading->end);
@@ -105,19 +105,19 @@ static bool is_packed(const uint8_t *data, size_t size) {
 /* Reads in pieces, and passes all bytes to a sink; no packet may end beyond the file. */
 static struct reading read_through(const uint8_t *data, size_t size, size_t window, size_t piece) {
     struct feed memory = {.data = data, .size = size, .piece = piece};
-    const struct carry_capture_source source = {.read = read_memory, .user = &memory};
+    const struct carry_capture_source source = {.read = read_piece, .user = &memory};
     struct carry_capture *capture = carry_reader_create(&source, window);
     const bool packed = is_packed(data, size);
     struct reading reading = {0};
     struct carry_capture_packet packet;
     REQUIRE(capture);
     if (!packed)
-        carry_reader_pass_to(capture, pass, &memory);
+        carry_reader_pass_to(capture, check_passed, &memory);
     while ((reading.result = carry_reader_next(capture, &packet)) == CARRY_CAPTURE_PACKET) {
-        take(&reading, &packet);
+        take_reading(&reading, &packet);
         REQUIRE(packed || reading.end <= size);
         REQUIRE(packed || memcmp(packet.data, data + packet.offset, packet.captured) == 0);
-        walk(&packet);
+        walk_copy(&packet);
     }
     check_end(&memory, capture, &reading);
     REQUIRE(packed || reading.error.offset <= size);
@@ -144,7 +144,7 @@ static void check_same(const struct reading *a, const struct reading *b, bool pa
  * Requires that a truncated file has the packets before its end, and ends cleanly or reports what
  * is cut. If the format has no magic number, later bytes may show that it is no capture at all.
  */
-static void check_cut(const struct reading *whole, const struct reading *cut, size_t size) {
+static void check_truncated(const struct reading *whole, const struct reading *cut, size_t size) {
     if (whole->result == CARRY_ERROR_UNRECOGNISED)
         return;
     REQUIRE(cut->packets <= whole->packets);
@@ -162,6 +162,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     size_t shorter = (size_t)(reading.digest % size);
     const struct reading cut = read_through(data, shorter, size + 1, size + 1);
-    check_cut(&reading, &cut, shorter);
+    check_truncated(&reading, &cut, shorter);
     return 0;
 }

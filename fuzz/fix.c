@@ -7,8 +7,8 @@
 
 #define CAPACITY CARRY_PACKET_SUMS_MAX
 
-static struct verdicts judge(const struct carry_frame *frame,
-                             const struct carry_packet_options *options) {
+static struct verdicts judge_input(const struct carry_frame *frame,
+                                   const struct carry_packet_options *options) {
     return verdicts_of(carry_packet_check, frame, options, CAPACITY);
 }
 
@@ -36,8 +36,8 @@ static void check_changes(const struct carry_frame *before, const struct carry_f
 
 /* Finds the verdict of a sum at the same place. Where a header is missing, another protocol's sum
    may be there. */
-static const struct carry_packet_sum *find(const struct verdicts *verdicts,
-                                           const struct carry_packet_sum *sum) {
+static const struct carry_packet_sum *find_verdict(const struct verdicts *verdicts,
+                                                   const struct carry_packet_sum *sum) {
     for (size_t i = 0; i < verdicts->count; i++)
         if (verdicts->sums[i].field_offset == sum->field_offset &&
             verdicts->sums[i].protocol == sum->protocol)
@@ -54,8 +54,8 @@ static void check_verdicts(const struct verdicts *before, const struct verdicts 
         REQUIRE(a->verdict != CARRY_VERDICT_GOOD || b->verdict == CARRY_VERDICT_GOOD);
     }
     for (size_t i = 0; i < changes->count; i++) {
-        const struct carry_packet_sum *was = find(before, &changes->sums[i]);
-        const struct carry_packet_sum *is = find(after, &changes->sums[i]);
+        const struct carry_packet_sum *was = find_verdict(before, &changes->sums[i]);
+        const struct carry_packet_sum *is = find_verdict(after, &changes->sums[i]);
         REQUIRE(was && !was->quoted && was->verdict == changes->sums[i].verdict);
         REQUIRE(was->verdict == CARRY_VERDICT_GOOD || wanted >> was->verdict & 1);
         REQUIRE(is && is->verdict == CARRY_VERDICT_GOOD);
@@ -65,9 +65,9 @@ static void check_verdicts(const struct verdicts *before, const struct verdicts 
 static void check_repair(sums_fn *repair, uint32_t wanted, const struct carry_frame *frame,
                          const struct carry_packet_options *options) {
     const struct carry_frame copy = frame_cut(frame, frame->captured);
-    const struct verdicts before = judge(frame, options);
+    const struct verdicts before = judge_input(frame, options);
     const struct verdicts changes = verdicts_of(repair, &copy, options, CAPACITY);
-    const struct verdicts after = judge(&copy, options);
+    const struct verdicts after = judge_input(&copy, options);
     REQUIRE(changes.count <= before.count);
     check_changes(frame, &copy, &changes);
     check_verdicts(&before, &after, &changes, options->fix ? options->fix : wanted);

@@ -17,14 +17,14 @@ struct kept {
 static struct kept kept[KEPT];
 static unsigned next;
 
-static bool is_kept(const struct carry_jit_packet_spec *spec) {
+static bool is_kept_function(const struct carry_jit_packet_spec *spec) {
     for (unsigned i = 0; i < KEPT; i++)
         if (kept[i].jit && memcmp(&kept[i].spec, spec, sizeof *spec) == 0)
             return true;
     return false;
 }
 
-static void keep(const struct carry_jit_packet_spec *spec) {
+static void keep_function(const struct carry_jit_packet_spec *spec) {
     struct kept *place = &kept[next++ % KEPT];
     carry_jit_release(place->jit);
     place->spec = *spec;
@@ -35,8 +35,8 @@ static void keep(const struct carry_jit_packet_spec *spec) {
 static void keep_both(const struct carry_frame *frame) {
     for (uint32_t flags = 0; flags <= CARRY_JIT_FILL; flags += CARRY_JIT_FILL) {
         struct carry_jit_packet_spec spec = {.flags = flags};
-        if (carry_jit_packet_shape(frame, &spec) == CARRY_OK && !is_kept(&spec))
-            keep(&spec);
+        if (carry_jit_packet_shape(frame, &spec) == CARRY_OK && !is_kept_function(&spec))
+            keep_function(&spec);
     }
 }
 

@@ -24,7 +24,7 @@ static void seed_by(const uint8_t *input, size_t size) {
         state = (state ^ input[i]) * 16777619;
 }
 
-static bool is_refused(const struct carry_jit_template_spec *spec) {
+static bool is_refused_spec(const struct carry_jit_template_spec *spec) {
     const char *text = carry_jit_template_error(spec);
     REQUIRE(!text || strncmp(text, "frame: ", 7) == 0 || strncmp(text, "fields: ", 8) == 0);
     return text != NULL;
@@ -40,7 +40,7 @@ static size_t choose_fields(struct carry_jit_template_spec *spec, struct carry_j
             break;
         spec->fields = &field;
         spec->count = 1;
-        if (!is_refused(spec)) {
+        if (!is_refused_spec(spec)) {
             fields[count++] = field;
             at = field.offset + field.size;
         }
@@ -85,11 +85,12 @@ static void require_values(const struct carry_jit_template_spec *spec, const uin
 
 /* Checks whether a sum is still good, or is unverifiable because a written field has become a
    length. */
-static bool is_kept(const struct carry_packet_sum *sum) {
+static bool is_kept_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_GOOD || sum->verdict == CARRY_VERDICT_UNVERIFIABLE;
 }
 
-static void write_some(const struct carry_jit_template_spec *spec, carry_jit_write_fn *write) {
+static void write_some_values(const struct carry_jit_template_spec *spec,
+                              carry_jit_write_fn *write) {
     struct carry_frame frame = frame_cut(&spec->frame, spec->frame.captured);
     struct carry_frame was = frame_cut(&spec->frame, spec->frame.captured);
     uint8_t values[FIELDS_MAX * FIELD_MAX];
@@ -103,7 +104,7 @@ static void write_some(const struct carry_jit_template_spec *spec, carry_jit_wri
     REQUIRE(memcmp(frame.data, was.data, frame.captured) == 0);
     if (is_same_shape(&before, &now))
         for (size_t i = 0; i < before.count; i++)
-            REQUIRE(before.sums[i].verdict != CARRY_VERDICT_GOOD || is_kept(&now.sums[i]));
+            REQUIRE(before.sums[i].verdict != CARRY_VERDICT_GOOD || is_kept_sum(&now.sums[i]));
     free(before.sums);
     free(now.sums);
     frame_free(&frame);
@@ -119,12 +120,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     struct carry_jit_template_spec spec = {.frame = input_frame(input, size)};
     if (!choose_fields(&spec, fields))
         return 0;
-    REQUIRE(!is_refused(&spec));
+    REQUIRE(!is_refused_spec(&spec));
     int error = carry_jit_template(&spec, &jit);
     REQUIRE(error == CARRY_OK || error == CARRY_ERROR_UNSUPPORTED);
     if (error)
         return 0;
-    write_some(&spec, jit->write);
+    write_some_values(&spec, jit->write);
     carry_jit_release(jit);
     return 0;
 }

@@ -50,7 +50,7 @@ static bool is_section(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true) == BLOCK_SECTION;
 }
 
-static void recognise(const struct edit *edit, struct layout *layout) {
+static void find_format(const struct edit *edit, struct layout *layout) {
     layout->format = is_section(edit, 0) ? FORMAT_PCAPNG : FORMAT_NONE;
     layout->little = edit_get(edit, 8, 4, true) == SECTION_MAGIC;
     layout->head = 0;
@@ -68,7 +68,7 @@ static void recognise(const struct edit *edit, struct layout *layout) {
 }
 
 /* Returns the size of a run as its numbers claim, right or wrong. */
-static size_t size_of_run(const struct edit *edit, const struct layout *layout, size_t at) {
+static size_t claimed_size(const struct edit *edit, const struct layout *layout, size_t at) {
     const struct place *place = &places[layout->format];
     if (!at && layout->format == FORMAT_PCAP)
         return 24;
@@ -78,11 +78,11 @@ static size_t size_of_run(const struct edit *edit, const struct layout *layout, 
 }
 
 /* Divides the input into runs. A size that exceeds the input makes the rest the last run. */
-static struct layout layout_of(const struct edit *edit) {
+static struct layout capture_layout(const struct edit *edit) {
     struct layout layout = {0};
-    recognise(edit, &layout);
+    find_format(edit, &layout);
     for (size_t at = 0; layout.format && at < edit->size && layout.count < RUNS_MAX - 2;) {
-        size_t size = size_of_run(edit, &layout, at);
+        size_t size = claimed_size(edit, &layout, at);
         layout.starts[layout.count++] = at;
         if (size < 12 || size > edit->size - at)
             break;
@@ -92,7 +92,7 @@ static struct layout layout_of(const struct edit *edit) {
     return layout;
 }
 
-static size_t size_of(const struct layout *layout, size_t run) {
+static size_t run_size(const struct layout *layout, size_t run) {
     return layout->starts[run + 1] - layout->starts[run];
 }
 
@@ -101,11 +101,11 @@ static size_t size_of(const struct layout *layout, size_t run) {
 typedef void change_fn(struct edit *edit, const struct layout *layout, size_t run);
 
 /* Changes a number near the start of a run, where its fields are. */
-static void change_number(struct edit *edit, const struct layout *layout, size_t run) {
+static void change_run_number(struct edit *edit, const struct layout *layout, size_t run) {
     static const unsigned widths[] = {4, 4, 4, 2};
     unsigned width = widths[edit_random(edit, 4)];
     size_t at = layout->starts[run] + width * edit_random(edit, 32 / width);
-    size_t rest = edit_random(edit, 2) ? size_of(layout, run) : edit->size - at;
+    size_t rest = edit_random(edit, 2) ? run_size(layout, run) : edit->size - at;
     edit_number(edit, at, width, layout->little, (uint32_t)rest);
 }
 
@@ -119,21 +119,21 @@ static void change_size(struct edit *edit, const struct layout *layout, size_t r
 
 static void repeat_run(struct edit *edit, const struct layout *layout, size_t run) {
     size_t before = edit_random(edit, layout->count + 1);
-    edit_repeat(edit, layout->starts[before], layout->starts[run], size_of(layout, run));
+    edit_repeat(edit, layout->starts[before], layout->starts[run], run_size(layout, run));
 }
 
 static void remove_run(struct edit *edit, const struct layout *layout, size_t run) {
-    edit_replace(edit, layout->starts[run], size_of(layout, run), NULL, 0);
+    edit_replace(edit, layout->starts[run], run_size(layout, run), NULL, 0);
 }
 
-static void cut(struct edit *edit, const struct layout *layout, size_t run) {
+static void cut_capture(struct edit *edit, const struct layout *layout, size_t run) {
     size_t size = layout->starts[run] + edit_random(edit, 32);
     if (size < edit->size)
         edit->size = size;
 }
 
-static void change_bytes(struct edit *edit, const struct layout *layout, size_t run) {
-    edit_any(edit, layout->starts[run], size_of(layout, run));
+static void change_run(struct edit *edit, const struct layout *layout, size_t run) {
+    edit_any(edit, layout->starts[run], run_size(layout, run));
 }
 
 static void change_all(struct edit *edit, const struct layout *layout, size_t run) {
@@ -142,7 +142,7 @@ static void change_all(struct edit *edit, const struct layout *layout, size_t ru
 }
 
 /* Reverses the four bytes of a number. */
-static void turn(struct edit *edit, size_t at) {
+static void reverse_number(struct edit *edit, size_t at) {
     edit_put(edit, at, 4, true, edit_get(edit, at, 4, false));
 }
 
@@ -153,15 +153,15 @@ static void change_order(struct edit *edit, const struct layout *layout, size_t 
         return;
     edit_put(edit, 0, 4, layout->little, variants[edit_random(edit, VARIANT_COUNT)].magic);
     for (size_t at = 0; at < 24; at += 4)
-        turn(edit, at);
+        reverse_number(edit, at);
     for (size_t i = 1; run % 2 && i < layout->count; i++)
         for (size_t at = 0; at < 16; at += 4)
-            turn(edit, layout->starts[i] + at);
+            reverse_number(edit, layout->starts[i] + at);
 }
 
 /* Sets a link type, with bits of an FCS length and those around it; in ERF, the type of a
    record. */
-static void change_link(struct edit *edit, const struct layout *layout, size_t run) {
+static void change_link_type(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint32_t links[] = {0, 1, 101, 113, 276, 0x24000001, 0xf4000001, 0x0c000065};
     const bool of_file = layout->format == FORMAT_PCAP || layout->format == FORMAT_SNOOP;
     const struct place *place = &places[layout->format];
@@ -181,7 +181,8 @@ static void set_block_size(struct edit *edit, const struct layout *layout, size_
 /* Inserts an option at the end of any block, or where an interface has its options. */
 static void insert_option(struct edit *edit, const struct layout *layout, size_t run) {
     static const uint16_t codes[] = {0, 1, 2, 9, 13, 14, 0x0bad, 0xffff};
-    size_t start = layout->starts[run], size = size_of(layout, run), length = edit_random(edit, 10);
+    size_t start = layout->starts[run], size = run_size(layout, run),
+           length = edit_random(edit, 10);
     size_t padded = (length + 3) / 4 * 4;
     uint8_t option[4 + 12] = {0};
     struct edit made = {.bytes = option, .size = sizeof option, .random = edit->random};
@@ -219,13 +220,13 @@ static void insert_block(struct edit *edit, const struct layout *layout, size_t 
 }
 
 static change_fn *const all_changes[] = {
-    change_number, change_size,  repeat_run,    remove_run,    cut,
-    change_bytes,  change_all,   change_link,   insert_option, insert_block,
-    change_number, insert_block, insert_option, change_order,
+    change_run_number, change_size,  repeat_run,       remove_run,    cut_capture,
+    change_run,        change_all,   change_link_type, insert_option, insert_block,
+    change_run_number, insert_block, insert_option,    change_order,
 };
 
-static void change(struct edit *edit) {
-    const struct layout layout = layout_of(edit);
+static void change_capture(struct edit *edit) {
+    const struct layout layout = capture_layout(edit);
     size_t index = edit_random(edit, sizeof all_changes / sizeof *all_changes);
     if (layout.count)
         all_changes[index](edit, &layout, edit_random(edit, layout.count));
@@ -234,7 +235,7 @@ static void change(struct edit *edit) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
-    static edit_fn *const changes[] = {change};
+    static edit_fn *const changes[] = {change_capture};
     struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
     edit_some(&edit, changes, 1);
     return edit.size;
@@ -248,7 +249,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     if (a_size > max)
         return 0;
     memcpy(out, a, a_size);
-    const struct layout to = layout_of(&edit), from = layout_of(&other);
+    const struct layout to = capture_layout(&edit), from = capture_layout(&other);
     if (!to.count || !from.count)
         return 0;
     size_t first = edit_random(&edit, from.count);

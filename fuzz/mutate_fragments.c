@@ -10,11 +10,11 @@ static size_t any_record(struct edit *edit, size_t extra) {
     return HEAD_BYTES + RECORD_BYTES * edit_random(edit, count + extra);
 }
 
-static void change_head(struct edit *edit) {
+static void change_fragments_head(struct edit *edit) {
     edit_any(edit, 0, edit->size < HEAD_BYTES ? edit->size : HEAD_BYTES);
 }
 
-static void change_byte(struct edit *edit) {
+static void change_record_byte(struct edit *edit) {
     edit_put(edit, any_record(edit, 0) + edit_random(edit, RECORD_BYTES), 1, false,
              (uint32_t)edit_random(edit, 256));
 }
@@ -43,8 +43,8 @@ static void remove_record(struct edit *edit) {
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
-    static edit_fn *const changes[] = {change_head, change_byte,    change_flag,
-                                       append_next, repeat_records, remove_record};
+    static edit_fn *const changes[] = {change_fragments_head, change_record_byte, change_flag,
+                                       append_next,           repeat_records,     remove_record};
     static const uint8_t head[HEAD_BYTES + RECORD_BYTES];
     struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
     if (size < sizeof head)

@@ -83,7 +83,7 @@ static size_t start_of(const struct chain *chain, size_t index) {
     return index < chain->count ? HEAD_BYTES + chain->layers[index].offset : chain->end;
 }
 
-static size_t size_of(const struct chain *chain, size_t index) {
+static size_t header_length(const struct chain *chain, size_t index) {
     size_t start = start_of(chain, index), end = start_of(chain, index + 1);
     return start < end ? end - start : 0;
 }
@@ -102,7 +102,8 @@ static const struct key *find_announcement(const struct edit *edit, size_t from,
 
 /* Makes the field in [from, to) that announces `old` announce `protocol`, if its space has a number
    for that. */
-static void announce(struct edit *edit, size_t from, size_t to, uint32_t old, uint32_t protocol) {
+static void announce_protocol(struct edit *edit, size_t from, size_t to, uint32_t old,
+                              uint32_t protocol) {
     size_t at;
     const struct key *is = find_announcement(edit, from, to, old, &at);
     const struct key *key = is ? key_in(is->space, protocol) : NULL;
@@ -112,7 +113,7 @@ static void announce(struct edit *edit, size_t from, size_t to, uint32_t old, ui
 
 /* --- Changes --- */
 
-static void change_link(struct edit *edit) {
+static void change_frame_link(struct edit *edit) {
     edit_put(edit, HEAD_LINKTYPE, 2, true, any_key(edit, SPACE_LINK)->number);
 }
 
@@ -125,7 +126,7 @@ static void change_wire(struct edit *edit) {
     edit_number(edit, HEAD_BEYOND, 4, true, 0);
 }
 
-static void cut(struct edit *edit) {
+static void cut_frame(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t at = start_of(&chain, edit_random(edit, chain.count + 1)) + edit_random(edit, 24);
     if (at >= edit->size)
@@ -150,7 +151,7 @@ static void announce_other(struct edit *edit) {
 
 /* Returns a place in a header, or where one of an unknown protocol may be; early bytes matter
    most. */
-static size_t any_place(struct edit *edit, const struct chain *chain, size_t *index) {
+static size_t any_header_place(struct edit *edit, const struct chain *chain, size_t *index) {
     *index = edit_random(edit, chain->count + 1);
     size_t near = 1 + edit_random(edit, 64);
     return (*index ? start_of(chain, *index - 1) : HEAD_BYTES) + edit_random(edit, near);
@@ -158,28 +159,28 @@ static size_t any_place(struct edit *edit, const struct chain *chain, size_t *in
 
 static void change_key(struct edit *edit) {
     const struct chain chain = chain_of(edit);
-    size_t index, at = any_place(edit, &chain, &index);
+    size_t index, at = any_header_place(edit, &chain, &index);
     enum space space =
         (enum space)(SPACE_ETHERTYPE + edit_random(edit, SPACE_COUNT - SPACE_ETHERTYPE));
     edit_put(edit, at, width_of(space), false, any_key(edit, space)->number);
 }
 
 /* Changes a number, assuming that most numbers are lengths. */
-static void change_number(struct edit *edit) {
+static void change_length(struct edit *edit) {
     const struct chain chain = chain_of(edit);
-    size_t index, at = any_place(edit, &chain, &index);
+    size_t index, at = any_header_place(edit, &chain, &index);
     size_t start = edit_random(edit, 2) ? at : start_of(&chain, index ? index - 1 : 0);
     edit_number(edit, at, 1u << edit_random(edit, 3), edit_random(edit, 8) == 0,
                 (uint32_t)(edit->size - start));
 }
 
-static void change_bytes(struct edit *edit) {
+static void change_header(struct edit *edit) {
     const struct chain chain = chain_of(edit);
     size_t index = edit_random(edit, chain.count + 1);
     if (index == chain.count)
         edit_any(edit, HEAD_BYTES, edit->size - HEAD_BYTES);
     else
-        edit_any(edit, start_of(&chain, index), size_of(&chain, index));
+        edit_any(edit, start_of(&chain, index), header_length(&chain, index));
 }
 
 /* Repeats a run of headers after itself: a tunnel in a tunnel. */
@@ -190,8 +191,8 @@ static void repeat_headers(struct edit *edit) {
     size_t start = start_of(&chain, first), end = start_of(&chain, behind);
     if (behind >= chain.count || start >= end || !edit_repeat(edit, end, start, end - start))
         return;
-    announce(edit, start_of(&chain, behind - 1), end, chain.layers[behind].protocol,
-             chain.layers[first].protocol);
+    announce_protocol(edit, start_of(&chain, behind - 1), end, chain.layers[behind].protocol,
+                      chain.layers[first].protocol);
 }
 
 static void remove_headers(struct edit *edit) {
@@ -200,8 +201,8 @@ static void remove_headers(struct edit *edit) {
     size_t behind = first + 1 + edit_random(edit, 3);
     if (behind >= chain.count || start_of(&chain, first) > start_of(&chain, behind))
         return;
-    announce(edit, start_of(&chain, first - 1), start_of(&chain, first),
-             chain.layers[first].protocol, chain.layers[behind].protocol);
+    announce_protocol(edit, start_of(&chain, first - 1), start_of(&chain, first),
+                      chain.layers[first].protocol, chain.layers[behind].protocol);
     edit_replace(edit, start_of(&chain, first), start_of(&chain, behind) - start_of(&chain, first),
                  NULL, 0);
 }
@@ -249,10 +250,9 @@ static void fit_lengths(struct edit *edit) {
 }
 
 static edit_fn *const changes[] = {
-    announce_other, change_bytes,   change_key,  change_link,  change_number,
-    change_number,  change_options, change_sum,  change_wire,  cut,
-    fill_sums,      fit_lengths,    fit_lengths, change_bytes, change_number,
-    repeat_headers, remove_headers,
+    announce_other, change_header, change_key,    change_frame_link, change_length,  change_length,
+    change_options, change_sum,    change_wire,   cut_frame,         fill_sums,      fit_lengths,
+    fit_lengths,    change_header, change_length, repeat_headers,    remove_headers,
 };
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
@@ -279,8 +279,8 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
     if (!edit_replace(&edit, at, edit.size - at, b + start, b_size - start))
         return 0;
     if (behind < head.count)
-        announce(&edit, start_of(&head, behind - 1), at, head.layers[behind].protocol,
-                 tail.layers[from].protocol);
+        announce_protocol(&edit, start_of(&head, behind - 1), at, head.layers[behind].protocol,
+                          tail.layers[from].protocol);
     if (edit_random(&edit, 2))
         fit_lengths(&edit);
     return edit.size;

@@ -18,7 +18,7 @@ static size_t make_image(struct edit *edit, uint8_t *image, enum origin origin,
     return image_make(image, layout, compact ? IMAGE_COMPACT | layout->user : 0, in_use);
 }
 
-static void start_anew(struct edit *edit) {
+static void start_image(struct edit *edit) {
     static uint8_t bytes[HEAD_BYTES + 2 * IMAGE_BYTES_MAX];
     const enum origin origin = (enum origin)edit_random(edit, ORIGINS);
     const size_t from = edit_random(edit, MACHINES);
@@ -32,25 +32,25 @@ static void start_anew(struct edit *edit) {
     edit_replace(edit, 0, edit->size, bytes, size + note);
 }
 
-static void change_head(struct edit *edit) {
+static void change_image_head(struct edit *edit) {
     edit_put(edit, edit_random(edit, HEAD_BYTES), 1, true, (uint32_t)edit_random(edit, 256));
 }
 
-static void flip(struct edit *edit, size_t at, size_t size) {
+static void flip_bit(struct edit *edit, size_t at, size_t size) {
     at += HEAD_BYTES + edit_random(edit, size);
     edit_put(edit, at, 1, true, edit_get(edit, at, 1, true) ^ 1u << edit_random(edit, 8));
 }
 
 static void flip_header(struct edit *edit) {
-    flip(edit, IMAGE_XSTATE_BV, CARRY_XSTATE_EXTENDED - IMAGE_XSTATE_BV);
+    flip_bit(edit, IMAGE_XSTATE_BV, CARRY_XSTATE_EXTENDED - IMAGE_XSTATE_BV);
 }
 
 static void flip_bits_of_components(struct edit *edit) {
-    flip(edit, edit_random(edit, 2) ? IMAGE_XSTATE_BV : IMAGE_XCOMP_BV, 3);
+    flip_bit(edit, edit_random(edit, 2) ? IMAGE_XSTATE_BV : IMAGE_XCOMP_BV, 3);
 }
 
 static void flip_legacy(struct edit *edit) {
-    flip(edit, edit_random(edit, 2) ? IMAGE_MXCSR : 0, 8);
+    flip_bit(edit, edit_random(edit, 2) ? IMAGE_MXCSR : 0, 8);
 }
 
 static void change_software(struct edit *edit) {
@@ -64,17 +64,17 @@ static void change_note(struct edit *edit) {
         edit_number(edit, edit->size - note + 4 * edit_random(edit, note / 4), 4, true, 576);
 }
 
-static void cut(struct edit *edit) {
+static void cut_image(struct edit *edit) {
     edit->size = edit_random(edit, edit->size + 1);
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
     static edit_fn *const changes[] = {
-        start_anew,  change_head,     flip_header, flip_bits_of_components,
-        flip_legacy, change_software, change_note, cut};
+        start_image, change_image_head, flip_header, flip_bits_of_components,
+        flip_legacy, change_software,   change_note, cut_image};
     struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
     if (size < HEAD_BYTES + CARRY_XSTATE_LEGACY)
-        start_anew(&edit);
+        start_image(&edit);
     edit_some(&edit, changes, sizeof changes / sizeof *changes);
     return edit.size;
 }

@@ -53,11 +53,11 @@ struct object {
     size_t at[SECTIONS], end[SECTIONS];
 };
 
-static void put(struct object *object, size_t at, const void *bytes, size_t size) {
+static void put_at(struct object *object, size_t at, const void *bytes, size_t size) {
     memcpy(object->file.bytes + at, bytes, size);
 }
 
-static size_t any(struct object *object, size_t limit) {
+static size_t any_below(struct object *object, size_t limit) {
     return edit_random(&object->file, limit);
 }
 
@@ -66,11 +66,11 @@ static void put_distance(struct object *object, size_t at, size_t from, size_t t
     edit_put(&object->file, at, 4, true, (uint32_t)(to - from));
 }
 
-static size_t slot(const struct object *object, size_t number) {
+static size_t slot_at(const struct object *object, size_t number) {
     return object->at[TEXT] + number % SLOTS * SLOT_BYTES;
 }
 
-static size_t key(const struct object *object, size_t number) {
+static size_t key_at(const struct object *object, size_t number) {
     return object->at[DATA] + number % KEYS * KEY_BYTES;
 }
 
@@ -87,32 +87,33 @@ static const uint8_t instructions[][7] = {
 };
 
 static const uint8_t *any_instruction(struct object *object) {
-    return instructions[any(object, sizeof instructions / sizeof *instructions)];
+    return instructions[any_below(object, sizeof instructions / sizeof *instructions)];
 }
 
 static void make_call(struct object *object, size_t site, size_t at_key) {
     static const uint8_t inlined[] = {0x2e, 0x2e, 0x48, 0x8d, 0x47, 1};
-    const bool jumps = any(object, 2), direct = any(object, 2);
+    const bool jumps = any_below(object, 2), direct = any_below(object, 2);
     const uint8_t starts[2][2] = {{0xff, jumps ? 0x25 : 0x15}, {0x2e, jumps ? 0xe9 : 0xe8}};
-    put(object, site, starts[direct], sizeof *starts);
-    put_distance(object, site + 2, site + 6, direct ? slot(object, any(object, SLOTS)) : at_key);
-    if (!any(object, 4))
-        put(object, site, inlined, sizeof inlined);
+    put_at(object, site, starts[direct], sizeof *starts);
+    put_distance(object, site + 2, site + 6,
+                 direct ? slot_at(object, any_below(object, SLOTS)) : at_key);
+    if (!any_below(object, 4))
+        put_at(object, site, inlined, sizeof inlined);
 }
 
 static void make_jump(struct object *object, size_t site, size_t target) {
-    put(object, site, (uint8_t[]){0xe9}, 1);
+    put_at(object, site, (uint8_t[]){0xe9}, 1);
     put_distance(object, site + 1, site + 5, target);
 }
 
 static void make_branch(struct object *object, size_t site, size_t at_key) {
     static const uint8_t nop[] = {0x0f, 0x1f, 0x44, 0, 0};
     static const uint8_t stub[] = {0x80, 0x3d, 0, 0, 0, 0, 0, 0x0f, 0x84};
-    const size_t at = site + STUB, target = slot(object, any(object, SLOTS));
-    make_jump(object, site, any(object, 2) ? at : target);
-    if (!any(object, 4))
-        put(object, site, nop, sizeof nop);
-    put(object, at, stub, sizeof stub);
+    const size_t at = site + STUB, target = slot_at(object, any_below(object, SLOTS));
+    make_jump(object, site, any_below(object, 2) ? at : target);
+    if (!any_below(object, 4))
+        put_at(object, site, nop, sizeof nop);
+    put_at(object, at, stub, sizeof stub);
     put_distance(object, at + 2, at + 7, at_key);
     put_distance(object, at + 9, at + 13, target);
     make_jump(object, at + 13, site + 5);
@@ -120,27 +121,27 @@ static void make_branch(struct object *object, size_t site, size_t at_key) {
 
 static void make_alternative(struct object *object, size_t site, size_t at_key) {
     const uint8_t *both[] = {any_instruction(object), any_instruction(object)};
-    const uint8_t *now = both[any(object, 2)], sizes[] = {*both[0], *both[1]};
+    const uint8_t *now = both[any_below(object, 2)], sizes[] = {*both[0], *both[1]};
     const size_t at = site + INSTRUCTIONS + sizeof sizes;
     (void)at_key;
-    put(object, site, now + 1, *now);
-    put(object, site + INSTRUCTIONS, sizes, sizeof sizes);
-    put(object, at, both[0] + 1, sizes[0]);
-    put(object, at + sizes[0], both[1] + 1, sizes[1]);
+    put_at(object, site, now + 1, *now);
+    put_at(object, site + INSTRUCTIONS, sizes, sizeof sizes);
+    put_at(object, at, both[0] + 1, sizes[0]);
+    put_at(object, at + sizes[0], both[1] + 1, sizes[1]);
 }
 
 static void make_body(struct object *object, size_t site, size_t at_key) {
     const uint8_t *body = any_instruction(object);
     (void)at_key;
-    put(object, site + INSTRUCTIONS, body, 1 + *body);
+    put_at(object, site + INSTRUCTIONS, body, 1 + *body);
 }
 
 static void make_entry(struct object *object, size_t site, size_t at_key) {
     static const uint8_t nops[2][5] = {{0x0f, 0x1f, 0x44, 0, 0}, {0x0f, 0x1f, 0x44, 0, 8}};
-    const size_t state = any(object, 4);
+    const size_t state = any_below(object, 4);
     (void)at_key;
     if (state < 2)
-        put(object, site, nops[state], sizeof *nops);
+        put_at(object, site, nops[state], sizeof *nops);
     else if (state == 2)
         make_jump(object, site, site + STUB);
 }
@@ -159,24 +160,25 @@ static uint32_t branch_word(uint32_t opcode, size_t from, size_t to) {
 /* Returns NOP, add x0, x0, 1, adr x0, ., B to itself, or 0. */
 static uint32_t any_word(struct object *object) {
     static const uint32_t words[] = {0xd503201f, 0x91000400, 0x10000000, 0x14000000, 0};
-    return words[any(object, sizeof words / sizeof *words)];
+    return words[any_below(object, sizeof words / sizeof *words)];
 }
 
 /* Makes a site. The file fits in one page, so the offset of a key within the page is its place in
    the file. */
 static void make_site_aarch64(struct object *object, size_t site, size_t at_key, bool tests) {
-    const size_t at = site + STUB, away = slot(object, any(object, SLOTS));
+    const size_t at = site + STUB, away = slot_at(object, any_below(object, SLOTS));
     const uint32_t add = 0x91000210 | (uint32_t)at_key << 10;
-    const uint32_t test = any(object, 2) ? 0xb4000050 : 0xb5000050;
+    const uint32_t test = any_below(object, 2) ? 0xb4000050 : 0xb5000050;
     const uint32_t stub[] = {0x90000010,
                              add,
                              0xc8dffe10,
                              tests ? test : 0xd61f0200,
                              branch_word(0x14000000, at + 16, away),
                              branch_word(0x14000000, at + 20, site + 4)};
-    const uint32_t opcode = tests || any(object, 2) ? 0x14000000 : 0x94000000;
-    const uint32_t now =
-        any(object, 4) ? branch_word(opcode, site, any(object, 2) ? at : away) : any_word(object);
+    const uint32_t opcode = tests || any_below(object, 2) ? 0x14000000 : 0x94000000;
+    const uint32_t now = any_below(object, 4)
+                             ? branch_word(opcode, site, any_below(object, 2) ? at : away)
+                             : any_word(object);
     put_words(object, site, &now, 1);
     put_words(object, at, stub, sizeof stub / sizeof *stub);
 }
@@ -190,19 +192,19 @@ static void make_branch_aarch64(struct object *object, size_t site, size_t at_ke
 }
 
 static void make_alternative_aarch64(struct object *object, size_t site, size_t at_key) {
-    const uint8_t sizes[] = {4, (uint8_t)(any(object, 2) ? 4 : 0)};
+    const uint8_t sizes[] = {4, (uint8_t)(any_below(object, 2) ? 4 : 0)};
     const uint32_t words[] = {any_word(object), any_word(object)};
     (void)at_key;
-    put_words(object, site, &words[any(object, 2)], 1);
-    put(object, site + INSTRUCTIONS, sizes, sizeof sizes);
+    put_words(object, site, &words[any_below(object, 2)], 1);
+    put_at(object, site + INSTRUCTIONS, sizes, sizeof sizes);
     put_words(object, site + INSTRUCTIONS + 4, words, 2);
 }
 
 static void make_body_aarch64(struct object *object, size_t site, size_t at_key) {
-    const uint8_t size = (uint8_t)(4 * any(object, 3));
+    const uint8_t size = (uint8_t)(4 * any_below(object, 3));
     const uint32_t words[] = {any_word(object), any_word(object)};
     (void)at_key;
-    put(object, site + INSTRUCTIONS, &size, 1);
+    put_at(object, site + INSTRUCTIONS, &size, 1);
     put_words(object, site + INSTRUCTIONS + 4, words, 2);
 }
 
@@ -229,27 +231,27 @@ static const struct kind {
 };
 
 static size_t any_kind(struct object *object) {
-    return CARRY_SITE_CALL + any(object, CARRY_SITE_ENTRY);
+    return CARRY_SITE_CALL + any_below(object, CARRY_SITE_ENTRY);
 }
 
 /* --- The sections --- */
 
 static void make_record(struct object *object, size_t at, size_t number, size_t kind) {
     const struct kind *row = &kinds[object->is_aarch64][kind];
-    const size_t site = slot(object, number);
-    const size_t at_key = kind == CARRY_SITE_BODY ? site : key(object, number);
-    const uint8_t fixed[] = {(uint8_t)kind, row->length, (uint8_t)any(object, 16),
+    const size_t site = slot_at(object, number);
+    const size_t at_key = kind == CARRY_SITE_BODY ? site : key_at(object, number);
+    const uint8_t fixed[] = {(uint8_t)kind, row->length, (uint8_t)any_below(object, 16),
                              CARRY_SITE_VERSION};
-    row->make(object, site, key(object, number));
+    row->make(object, site, key_at(object, number));
     put_distance(object, at, at, site);
     put_distance(object, at + 4, at + 4, at_key);
     put_distance(object, at + 8, at + 8, site + row->aux);
-    put(object, at + 12, fixed, sizeof fixed);
+    put_at(object, at + 12, fixed, sizeof fixed);
 }
 
 /* Makes one record per slot, and sometimes many bodies of one function. */
 static void make_records(struct object *object) {
-    const size_t count = any(object, 8) ? any(object, SLOTS + 1) : RECORDS_MAX;
+    const size_t count = any_below(object, 8) ? any_below(object, SLOTS + 1) : RECORDS_MAX;
     for (size_t i = 0; i < count; i++)
         make_record(object, object->at[SITES] + i * RECORD_BYTES, i < SLOTS ? i : SLOTS - 1,
                     i < SLOTS ? any_kind(object) : CARRY_SITE_BODY);
@@ -259,10 +261,10 @@ static void make_records(struct object *object) {
 /* Makes the keys, which hold a function or the name of a feature. */
 static void make_keys(struct object *object) {
     for (size_t i = 0; i < KEYS; i++) {
-        const uint64_t value = BASE + slot(object, any(object, SLOTS));
-        edit_put(&object->file, key(object, i), 4, true, (uint32_t)value);
+        const uint64_t value = BASE + slot_at(object, any_below(object, SLOTS));
+        edit_put(&object->file, key_at(object, i), 4, true, (uint32_t)value);
     }
-    put(object, key(object, KEYS - 1), "avx2", 5);
+    put_at(object, key_at(object, KEYS - 1), "avx2", 5);
 }
 
 static void make_relocations(struct object *object) {
@@ -271,13 +273,14 @@ static void make_relocations(struct object *object) {
         {R_AARCH64_RELATIVE, R_AARCH64_ABS64, R_AARCH64_GLOB_DAT},
     };
     size_t at = object->at[RELOCATIONS];
-    for (size_t i = any(object, KEYS); i-- > 0; at += sizeof(Elf64_Rela)) {
+    for (size_t i = any_below(object, KEYS); i-- > 0; at += sizeof(Elf64_Rela)) {
         const Elf64_Rela relocation = {
-            .r_offset = BASE + key(object, i),
-            .r_info = ELF64_R_INFO(any(object, SLOTS), types[object->is_aarch64][any(object, 3)]),
-            .r_addend = (Elf64_Sxword)(BASE + slot(object, i)),
+            .r_offset = BASE + key_at(object, i),
+            .r_info = ELF64_R_INFO(any_below(object, SLOTS),
+                                   types[object->is_aarch64][any_below(object, 3)]),
+            .r_addend = (Elf64_Sxword)(BASE + slot_at(object, i)),
         };
-        put(object, at, &relocation, sizeof relocation);
+        put_at(object, at, &relocation, sizeof relocation);
     }
     object->end[RELOCATIONS] = at;
 }
@@ -287,13 +290,13 @@ static void make_symbols(struct object *object) {
     size_t at = object->at[SYMBOLS] + sizeof(Elf64_Sym);
     for (size_t i = 0; i < SLOTS + KEYS; i++, at += sizeof(Elf64_Sym)) {
         const Elf64_Sym symbol = {
-            .st_name = starts[any(object, sizeof starts / sizeof *starts)],
+            .st_name = starts[any_below(object, sizeof starts / sizeof *starts)],
             .st_info = i < SLOTS ? STT_FUNC : STT_OBJECT,
-            .st_shndx = any(object, 4) ? TEXT : SHN_UNDEF,
-            .st_value = BASE + (i < SLOTS ? slot(object, i) : key(object, i)),
-            .st_size = any(object, 2 * SLOT_BYTES),
+            .st_shndx = any_below(object, 4) ? TEXT : SHN_UNDEF,
+            .st_value = BASE + (i < SLOTS ? slot_at(object, i) : key_at(object, i)),
+            .st_size = any_below(object, 2 * SLOT_BYTES),
         };
-        put(object, at, &symbol, sizeof symbol);
+        put_at(object, at, &symbol, sizeof symbol);
     }
     object->end[SYMBOLS] = at;
 }
@@ -311,7 +314,7 @@ static void make_section_headers(struct object *object, size_t table) {
             .sh_addralign = 1,
             .sh_entsize = sections[i].entry,
         };
-        put(object, table + i * sizeof header, &header, sizeof header);
+        put_at(object, table + i * sizeof header, &header, sizeof header);
     }
 }
 
@@ -324,21 +327,21 @@ static void make_loads(struct object *object) {
          .p_vaddr = BASE,
          .p_filesz = object->at[DATA],
          .p_memsz = object->at[DATA]},
-        {.p_type = any(object, 2) ? PT_LOAD : PT_NOTE, .p_vaddr = BASE + object->at[DATA]},
+        {.p_type = any_below(object, 2) ? PT_LOAD : PT_NOTE, .p_vaddr = BASE + object->at[DATA]},
         {.p_type = PT_LOAD,
          .p_flags = PF_R | PF_W,
          .p_offset = object->at[DATA],
          .p_vaddr = BASE + object->at[DATA],
          .p_filesz = sections[DATA].room,
-         .p_memsz = sections[DATA].room + any(object, KEY_BYTES)},
+         .p_memsz = sections[DATA].room + any_below(object, KEY_BYTES)},
     };
-    put(object, sizeof(Elf64_Ehdr), headers, sizeof headers);
+    put_at(object, sizeof(Elf64_Ehdr), headers, sizeof headers);
 }
 
 static void make_header(struct object *object, size_t table) {
     const Elf64_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
-        .e_type = any(object, 2) ? ET_DYN : ET_EXEC,
+        .e_type = any_below(object, 2) ? ET_DYN : ET_EXEC,
         .e_machine = object->is_aarch64 ? EM_AARCH64 : EM_X86_64,
         .e_version = EV_CURRENT,
         .e_phoff = sizeof header,
@@ -350,7 +353,7 @@ static void make_header(struct object *object, size_t table) {
         .e_shnum = SECTIONS,
         .e_shstrndx = NAMES,
     };
-    put(object, 0, &header, sizeof header);
+    put_at(object, 0, &header, sizeof header);
 }
 
 /* Assigns places to the sections; returns the place after them. */
@@ -363,20 +366,20 @@ static size_t place_sections(struct object *object) {
     return at;
 }
 
-static void start_anew(struct edit *edit) {
+static void start_object(struct edit *edit) {
     static uint8_t bytes[4096];
     struct object object = {
         .file = {.bytes = bytes, .size = sizeof bytes, .random = edit_random(edit, SIZE_MAX)}};
     const size_t table = place_sections(&object);
-    object.is_aarch64 = any(&object, 2);
+    object.is_aarch64 = any_below(&object, 2);
     memset(bytes, 0, sizeof bytes);
     memset(bytes + object.at[TEXT], 0x90, sections[TEXT].room);
     make_keys(&object);
     make_records(&object);
     make_relocations(&object);
     make_symbols(&object);
-    put(&object, object.at[STRINGS], strings, sizeof strings);
-    put(&object, object.at[NAMES], names, sizeof names);
+    put_at(&object, object.at[STRINGS], strings, sizeof strings);
+    put_at(&object, object.at[NAMES], names, sizeof names);
     make_section_headers(&object, table);
     make_loads(&object);
     make_header(&object, table);
@@ -386,25 +389,25 @@ static void start_anew(struct edit *edit) {
 /* --- Changes --- */
 
 /* Reads the lower 4 bytes, which suffice, of an 8-byte number in a header. */
-static uint32_t get(const struct edit *edit, size_t at) {
+static uint32_t get_word(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true);
 }
 
-static void change_header(struct edit *edit) {
+static void change_object_header(struct edit *edit) {
     const size_t at = 2 * edit_random(edit, sizeof(Elf64_Ehdr) / 2);
     edit_number(edit, at, edit_random(edit, 2) ? 2 : 4, true, (uint32_t)edit->size);
 }
 
 static void change_load(struct edit *edit) {
-    const size_t table = get(edit, offsetof(Elf64_Ehdr, e_phoff));
+    const size_t table = get_word(edit, offsetof(Elf64_Ehdr, e_phoff));
     const size_t count = edit_get(edit, offsetof(Elf64_Ehdr, e_phnum), 2, true);
     const size_t at = table + edit_random(edit, count) * sizeof(Elf64_Phdr);
     edit_number(edit, at + 4 * edit_random(edit, sizeof(Elf64_Phdr) / 4), 4, true,
-                (uint32_t)edit->size - get(edit, at + offsetof(Elf64_Phdr, p_offset)));
+                (uint32_t)edit->size - get_word(edit, at + offsetof(Elf64_Phdr, p_offset)));
 }
 
 static size_t any_section(struct edit *edit) {
-    const size_t table = get(edit, offsetof(Elf64_Ehdr, e_shoff));
+    const size_t table = get_word(edit, offsetof(Elf64_Ehdr, e_shoff));
     const size_t count = edit_get(edit, offsetof(Elf64_Ehdr, e_shnum), 2, true);
     return table + edit_random(edit, count) * sizeof(Elf64_Shdr);
 }
@@ -412,56 +415,57 @@ static size_t any_section(struct edit *edit) {
 static void change_section(struct edit *edit) {
     const size_t at = any_section(edit);
     edit_number(edit, at + 4 * edit_random(edit, sizeof(Elf64_Shdr) / 4), 4, true,
-                (uint32_t)edit->size - get(edit, at + offsetof(Elf64_Shdr, sh_offset)));
+                (uint32_t)edit->size - get_word(edit, at + offsetof(Elf64_Shdr, sh_offset)));
 }
 
 /* Returns a place in a section, at a multiple of `step`. */
-static size_t any_place(struct edit *edit, size_t step) {
+static size_t any_section_place(struct edit *edit, size_t step) {
     const size_t at = any_section(edit);
-    const size_t size = get(edit, at + offsetof(Elf64_Shdr, sh_size));
-    return get(edit, at + offsetof(Elf64_Shdr, sh_offset)) + edit_random(edit, size / step) * step;
+    const size_t size = get_word(edit, at + offsetof(Elf64_Shdr, sh_size));
+    return get_word(edit, at + offsetof(Elf64_Shdr, sh_offset)) +
+           edit_random(edit, size / step) * step;
 }
 
 static void change_contents(struct edit *edit) {
-    edit_number(edit, any_place(edit, 4), 4, true, (uint32_t)edit->size);
+    edit_number(edit, any_section_place(edit, 4), 4, true, (uint32_t)edit->size);
 }
 
-static void change_byte(struct edit *edit) {
-    edit_put(edit, any_place(edit, 1), 1, true, (uint32_t)edit_random(edit, 256));
+static void change_section_byte(struct edit *edit) {
+    edit_put(edit, any_section_place(edit, 1), 1, true, (uint32_t)edit_random(edit, 256));
 }
 
 /* Writes a distance, as records contain. */
 static void lead_elsewhere(struct edit *edit) {
-    const size_t at = any_place(edit, 4);
-    edit_put(edit, at, 4, true, (uint32_t)(any_place(edit, 1) - at));
+    const size_t at = any_section_place(edit, 4);
+    edit_put(edit, at, 4, true, (uint32_t)(any_section_place(edit, 1) - at));
 }
 
 /* Writes an address, as symbols, relocations and keys contain. */
 static void put_address(struct edit *edit) {
-    edit_put(edit, any_place(edit, 8), 4, true, (uint32_t)(BASE + any_place(edit, 1)));
+    edit_put(edit, any_section_place(edit, 8), 4, true,
+             (uint32_t)(BASE + any_section_place(edit, 1)));
 }
 
 /* Overwrites a record, a symbol or a relocation with another. */
 static void repeat_entry(struct edit *edit) {
     const size_t size = edit_random(edit, 2) ? RECORD_BYTES : sizeof(Elf64_Sym);
-    const size_t from = any_place(edit, 8), to = any_place(edit, 8);
+    const size_t from = any_section_place(edit, 8), to = any_section_place(edit, 8);
     for (size_t i = 0; i < size; i += 4)
-        edit_put(edit, to + i, 4, true, get(edit, from + i));
+        edit_put(edit, to + i, 4, true, get_word(edit, from + i));
 }
 
-static void cut(struct edit *edit) {
+static void cut_object(struct edit *edit) {
     edit->size = edit_random(edit, edit->size + 1);
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
     static edit_fn *const changes[] = {
-        change_header,   change_load,  change_section,
-        change_contents, change_byte,  lead_elsewhere,
-        put_address,     repeat_entry, cut,
+        change_object_header, change_load, change_section, change_contents, change_section_byte,
+        lead_elsewhere,       put_address, repeat_entry,   cut_object,
     };
     struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
     if (size < sizeof(Elf64_Ehdr) || memcmp(data, ELFMAG, SELFMAG) != 0 || !edit_random(&edit, 32))
-        start_anew(&edit);
+        start_object(&edit);
     edit_some(&edit, changes, sizeof changes / sizeof *changes);
     return edit.size;
 }

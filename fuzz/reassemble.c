@@ -41,30 +41,30 @@ static uint8_t content_byte(const struct run *run, unsigned datagram, uint32_t a
     return at < HEAD_SIZE ? run->head[at] : (uint8_t)(at * 7 + (at >> 8) + datagram);
 }
 
-static uint32_t header_size(const struct plan *plan) {
+static uint32_t plan_header_size(const struct plan *plan) {
     return plan->version6 ? HEADER6_SIZE : HEADER4_SIZE;
 }
 
-static void put16(uint8_t *p, uint32_t value) {
+static void put16_network(uint8_t *p, uint32_t value) {
     p[0] = (uint8_t)(value >> 8);
     p[1] = (uint8_t)value;
 }
 
 static void put_header(uint8_t *packet, const struct run *run, const struct plan *plan) {
-    memset(packet, 0, header_size(plan));
+    memset(packet, 0, plan_header_size(plan));
     if (plan->version6) {
         packet[0] = 0x60;
-        put16(packet + 4, 8 + plan->size);
+        put16_network(packet + 4, 8 + plan->size);
         packet[6] = 44;
         packet[40] = run->protocol;
-        put16(packet + 42, plan->place | plan->more);
+        put16_network(packet + 42, plan->place | plan->more);
         packet[47] = (uint8_t)plan->datagram;
         return;
     }
     packet[0] = 0x45;
-    put16(packet + 2, HEADER4_SIZE + plan->size);
+    put16_network(packet + 2, HEADER4_SIZE + plan->size);
     packet[5] = (uint8_t)plan->datagram;
-    put16(packet + 6, plan->place / 8 | (plan->more ? 0x2000u : 0));
+    put16_network(packet + 6, plan->place / 8 | (plan->more ? 0x2000u : 0));
     packet[9] = run->protocol;
 }
 
@@ -72,7 +72,7 @@ static void put_header(uint8_t *packet, const struct run *run, const struct plan
 static void check_content(const struct run *run, const struct plan *plan,
                           const struct datagram *datagram) {
     const struct carry_capture_packet *packet = &datagram->packet;
-    uint32_t header = header_size(plan);
+    uint32_t header = plan_header_size(plan);
     require(run->any_cut[plan->datagram] || packet->captured == packet->wire,
             "a gap, though everything was captured");
     if (run->any_wrong[plan->datagram])
@@ -93,8 +93,8 @@ static void check_datagram(const struct run *run, const struct datagram *datagra
         require(datagram->fresh[i].field_offset >= HEADER4_SIZE, "a sum outside the content");
 }
 
-static void add(struct run *run, const struct plan *plan,
-                const struct carry_capture_packet *packet) {
+static void add_to_reassembler(struct run *run, const struct plan *plan,
+                               const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     const struct carry_frame frame = {.data = packet->data,
@@ -108,7 +108,8 @@ static void add(struct run *run, const struct plan *plan,
     const struct datagram *datagram =
         carry_reassembler_add(run->reassembler, packet, &fragment, sums, count);
     /* If the content itself contains an IP header, the fragment may be that packet's. */
-    if (datagram && fragment.network_offset == 0 && fragment.content_offset == header_size(plan))
+    if (datagram && fragment.network_offset == 0 &&
+        fragment.content_offset == plan_header_size(plan))
         check_content(run, plan, datagram);
     for (; datagram; datagram = carry_reassembler_next(run->reassembler))
         check_datagram(run, datagram);
@@ -118,15 +119,15 @@ static void add(struct run *run, const struct plan *plan,
             "memory for bytes that were not captured");
 }
 
-static void make(struct run *run, const struct plan *plan) {
-    uint32_t size = header_size(plan) + plan->size;
+static void add_planned_fragment(struct run *run, const struct plan *plan) {
+    uint32_t size = plan_header_size(plan) + plan->size;
     uint32_t captured = plan->cut ? size - plan->size / 2 : size;
     uint8_t *data = malloc(captured);
     require(data != NULL, "out of memory");
     put_header(data, run, plan);
-    for (uint32_t at = header_size(plan); at < captured; at++)
-        data[at] = content_byte(run, plan->datagram, plan->place + at - header_size(plan));
-    if (plan->wrong && captured > header_size(plan))
+    for (uint32_t at = plan_header_size(plan); at < captured; at++)
+        data[at] = content_byte(run, plan->datagram, plan->place + at - plan_header_size(plan));
+    if (plan->wrong && captured > plan_header_size(plan))
         data[captured - 1] ^= 0xff;
     run->captured += captured;
     run->any_wrong[plan->datagram] |= plan->wrong;
@@ -138,11 +139,11 @@ static void make(struct run *run, const struct plan *plan) {
                                                 .number = ++run->number,
                                                 .time_ns = run->time_ns,
                                                 .offset = run->number * 1000};
-    add(run, plan, &packet);
+    add_to_reassembler(run, plan, &packet);
     free(data);
 }
 
-static void play(struct run *run, const uint8_t *record) {
+static void play_record(struct run *run, const uint8_t *record) {
     uint8_t flags = record[0];
     struct plan plan = {
         .datagram = flags & 7,
@@ -154,7 +155,7 @@ static void play(struct run *run, const uint8_t *record) {
         .size = record[2] * 8u + record[3] % 8 * (record[3] >= 128),
     };
     run->time_ns += flags & IS_LATE ? REASSEMBLER_SECONDS * UINT64_C(1000000001) : 1;
-    make(run, &plan);
+    add_planned_fragment(run, &plan);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -166,7 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                       .time_ns = 1};
     require(run.reassembler != NULL, "out of memory");
     for (size_t at = 1 + HEAD_SIZE; at + 4 <= size; at += 4)
-        play(&run, data + at);
+        play_record(&run, data + at);
     carry_reassembler_end(run.reassembler);
     require(carry_reassembler_bytes(run.reassembler) == 0, "memory left allocated at the end");
     uint64_t total = 0;

@@ -15,7 +15,7 @@
 #define SEED_BYTES_MAX 2048
 
 /* FNV-1a. */
-static uint64_t add(uint64_t digest, unsigned value) {
+static uint64_t add_to_shape(uint64_t digest, unsigned value) {
     return (digest ^ value) * UINT64_C(0x100000001b3);
 }
 
@@ -24,11 +24,11 @@ static uint64_t shape_of(const struct carry_frame *frame) {
     struct carry_packet_layer layers[CARRY_PACKET_SUMS_MAX];
     size_t sum_count = carry_packet_check(frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     size_t layer_count = carry_packet_layers(frame, NULL, layers, CARRY_PACKET_SUMS_MAX);
-    uint64_t digest = add(UINT64_C(0xcbf29ce484222325), frame->linktype);
+    uint64_t digest = add_to_shape(UINT64_C(0xcbf29ce484222325), frame->linktype);
     for (size_t i = 0; i < layer_count; i++)
-        digest = add(digest, layers[i].protocol);
+        digest = add_to_shape(digest, layers[i].protocol);
     for (size_t i = 0; i < sum_count; i++)
-        digest = add(digest, sums[i].verdict + 256u * sums[i].reason);
+        digest = add_to_shape(digest, sums[i].verdict + 256u * sums[i].reason);
     return digest;
 }
 

@@ -88,27 +88,27 @@ static void check_around(const struct program *program, uint64_t address, const 
     check_address(program, address + 1, data);
 }
 
-static size_t probes(size_t count) {
+static size_t probe_count(size_t count) {
     return count < PROBES_MAX ? count : PROBES_MAX;
 }
 
 static void check_look_up(const struct program *program, const uint8_t *data, size_t size) {
     const struct object *object = program->objects[0];
-    for (size_t i = 0; i < probes(object->loads_count); i++) {
+    for (size_t i = 0; i < probe_count(object->loads_count); i++) {
         const struct object_load *load = &object->loads[i];
         REQUIRE(load->offset <= size && load->file_bytes <= size - load->offset);
         check_around(program, load->address, data);
         check_around(program, load->address + load->file_bytes, data);
         check_around(program, load->address + load->size, data);
     }
-    for (size_t i = 0; i < probes(object->records_count); i++) {
+    for (size_t i = 0; i < probe_count(object->records_count); i++) {
         check_around(program, object->records[i].site, data);
         check_around(program, object->records[i].key, data);
         check_around(program, object->records[i].aux, data);
     }
-    for (size_t i = 0; i < probes(object->relocations_count); i++)
+    for (size_t i = 0; i < probe_count(object->relocations_count); i++)
         REQUIRE(object_relocation_at(object, object->relocations[i].at));
-    for (size_t i = 0; i < probes(object->symbols_count); i++) {
+    for (size_t i = 0; i < probe_count(object->symbols_count); i++) {
         const struct object_symbol *symbol = &object->symbols[i];
         REQUIRE(object_symbol_at(object, symbol->address, symbol->name));
         REQUIRE(object_symbol_named(object, symbol->name));
@@ -119,7 +119,7 @@ static void check_look_up(const struct program *program, const uint8_t *data, si
 /* --- Output --- */
 
 /* Returns all output of sites_run(); the caller frees it. */
-static char *run(const struct sites_options *options, int *status) {
+static char *print_sites(const struct sites_options *options, int *status) {
     static struct memory_file output;
     start_file(&output, NULL, 0);
     fflush(stdout);
@@ -164,10 +164,10 @@ static void check_clean(const char *text) {
         REQUIRE(*text == '\n' || !iscntrl((unsigned char)*text));
 }
 
-static void check_list(const char *path, size_t records) {
+static void check_site_list(const char *path, size_t records) {
     int status;
-    char *text = run(&(struct sites_options){.name = path}, &status);
-    char *json = run(&(struct sites_options){.name = path, .json = true}, &status);
+    char *text = print_sites(&(struct sites_options){.name = path}, &status);
+    char *json = print_sites(&(struct sites_options){.name = path, .json = true}, &status);
     REQUIRE(status == STATUS_CLEAN);
     check_clean(text);
     REQUIRE(count_json(json, "site") == records);
@@ -177,8 +177,9 @@ static void check_list(const char *path, size_t records) {
 
 static void check_findings(const char *path) {
     int status, again;
-    char *text = run(&(struct sites_options){.name = path, .check = true}, &status);
-    char *json = run(&(struct sites_options){.name = path, .check = true, .json = true}, &again);
+    char *text = print_sites(&(struct sites_options){.name = path, .check = true}, &status);
+    char *json =
+        print_sites(&(struct sites_options){.name = path, .check = true, .json = true}, &again);
     REQUIRE(status == again);
     check_clean(text);
     REQUIRE((count_json(json, "finding") > 0) == (status == STATUS_BAD));
@@ -189,7 +190,7 @@ static void check_findings(const char *path) {
 /* --- Files that are refused --- */
 
 /* Checks whether the file is refused, and the message that program_open() would print. */
-static bool is_refused(const struct memory_file *file) {
+static bool is_refused_file(const struct memory_file *file) {
     char problem[OBJECT_PROBLEM_SIZE] = "";
     struct object *object = object_open(dup(file->descriptor), "", file->path, problem);
     if (object)
@@ -205,13 +206,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct memory_file file;
     struct program program;
     start_file(&file, data, size);
-    if (is_refused(&file))
+    if (is_refused_file(&file))
         return 0;
     REQUIRE(program_open(&program, file.path) == STATUS_CLEAN);
     check_look_up(&program, data, size);
     const size_t records = program.objects[0]->records_count;
     program_close(&program);
-    check_list(file.path, records);
+    check_site_list(file.path, records);
     check_findings(file.path);
     return 0;
 }

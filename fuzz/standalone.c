@@ -37,7 +37,7 @@ static bool read_all(FILE *file, struct bytes *bytes) {
 }
 
 /* Runs the target on a copy in memory of exactly its size, as libFuzzer does. */
-static void run(const uint8_t *data, size_t size) {
+static void run_target(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size + !size);
     REQUIRE(copy);
     memcpy(copy, data, size);
@@ -53,7 +53,7 @@ static void run_mutations(const struct bytes *bytes) {
         if (i % 8 == 0)
             memcpy(data, bytes->data, size = first);
         size = LLVMFuzzerCustomMutator(data, size, sizeof data, (unsigned)i);
-        run(data, size);
+        run_target(data, size);
     }
 }
 
@@ -63,7 +63,7 @@ static bool replay_file(const char *path) {
     FILE *file = fopen(path, "rb");
     bool done = file && read_all(file, &bytes);
     if (done) {
-        run(bytes.data, bytes.size);
+        run_target(bytes.data, bytes.size);
         run_mutations(&bytes);
         printf("%s: ok\n", path);
     } else {
@@ -75,7 +75,7 @@ static bool replay_file(const char *path) {
     return done;
 }
 
-static bool replay(const char *path) {
+static bool replay_path(const char *path) {
     char inside[4096];
     DIR *folder = opendir(path);
     if (!folder)
@@ -98,6 +98,6 @@ int main(int argc, char **argv) {
         i = 3;
     }
     for (; i < argc; i++)
-        done &= replay(argv[i]);
+        done &= replay_path(argv[i]);
     return !done;
 }

@@ -57,8 +57,8 @@ static uint32_t slow_sum(const struct carry_frame *frame, const struct carry_pac
     return kind->value(&oracle);
 }
 
-static bool verifies(const struct carry_frame *frame, const struct carry_packet_sum *sum,
-                     uint32_t value) {
+static bool verifies_slowly(const struct carry_frame *frame, const struct carry_packet_sum *sum,
+                            uint32_t value) {
     if (sum->field_size == 4)
         return __builtin_bswap32(slow_sum(frame, sum, &oracle_crc32c, 0)) == value;
     return slow_sum(frame, sum, &oracle_internet, value) == UINT16_MAX;
@@ -68,8 +68,8 @@ static bool verifies(const struct carry_frame *frame, const struct carry_packet_
    right for the packet that will be sent. */
 static void check_arithmetic(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     bool around = sum->verdict == CARRY_VERDICT_PARTIAL && sum->expected == sum->stored;
-    REQUIRE(verifies(frame, sum, sum->stored) == (sum->verdict == CARRY_VERDICT_GOOD));
-    REQUIRE(around || verifies(frame, sum, sum->expected));
+    REQUIRE(verifies_slowly(frame, sum, sum->stored) == (sum->verdict == CARRY_VERDICT_GOOD));
+    REQUIRE(around || verifies_slowly(frame, sum, sum->expected));
     REQUIRE(sum->protocol != CARRY_PROTOCOL_UDP || sum->expected);
 }
 
@@ -194,7 +194,7 @@ static void check_guarded(const struct carry_frame *frame,
 }
 
 /* Returns a number that depends on the input only. */
-static uint32_t digest(const uint8_t *input, size_t size) {
+static uint32_t digest_input(const uint8_t *input, size_t size) {
     uint32_t value = 2166136261;
     for (size_t i = 0; i < size; i++)
         value = (value ^ input[i]) * 16777619;
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size) {
     check_found(&frame, &options, &judged);
     check_layers(&frame, &options, &judged);
     check_fragment(&frame, &options, &judged);
-    check_cut(&frame, &options, &judged, digest(input, size) % (frame.captured + 1));
+    check_cut(&frame, &options, &judged, digest_input(input, size) % (frame.captured + 1));
     check_guarded(&frame, &options, &judged);
     free(judged.sums);
     frame_free(&frame);

@@ -17,7 +17,7 @@ struct passed {
     size_t size;
 };
 
-static uint64_t everything(const struct carry_xstate_layout *layout) {
+static uint64_t all_components(const struct carry_xstate_layout *layout) {
     return layout->user ? layout->user : CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
 }
 
@@ -35,7 +35,7 @@ static uint8_t *copy_of(const uint8_t *bytes, size_t size) {
 
 static void check_parts(const struct passed *passed) {
     const uint64_t in_use = carry_xstate_image_in_use(&passed->layout, passed->image);
-    REQUIRE((in_use & ~everything(&passed->layout)) == 0);
+    REQUIRE((in_use & ~all_components(&passed->layout)) == 0);
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS + 1; i++) {
         size_t size = 0;
         const uint8_t *part = carry_xstate_image_part(&passed->layout, passed->image, i, &size);
@@ -47,9 +47,9 @@ static void check_parts(const struct passed *passed) {
     }
 }
 
-static enum carry_xstate_refusal convert(const struct passed *from, struct passed *to,
-                                         uint8_t *buffer, uint64_t drop,
-                                         enum carry_xstate_form form) {
+static enum carry_xstate_refusal convert_image(const struct passed *from, struct passed *to,
+                                               uint8_t *buffer, uint64_t drop,
+                                               enum carry_xstate_form form) {
     uint64_t xcomp_bv = form == CARRY_XSTATE_COMPACT ? IMAGE_COMPACT | to->layout.user : 0;
     to->size = image_size(&to->layout, xcomp_bv);
     to->image = buffer;
@@ -70,10 +70,10 @@ static void check_conversion(const struct passed *passed, uint8_t number) {
                                       : CARRY_XSTATE_STANDARD;
     const uint64_t legacy = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
     uint64_t in_use = legacy | carry_xstate_image_in_use(&passed->layout, passed->image);
-    uint64_t drop = ~everything(&machine->layout);
-    uint64_t kept = in_use & everything(&passed->layout) & ~drop;
+    uint64_t drop = ~all_components(&machine->layout);
+    uint64_t kept = in_use & all_components(&passed->layout) & ~drop;
     struct passed other = {.layout = machine->layout}, again = {.layout = passed->layout};
-    enum carry_xstate_refusal refusal = convert(passed, &other, there, drop, form);
+    enum carry_xstate_refusal refusal = convert_image(passed, &other, there, drop, form);
     if (refusal) {
         REQUIRE(refusal == CARRY_XSTATE_REFUSED_PART_SIZE || refusal == CARRY_XSTATE_REFUSED_MXCSR);
         return;
@@ -84,7 +84,7 @@ static void check_conversion(const struct passed *passed, uint8_t number) {
     REQUIRE(image_same_state(&passed->layout, passed->image, &other.layout, other.image, kept));
     if (image_size(&passed->layout, 0) > sizeof back)
         return;
-    REQUIRE(!convert(&other, &again, back, ~kept, CARRY_XSTATE_STANDARD));
+    REQUIRE(!convert_image(&other, &again, back, ~kept, CARRY_XSTATE_STANDARD));
     REQUIRE(image_same_state(&passed->layout, passed->image, &again.layout, back, kept));
 }
 

@@ -39,7 +39,7 @@ static const char usage[] =
     "  CARRY_CPU_MASK=prefer512 carry cpu    with AVX-512, but no 512-bit vectors\n"
     "  CARRY_CPU_MASK=all carry cpu          without any feature\n";
 
-static const char *mask(void) {
+static const char *cpu_mask(void) {
     const char *text = getenv("CARRY_CPU_MASK");
     return text ? text : "";
 }
@@ -62,7 +62,7 @@ static const char *const state_names[] = {
     [CARRY_CPU_PRESENT] = "present",
 };
 
-static enum carry_cpu_state state_of(const char *name) {
+static enum carry_cpu_state feature_state(const char *name) {
     struct carry_cpu_feature feature;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
         if (strcmp(name, feature.name) == 0)
@@ -70,7 +70,7 @@ static enum carry_cpu_state state_of(const char *name) {
     return CARRY_CPU_ABSENT;
 }
 
-static bool any_unwelcome(const struct kernel_table *table) {
+static bool any_not_preferred(const struct kernel_table *table) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; table->kernel(i, &kernel); i++)
         if (!kernel.missing && kernel.against)
@@ -84,7 +84,7 @@ static bool any_unwelcome(const struct kernel_table *table) {
 static char *why_chosen(char *why, const struct kernel_table *table) {
     size_t chosen = kernel_table_chosen(table);
     size_t used = (size_t)snprintf(why, WHY_BYTES, "the last in the table that this CPU can run%s",
-                                   any_unwelcome(table) ? " and prefers" : "");
+                                   any_not_preferred(table) ? " and prefers" : "");
     const char *need;
     for (size_t i = 0; (need = table->need(chosen, i)) && used < WHY_BYTES; i++)
         used += (size_t)snprintf(why + used, WHY_BYTES - used, "%s %s", i ? " and" : "; it needs",
@@ -124,12 +124,12 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
             kernel->vector_bits);
     if (kernel->missing)
         fprintf(block.out, "needs %s, which is %s", kernel->missing,
-                state_names[state_of(kernel->missing)]);
+                state_names[feature_state(kernel->missing)]);
     else if (kernel->chosen)
         fprintf(block.out, "chosen");
     else if (kernel->against)
         fprintf(block.out, "available, but not preferred: %s is %s", kernel->against,
-                state_names[state_of(kernel->against)]);
+                state_names[feature_state(kernel->against)]);
     else
         fprintf(block.out, "available");
     fprintf(block.out, "%s\n", text_colour(COLOUR_NONE));
@@ -150,12 +150,12 @@ static void print_kernels(const struct kernel_table *table) {
     text_wrap(stdout, 0, sentence);
 }
 
-static void print_text(void) {
+static void print_cpu_text(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
     text_print_field("CPU", model[0] ? model : "does not report its name");
     text_print_field("Architecture", carry_cpu_arch());
-    text_print_field("Mask", mask()[0] ? mask() : "none");
+    text_print_field("Mask", cpu_mask()[0] ? cpu_mask() : "none");
     print_features("Features", false);
     print_features("Preferences, from the table of CPUs", true);
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
@@ -181,10 +181,10 @@ static json_t *table_json(const struct kernel_table *table) {
                      why_chosen(why, table), "kernels", kernel_table_json(table));
 }
 
-static void print_json(void) {
+static void print_cpu_json(void) {
     char model[MODEL_BYTES];
     carry_cpu_model(model, sizeof model);
-    char *mask_text = text_utf8(mask());
+    char *mask_text = text_utf8(cpu_mask());
     json_t *object =
         json_pack("{s:s, s:s, s:s?, s:s?, s:o}", "model", model, "arch", carry_cpu_arch(), "mask",
                   mask_text, "mask_error", mask_error(), "features", features_json());
@@ -203,9 +203,9 @@ int command_cpu(int argc, char **argv) {
     if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;
     if (json)
-        print_json();
+        print_cpu_json();
     else
-        print_text();
-    return mask_error() ? command_error("CARRY_CPU_MASK=%s: %s", mask(), mask_error())
+        print_cpu_text();
+    return mask_error() ? command_error("CARRY_CPU_MASK=%s: %s", cpu_mask(), mask_error())
                         : STATUS_CLEAN;
 }

@@ -25,7 +25,7 @@ static const struct command {
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-static const struct command *find(const char *name) {
+static const struct command *find_command(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i].name, name) == 0)
             return &commands[i];
@@ -33,7 +33,7 @@ static const struct command *find(const char *name) {
 }
 
 /* Reports an unknown command. A name with a dot or a slash is meant as a file. */
-static int unknown(const char *name) {
+static int report_unknown(const char *name) {
     if (strpbrk(name, "./"))
         return command_error("%s: No such file or directory", name);
     return command_error("no command '%s'; see carry --help", name);
@@ -54,10 +54,10 @@ static void print_usage(FILE *stream) {
 }
 
 /* Prints help; `words` name a command and one of its parts. Either may be NULL. */
-static int help(char **words) {
-    const struct command *command = words[0] ? find(words[0]) : NULL;
+static int print_help(char **words) {
+    const struct command *command = words[0] ? find_command(words[0]) : NULL;
     if (words[0] && !command)
-        return unknown(words[0]);
+        return report_unknown(words[0]);
     if (command) {
         char *option = (char *)"--help";
         char *arguments[] = {words[0], words[1] ? words[1] : option, option, NULL};
@@ -73,13 +73,13 @@ static bool is_file(const char *name) {
     return strcmp(name, "-") == 0 || access(name, F_OK) == 0;
 }
 
-static int check(int argc, char **argv) {
+static int check_files(int argc, char **argv) {
     static char name[] = "check";
     argv[0] = name;
     return command_check(argc, argv);
 }
 
-static int dispatch(int argc, char **argv) {
+static int run_named_command(int argc, char **argv) {
     const char *name = argv[1];
     if (argc < 2) {
         print_usage(stderr);
@@ -90,11 +90,11 @@ static int dispatch(int argc, char **argv) {
         return STATUS_CLEAN;
     }
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-        return help(argv + 2);
-    const struct command *command = find(name);
+        return print_help(argv + 2);
+    const struct command *command = find_command(name);
     if (command)
         return command->run(argc - 1, argv + 1);
-    return is_file(name) ? check(argc, argv) : unknown(name);
+    return is_file(name) ? check_files(argc, argv) : report_unknown(name);
 }
 
 /* Checks whether the reader of standard output has closed it, as `| head` does. */
@@ -134,5 +134,5 @@ int main(int argc, char **argv) {
     if (!hold_standard_descriptors())
         return command_error("/dev/null: %s", strerror(errno));
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is then a failed write like any other */
-    return close_output(dispatch(argc, argv));
+    return close_output(run_named_command(argc, argv));
 }

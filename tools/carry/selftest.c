@@ -160,7 +160,7 @@ static void run_rows(struct selftest *test, uint64_t seconds) {
 
 /* --- As text --- */
 
-static void print_row(const struct selftest_row *row) {
+static void print_test_row(const struct selftest_row *row) {
     char calls[TEXT_SIZE];
     printf("  %-9s %-*s", row->function, NAME_COLUMNS, row->variant);
     if (row->missing) {
@@ -178,10 +178,10 @@ static void print_row(const struct selftest_row *row) {
         text_wrap(stdout, 4, row->note);
 }
 
-static void print_text(const struct report_head *head, const struct selftest *test) {
+static void print_test_text(const struct report_head *head, const struct selftest *test) {
     report_print_head(head);
     for (size_t i = 0; i < test->count; i++)
-        print_row(&test->rows[i]);
+        print_test_row(&test->rows[i]);
     const size_t wrong = wrong_rows(test);
     if (wrong)
         printf("\n%zu WRONG\n", wrong);
@@ -191,7 +191,7 @@ static void print_text(const struct report_head *head, const struct selftest *te
 
 /* --- As JSON --- */
 
-static json_t *row_json(const struct selftest_row *row) {
+static json_t *test_row_json(const struct selftest_row *row) {
     const bool wrong = !row->verdict.ok;
     return json_pack("{s:s, s:s, s:s?, s:o, s:b, s:s?, s:s?}", "function", row->function, "variant",
                      row->variant, "missing", row->missing, "calls",
@@ -199,10 +199,10 @@ static json_t *row_json(const struct selftest_row *row) {
                      wrong ? row->verdict.text : NULL, "note", row->note[0] ? row->note : NULL);
 }
 
-static void print_json(const struct report_head *head, const struct selftest *test) {
+static void print_test_json(const struct report_head *head, const struct selftest *test) {
     json_t *rows = json_array();
     for (size_t i = 0; i < test->count; i++)
-        json_array_append_new(rows, row_json(&test->rows[i]));
+        json_array_append_new(rows, test_row_json(&test->rows[i]));
     json_t *report = report_head_json(head);
     json_object_set_new(report, "tests", rows);
     json_object_set_new(report, "right", json_boolean(wrong_rows(test) == 0));
@@ -211,12 +211,12 @@ static void print_json(const struct report_head *head, const struct selftest *te
 
 /* --- The command --- */
 
-static int run(const struct report_head *head, uint64_t seconds, bool json) {
+static int run_selftest(const struct report_head *head, uint64_t seconds, bool json) {
     static struct selftest test;
     test.library = head->library;
     add_rows(&test);
     run_rows(&test, seconds);
-    (json ? print_json : print_text)(head, &test);
+    (json ? print_test_json : print_test_text)(head, &test);
     return wrong_rows(&test) ? STATUS_BAD : STATUS_CLEAN;
 }
 
@@ -244,5 +244,5 @@ int command_selftest(int argc, char **argv) {
         return command_file_error(path, problem);
     const struct report_head head = {path ? &loaded : &library_own, version_commit(),
                                      proof ? NULL : &seed};
-    return proof ? proof_report(&head, json) : run(&head, seconds, json);
+    return proof ? proof_report(&head, json) : run_selftest(&head, seconds, json);
 }

@@ -27,7 +27,7 @@ struct bad_file {
     struct carry_capture_writer *writer;
 };
 
-static int write_bytes(void *user, const void *bytes, size_t size) {
+static int write_bad_bytes(void *user, const void *bytes, size_t size) {
     struct bad_file *file = user;
     return fwrite(bytes, 1, size, file->stream) == size ? 0 : -EIO;
 }
@@ -42,7 +42,7 @@ void bad_file_add(struct bad_file *file, const char *source,
         file->output.error = ENOMEM;
 }
 
-static void release(struct bad_file *file) {
+static void release_bad_file(struct bad_file *file) {
     int error = errno;
     carry_capture_writer_free(file->writer);
     free(file);
@@ -50,9 +50,9 @@ static void release(struct bad_file *file) {
 }
 
 /* Creates the writer; false with errno set. */
-static bool open_writer(struct bad_file *file) {
+static bool open_bad_writer(struct bad_file *file) {
     const struct carry_capture_writer_options options = {.application = WRITER};
-    const struct carry_capture_sink sink = {.write = write_bytes, .user = file};
+    const struct carry_capture_sink sink = {.write = write_bad_bytes, .user = file};
     errno = ENOMEM;
     return carry_capture_writer_create(&options, &sink, &file->writer) == CARRY_OK;
 }
@@ -62,10 +62,10 @@ struct bad_file *bad_file_open(const char *path) {
     if (!file)
         return NULL;
     file->stream = output_open(&file->output, path, 0666) ? output_stream(&file->output) : NULL;
-    if (file->stream && open_writer(file))
+    if (file->stream && open_bad_writer(file))
         return file;
     output_abandon(&file->output);
-    release(file);
+    release_bad_file(file);
     return NULL;
 }
 
@@ -92,6 +92,6 @@ bool bad_file_close(struct bad_file *file, bool keep) {
     bool closed = !keep || (output_finish(output) && output_publish(output));
     output_abandon(output);
     errno = output->error;
-    release(file);
+    release_bad_file(file);
     return closed;
 }

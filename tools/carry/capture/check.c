@@ -51,12 +51,12 @@ struct run {
 };
 
 static void note_status(struct run *run, int status) {
-    run->status = command_graver(run->status, status);
+    run->status = status_max(run->status, status);
 }
 
 /* --- A capture --- */
 
-static void file_error(struct run *run, const char *path, const char *reason) {
+static void check_file_error(struct run *run, const char *path, const char *reason) {
     progress_hide();
     note_status(run, command_file_error(path, reason));
 }
@@ -80,11 +80,11 @@ static bool take_finding(void *user, const struct carry_capture_finding *finding
     return !command_output_failed();
 }
 
-static bool take_packet(void *user, const struct carry_capture_packet *packet) {
+static bool select_checked_packet(void *user, const struct carry_capture_packet *packet) {
     return selection_has(&((struct run *)user)->selection, packet);
 }
 
-static bool take_progress(void *user, const struct carry_capture_progress *progress) {
+static bool show_check_progress(void *user, const struct carry_capture_progress *progress) {
     const struct run *run = user;
     if (run->streams)
         fflush(stdout);
@@ -167,7 +167,7 @@ static bool is_other(struct carry_capture *capture, const char *path) {
 
 /* Returns the option whose output would replace this capture, and cancels the outputs; NULL if none
    would. */
-static const char *spares(struct run *run, const struct stat *status) {
+static const char *option_overwriting_input(struct run *run, const struct stat *status) {
     const char *option = NULL;
     if (run->bad_file && bad_file_replaces(run->bad_file, status))
         option = "--write-bad";
@@ -219,7 +219,7 @@ static void check_opened(struct run *run, const char *path, struct carry_capture
             report_unopened(run, path, "is an output of this command");
     } else if (in_folder && is_earlier_output(run, status, capture, path)) {
         return;
-    } else if ((option = spares(run, status))) {
+    } else if ((option = option_overwriting_input(run, status))) {
         report_spared(run, path, option);
     } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
@@ -243,12 +243,12 @@ static void check_file_of_folder(void *context, const char *path) {
         check_file(context, path, true);
 }
 
-static void report_unread(void *context, const char *path, int error) {
+static void report_unread_path(void *context, const char *path, int error) {
     report_unopened(context, path, strerror(error));
 }
 
 static void check_folder(struct run *run, const char *path) {
-    const struct folder_visitor visitor = {check_file_of_folder, report_unread, run};
+    const struct folder_visitor visitor = {check_file_of_folder, report_unread_path, run};
     uint64_t before = run->print.captures;
     folder_walk(path, &visitor);
     if (run->print.captures == before)
@@ -263,23 +263,23 @@ static bool check_named(void *context, const char *path) {
     return !command_output_failed();
 }
 
-static void check_list(struct run *run) {
+static void check_listed(struct run *run) {
     const struct file_list_visitor visitor = {check_named, run};
     const char *problem = file_list_visit(run->options.files0, &visitor);
     if (problem)
-        file_error(run, run->options.files0, problem);
+        check_file_error(run, run->options.files0, problem);
 }
 
-static void check_files(struct run *run, char **paths, int count) {
+static void check_operands(struct run *run, char **paths, int count) {
     if (run->options.files0)
-        check_list(run);
+        check_listed(run);
     for (int i = 0; i < count && !command_output_failed(); i++)
         check_named(run, paths[i]);
 }
 
 /* --- The command --- */
 
-static bool open_run(struct run *run, bool many) {
+static bool open_check_run(struct run *run, bool many) {
     const struct check_options *options = &run->options;
     const struct carry_capture_judge judge = check_jit_judge(run->jit);
     const bool looks = options->bad_only || options->write_bad || options->html;
@@ -296,16 +296,16 @@ static bool open_run(struct run *run, bool many) {
         .no_reassembly = !options->reassemble,
         .timeline = options->html,
         .finding = looks ? take_finding : NULL,
-        .progress = take_progress,
+        .progress = show_check_progress,
         .user = run,
-        .select = selection_is_wanted(&run->selection) ? take_packet : NULL,
+        .select = selection_is_wanted(&run->selection) ? select_checked_packet : NULL,
     };
     run->summary = carry_capture_summary_create();
     return check_print_open(&run->print, options, many) && run->summary &&
            carry_capture_checker_create(&own, &run->checker) == CARRY_OK;
 }
 
-static void close_run(struct run *run) {
+static void close_check_run(struct run *run) {
     carry_capture_checker_free(run->checker);
     check_jit_close(run->jit);
     selection_close(&run->selection);
@@ -317,11 +317,11 @@ static void close_run(struct run *run) {
 static bool open_outputs(struct run *run) {
     const struct check_options *options = &run->options;
     if (options->write_bad && !(run->bad_file = bad_file_open(options->write_bad))) {
-        file_error(run, options->write_bad, output_problem(errno));
+        check_file_error(run, options->write_bad, output_problem(errno));
         return false;
     }
     if (options->html && !(run->print.page = page_open(options->html, run->print.many))) {
-        file_error(run, options->html, output_problem(errno));
+        check_file_error(run, options->html, output_problem(errno));
         return false;
     }
     return true;
@@ -334,38 +334,38 @@ static void close_outputs(struct run *run, bool whole) {
     const char *paths[] = {options->write_bad, options->html};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && command_output_failed())
-            file_error(run, paths[i], "is not written: writing to standard output failed");
+            check_file_error(run, paths[i], "is not written: writing to standard output failed");
     if (run->bad_file && !bad_file_close(run->bad_file, keep))
-        file_error(run, options->write_bad, output_problem(errno));
+        check_file_error(run, options->write_bad, output_problem(errno));
     if (run->print.page && !page_close(run->print.page, &total, keep))
-        file_error(run, options->html, output_problem(errno));
+        check_file_error(run, options->html, output_problem(errno));
 }
 
-static void write_metrics(struct run *run) {
+static void write_check_metrics(struct run *run) {
     const char *path = run->options.metrics_file;
     if (path && command_output_failed())
-        file_error(run, path, "is not written: writing to standard output failed");
+        check_file_error(run, path, "is not written: writing to standard output failed");
     else if (path && run->spares_metrics)
-        file_error(run, path, "is a capture that was checked: not replaced");
+        check_file_error(run, path, "is a capture that was checked: not replaced");
     else if (path && !check_metrics_write(path, &run->print))
-        file_error(run, path, output_problem(errno));
+        check_file_error(run, path, output_problem(errno));
 }
 
 /* Lines listed on the terminal would mix with the progress display. */
-static bool shows_progress(const struct check_options *options) {
+static bool check_shows_progress(const struct check_options *options) {
     bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
     return options->quiet || (!lists_here && !progress_is_piped());
 }
 
 static void check_all(struct run *run, char **paths, int count) {
     check_print_header(&run->print);
-    if (shows_progress(&run->options))
+    if (check_shows_progress(&run->options))
         progress_begin(0);
-    check_files(run, paths, count);
+    check_operands(run, paths, count);
     progress_end();
     check_print_total(&run->print, run->skipped);
     fflush(stdout); /* if this fails, no other output is published */
-    write_metrics(run);
+    write_check_metrics(run);
 }
 
 int command_check(int argc, char **argv) {
@@ -377,7 +377,7 @@ int command_check(int argc, char **argv) {
     run.status = selection_open(&run.selection, argv[0], &run.options.selection);
     if (run.status == STATUS_CLEAN && run.options.jit)
         run.status = check_jit_open(run.options.jit, &run.jit);
-    if (run.status == STATUS_CLEAN && !open_run(&run, many))
+    if (run.status == STATUS_CLEAN && !open_check_run(&run, many))
         run.status = command_error("%s", strerror(ENOMEM));
     if (run.status == STATUS_CLEAN) {
         const bool open = open_outputs(&run);
@@ -385,6 +385,6 @@ int command_check(int argc, char **argv) {
             check_all(&run, argv + optind, count);
         close_outputs(&run, open);
     }
-    close_run(&run);
+    close_check_run(&run);
     return run.status;
 }

@@ -122,7 +122,7 @@ function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, ui
 }
 
 /* Adds a function to the worker's, and clears all hints: frames that failed may match it. */
-static void adopt(struct worker *worker, carry_jit_packet_fn *function) {
+static void adopt_function(struct worker *worker, carry_jit_packet_fn *function) {
     for (size_t i = 0; i < worker->count; i++)
         if (worker->functions[i] == function)
             return;
@@ -134,7 +134,7 @@ static void adopt(struct worker *worker, carry_jit_packet_fn *function) {
 
 /* Learns from a frame that represents this many packets. Returns whether there is a function for
    it. */
-static bool learn(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
+static bool learn_frame(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
     struct check_jit *jit = worker->jit;
     struct carry_jit_packet_spec spec = {0};
     if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
@@ -144,28 +144,28 @@ static bool learn(struct worker *worker, const struct carry_frame *frame, uint32
     pthread_mutex_unlock(&jit->mutex);
     if (!function)
         return false;
-    adopt(worker, function);
+    adopt_function(worker, function);
     *hint_of(worker, frame) = (struct hint){.function = function};
     return true;
 }
 
 /* Chooses one of these packets, at varying positions: captures are periodic. */
-static const struct carry_capture_packet *choose(const struct carry_capture_packet *packets,
-                                                 uint32_t count) {
+static const struct carry_capture_packet *choose_sample(const struct carry_capture_packet *packets,
+                                                        uint32_t count) {
     uint64_t chance = packets->number * UINT64_C(0x9e3779b97f4a7c15);
     return &packets[(uint32_t)(chance >> 32) % count];
 }
 
 /* Lets the worker learn from some of the packets; returns whether functions exist for many of
    them. */
-static bool prepare(void *state, const struct carry_capture_packet *packets, size_t count) {
+static bool prepare_worker(void *state, const struct carry_capture_packet *packets, size_t count) {
     struct worker *worker = state;
     const uint32_t step = worker->jit->after < STEP_MAX ? (uint32_t)worker->jit->after : STEP_MAX;
     size_t known = 0;
     for (size_t i = 0; i < count; i += step) {
         uint32_t present = count - i < step ? (uint32_t)(count - i) : step;
-        struct carry_frame frame = carry_capture_frame(choose(packets + i, present));
-        known += learn(worker, &frame, present) ? present : 0;
+        struct carry_frame frame = carry_capture_frame(choose_sample(packets + i, present));
+        known += learn_frame(worker, &frame, present) ? present : 0;
     }
     return known > count / 8;
 }
@@ -187,7 +187,8 @@ static int try_others(struct worker *worker, struct hint *hint, const struct car
     return CARRY_JIT_OTHER_SHAPE;
 }
 
-static int check(void *state, const struct carry_frame *frame, struct carry_packet_sum *sums) {
+static int check_shape(void *state, const struct carry_frame *frame,
+                       struct carry_packet_sum *sums) {
     struct worker *worker = state;
     struct hint *hint = hint_of(worker, frame);
     int count = CARRY_JIT_OTHER_SHAPE;
@@ -221,7 +222,7 @@ static void close_worker(void *user, void *state) {
 struct carry_capture_judge check_jit_judge(struct check_jit *jit) {
     return (struct carry_capture_judge){.open = open_worker,
                                         .close = close_worker,
-                                        .prepare = prepare,
-                                        .check = check,
+                                        .prepare = prepare_worker,
+                                        .check = check_shape,
                                         .user = jit};
 }

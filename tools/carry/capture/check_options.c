@@ -107,7 +107,7 @@ static const char usage[] =
     "  carry check --proto=tcp,udp --write-bad=bad.pcapng capture.pcap.zst\n"
     "  tcpdump -U -w - | carry check --bad-only -\n";
 
-static void print_usage(const void *text) {
+static void print_check_usage(const void *text) {
     char names[CARRY_PROTOCOL_COUNT * TEXT_SIZE];
     size_t used = 0;
     fputs(text, stdout);
@@ -191,7 +191,7 @@ static int set_protocols(const char *command, const struct option_row *row, cons
 }
 
 /* As options_read(). */
-static bool read_options(int argc, char **argv, struct check_options *options, int *status) {
+static bool read_check_options(int argc, char **argv, struct check_options *options, int *status) {
     const struct option_row rows[] = {
         {"bad-only", 'b', .flag = &options->bad_only},
         {"each", .flag = &options->each},
@@ -221,7 +221,7 @@ static bool read_options(int argc, char **argv, struct check_options *options, i
         {"threads", 'j', .number = &options->threads, OPTION_RANGE(1, CARRY_CAPTURE_THREADS_MAX)},
         {0},
     };
-    return options_read_help(argc, argv, print_usage, usage, rows, OPERANDS_WORDS, status);
+    return options_read_help(argc, argv, print_check_usage, usage, rows, OPERANDS_WORDS, status);
 }
 
 static int check_output(const char *option, const char *path) {
@@ -231,7 +231,7 @@ static int check_output(const char *option, const char *path) {
 }
 
 /* What the options contradict, and what they imply. */
-static int complete(struct check_options *options) {
+static int complete_options(struct check_options *options) {
     if (check_output("write-bad", options->write_bad) != STATUS_CLEAN ||
         check_output("html", options->html) != STATUS_CLEAN ||
         check_output("metrics-file", options->metrics_file) != STATUS_CLEAN)
@@ -256,7 +256,7 @@ bool check_options(int argc, char **argv, struct check_options *options, int *st
         .wrong = CARRY_CAPTURE_WRONG_VERDICTS,
         .listed = CARRY_CAPTURE_WRONG_VERDICTS,
     };
-    if (!read_options(argc, argv, options, status))
+    if (!read_check_options(argc, argv, options, status))
         return false;
     const int count = options_count_operands(argv);
     if (options->files0 && count)
@@ -265,6 +265,6 @@ bool check_options(int argc, char **argv, struct check_options *options, int *st
     else if (!options->files0 && !count)
         *status = command_usage(argv[0], "no file given");
     else
-        *status = complete(options);
+        *status = complete_options(options);
     return *status == STATUS_CLEAN;
 }

@@ -29,7 +29,7 @@ static bool has_columns(const struct check_options *options) {
     return options->format == CHECK_TSV || options->format == CHECK_CSV;
 }
 
-static enum columns columns_of(const struct check_options *options) {
+static enum columns columns_format(const struct check_options *options) {
     return options->format == CHECK_CSV ? COLUMNS_CSV : COLUMNS_TSV;
 }
 
@@ -37,9 +37,9 @@ void check_print_header(const struct check_print *print) {
     if (!has_columns(print->options) || print->options->quiet)
         return;
     if (print->options->bad_only)
-        report_finding_columns_header(columns_of(print->options));
+        report_finding_columns_header(columns_format(print->options));
     else
-        report_columns_header(columns_of(print->options));
+        report_columns_header(columns_format(print->options));
 }
 
 void check_print_finding(const struct check_print *print, const char *path,
@@ -53,14 +53,14 @@ void check_print_finding(const struct check_print *print, const char *path,
         break;
     case CHECK_TSV:
     case CHECK_CSV:
-        report_finding_columns(path, finding, columns_of(print->options));
+        report_finding_columns(path, finding, columns_format(print->options));
         break;
     }
 }
 
 /* --- A capture --- */
 
-static int status_of(const struct check_options *options, const struct report *report) {
+static int capture_status(const struct check_options *options, const struct report *report) {
     if (source_is_damaged(report->error.code))
         return STATUS_DAMAGED;
     if (report->error.code != CARRY_OK)
@@ -72,15 +72,15 @@ static int status_of(const struct check_options *options, const struct report *r
     return STATUS_CLEAN;
 }
 
-static void name(struct check_print *print, const char *path) {
+static void name_capture(struct check_print *print, const char *path) {
     print->not_clean++;
     char *copy = print->named_count < CHECK_PRINT_NAMED ? strdup(path) : NULL;
     if (copy)
         print->named[print->named_count++] = copy;
 }
 
-static int count(struct check_print *print, const struct report *report) {
-    int status = status_of(print->options, report);
+static int count_capture(struct check_print *print, const struct report *report) {
+    int status = capture_status(print->options, report);
     print->captures++;
     const bool whole = report->error.code == CARRY_OK;
     const bool damaged = source_is_damaged(report->error.code);
@@ -90,7 +90,7 @@ static int count(struct check_print *print, const struct report *report) {
         whole && carry_capture_outcome(report->summary, report->wrong) == CARRY_CAPTURE_UNCHECKED;
     carry_capture_summary_merge(print->total, report->summary);
     if (status != STATUS_CLEAN)
-        name(print, report->path);
+        name_capture(print, report->path);
     return status;
 }
 
@@ -104,7 +104,7 @@ static void print_bare_name(const char *path, char end) {
     putchar(end);
 }
 
-static void print_text(const struct check_print *print, const struct report *report) {
+static void print_capture_text(const struct check_print *print, const struct report *report) {
     if (print->options->list_bad) {
         print_bare_name(report->path, print->options->null ? '\0' : '\n');
     } else if (print->many && !print->options->each) {
@@ -116,34 +116,34 @@ static void print_text(const struct check_print *print, const struct report *rep
     }
 }
 
-static void print_report(const struct check_print *print, const struct report *report) {
+static void print_capture(const struct check_print *print, const struct report *report) {
     switch (print->options->format) {
     case CHECK_TEXT:
-        print_text(print, report);
+        print_capture_text(print, report);
         break;
     case CHECK_JSON:
         report_json(stdout, report);
         break;
     case CHECK_TSV:
     case CHECK_CSV:
-        report_columns(report, columns_of(print->options));
+        report_columns(report, columns_format(print->options));
         break;
     }
 }
 
 /* Checks whether the output format reports damage. */
-static bool tells_damage(const struct check_options *options) {
+static bool format_shows_damage(const struct check_options *options) {
     return !options->bad_only && !has_columns(options) &&
            !(options->list_bad && options->format == CHECK_TEXT);
 }
 
 /* Reports on standard error why a capture ended early, if the output does not. */
-static void print_problem(const struct check_options *options, const struct report *report) {
+static void print_early_end(const struct check_options *options, const struct report *report) {
     char offset[TEXT_SIZE], text[sizeof report->error.text + TEXT_SIZE + 32];
     const struct carry_capture_error *error = &report->error;
     if (error->code != CARRY_OK && !source_is_damaged(error->code)) {
         command_file_error(report->path, error->text);
-    } else if (error->code != CARRY_OK && !tells_damage(options) && !options->quiet) {
+    } else if (error->code != CARRY_OK && !format_shows_damage(options) && !options->quiet) {
         snprintf(text, sizeof text, "damaged at offset %s: %s", text_count(offset, error->offset),
                  error->text);
         command_file_error(report->path, text);
@@ -152,12 +152,12 @@ static void print_problem(const struct check_options *options, const struct repo
 
 int check_print_capture(struct check_print *print, const struct report *report) {
     const struct check_options *options = print->options;
-    int status = count(print, report);
+    int status = count_capture(print, report);
     if (print->page)
         page_add_capture(print->page, report);
-    print_problem(options, report);
+    print_early_end(options, report);
     if (!options->quiet && !options->bad_only && !(options->list_bad && status == STATUS_CLEAN))
-        print_report(print, report);
+        print_capture(print, report);
     return status;
 }
 
@@ -173,8 +173,8 @@ int check_print_unopened(struct check_print *print, const char *path, const char
         return check_print_capture(print, &report);
     if (print->page)
         page_add_capture(print->page, &report);
-    print_problem(options, &report);
-    return count(print, &report);
+    print_early_end(options, &report);
+    return count_capture(print, &report);
 }
 
 /* --- All captures --- */

@@ -179,8 +179,8 @@ static void print_indented(const struct carry_capture_explanation *explanation,
     free(text);
 }
 
-static void print_sum(const struct carry_capture_explanation *explanation,
-                      const struct carry_capture_finding *finding) {
+static void print_layer_sum(const struct carry_capture_explanation *explanation,
+                            const struct carry_capture_finding *finding) {
     const struct carry_packet_sum *sum = &finding->sum;
     char from[ADDRESS_SIZE], to[ADDRESS_SIZE];
     printf("0x%0*x  %s%s%s", 2 * sum->field_size, sum->stored,
@@ -193,7 +193,8 @@ static void print_sum(const struct carry_capture_explanation *explanation,
     print_indented(explanation, finding);
 }
 
-static void print_head(const struct run *run, const struct carry_capture_explanation *explanation) {
+static void print_frame_head(const struct run *run,
+                             const struct carry_capture_explanation *explanation) {
     const struct carry_capture_packet *packet = &explanation->packet;
     char number[TEXT_SIZE], captured[TEXT_SIZE], wire[TEXT_SIZE], offset[TEXT_SIZE];
     char time[REPORT_TIME_SIZE];
@@ -248,7 +249,7 @@ static void print_layers(const struct carry_capture_explanation *explanation) {
                finding ? NAME_WIDTH : 0, carry_packet_protocol_name(layer->protocol),
                text_colour(COLOUR_NONE));
         if (finding)
-            print_sum(explanation, finding);
+            print_layer_sum(explanation, finding);
         else
             putchar('\n');
     }
@@ -267,7 +268,7 @@ static void explain_text(const struct run *run,
     if (explanation->is_datagram)
         print_datagram_head(explanation);
     else
-        print_head(run, explanation);
+        print_frame_head(run, explanation);
     print_layers(explanation);
     if (!explanation->layers_count)
         puts("  no known protocol in this frame");
@@ -381,7 +382,7 @@ static void explain_json(struct run *run, const struct carry_capture_explanation
 
 /* --- The command --- */
 
-static bool take(void *user, const struct carry_capture_explanation *explanation) {
+static bool take_explanation(void *user, const struct carry_capture_explanation *explanation) {
     struct run *run = user;
     for (size_t i = 0; i < explanation->findings_count; i++)
         if (verdict_is_in(explanation->findings[i].sum.verdict, CARRY_CAPTURE_WRONG_VERDICTS))
@@ -394,8 +395,8 @@ static bool take(void *user, const struct carry_capture_explanation *explanation
 }
 
 /* Reports why the capture ended before the frame; returns the exit status. */
-static int not_reached(const struct options *options, struct carry_capture *capture, int code,
-                       uint64_t packets) {
+static int report_not_reached(const struct options *options, struct carry_capture *capture,
+                              int code, uint64_t packets) {
     const struct carry_capture_error error = source_error(capture);
     char text[sizeof error.text + 4 * TEXT_SIZE], number[TEXT_SIZE], wanted[TEXT_SIZE];
     if (code == CARRY_ERROR_UNKNOWN) {
@@ -414,9 +415,9 @@ static int not_reached(const struct options *options, struct carry_capture *capt
 
 static int explain_in(struct run *run, struct carry_capture *capture) {
     uint64_t packets = 0;
-    int code = carry_capture_explain(capture, run->options.frame, take, run, &packets);
+    int code = carry_capture_explain(capture, run->options.frame, take_explanation, run, &packets);
     if (code != CARRY_OK && code != CARRY_ERROR_CANCELLED)
-        return not_reached(&run->options, capture, code, packets);
+        return report_not_reached(&run->options, capture, code, packets);
     if (run->options.json && run->frame) {
         json_object_set(run->frame, "datagrams", run->datagrams);
         json_print(stdout, run->frame);
@@ -424,7 +425,7 @@ static int explain_in(struct run *run, struct carry_capture *capture) {
     return run->status;
 }
 
-static int explain(struct run *run) {
+static int explain_capture(struct run *run) {
     struct carry_capture *capture = source_open(run->options.path);
     if (!capture)
         return command_file_error(run->options.path, strerror(errno));
@@ -449,5 +450,5 @@ int command_explain(int argc, char **argv) {
         return command_usage(argv[0], "the name of a file and the number of a frame are needed");
     run.options.path = argv[optind];
     status = set_frame(&run.options, argv[optind + 1]);
-    return status == STATUS_CLEAN ? explain(&run) : status;
+    return status == STATUS_CLEAN ? explain_capture(&run) : status;
 }

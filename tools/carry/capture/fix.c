@@ -133,7 +133,7 @@ static int set_only(struct options *options, const char *names) {
     }
 }
 
-static int check_options(const struct options *options, int files) {
+static int check_fix_options(const struct options *options, int files) {
     if (files == 0)
         return command_usage("fix", "no file given");
     if (files > 1)
@@ -150,7 +150,7 @@ static int check_options(const struct options *options, int files) {
 }
 
 /* Reads the options like options_read(). */
-static bool read_options(int argc, char **argv, struct options *options, int *status) {
+static bool read_fix_options(int argc, char **argv, struct options *options, int *status) {
     const char *only = NULL;
     const struct option_row rows[] = {
         {"output", 'o', .text = &options->output},
@@ -169,7 +169,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
     options->input = argv[optind];
     *status = only ? set_only(options, only) : STATUS_CLEAN;
     if (*status == STATUS_CLEAN)
-        *status = check_options(options, options_count_operands(argv));
+        *status = check_fix_options(options, options_count_operands(argv));
     return *status == STATUS_CLEAN;
 }
 
@@ -179,7 +179,7 @@ static const char input_is_output[] = "is the input, which must not change";
 
 /* Opens an output that will be published as `path`, unless that is the input by any name or
    link. */
-static int open_output(const struct run *run, struct output *output, const char *path) {
+static int open_checked_output(const struct run *run, struct output *output, const char *path) {
     struct stat input, present;
     if (!source_status(run->capture, &input))
         return command_file_error(run->options.input, strerror(errno));
@@ -199,7 +199,7 @@ static bool feeds_itself(const struct run *run) {
            output_is_same(&input, &output) && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode));
 }
 
-static int open_direct(struct run *run) {
+static int open_direct_copy(struct run *run) {
     const char *path = run->options.output;
     run->is_direct = true;
     if (!output_open_direct(&run->output, path))
@@ -213,7 +213,8 @@ static int open_copy(struct run *run) {
     const char *path = run->options.output;
     if (!path)
         return STATUS_CLEAN;
-    return output_is_direct(path) ? open_direct(run) : open_output(run, &run->output, path);
+    return output_is_direct(path) ? open_direct_copy(run)
+                                  : open_checked_output(run, &run->output, path);
 }
 
 static bool logs_to_output(const struct run *run) {
@@ -228,7 +229,7 @@ static int open_log(struct run *run) {
         run->log_stream = stdout;
         return STATUS_CLEAN;
     }
-    int status = open_output(run, &run->log, path);
+    int status = open_checked_output(run, &run->log, path);
     if (status != STATUS_CLEAN)
         return status;
     run->log_stream = output_stream(&run->log);
@@ -244,7 +245,7 @@ static void take_stops(struct run *run) {
 
 /* Writes bytes of the copy. From the first write to a stream on, a signal only ends the input:
    ending the command would cut the stream. */
-static int write_bytes(void *user, const void *bytes, size_t size) {
+static int write_copy_bytes(void *user, const void *bytes, size_t size) {
     struct run *run = user;
     if (run->is_direct)
         take_stops(run);
@@ -288,7 +289,7 @@ static int fail_output(const struct run *run) {
 }
 
 /* Publishes both files, or reports why not; then none appears. */
-static int publish(struct run *run) {
+static int publish_files(struct run *run) {
     const struct options *options = &run->options;
     if (!finish_log(run))
         return logs_to_output(run)
@@ -314,7 +315,7 @@ static bool take_change(void *user, const struct carry_capture_change *change) {
     return !run->log.error && !command_output_failed();
 }
 
-static bool take_progress(void *user, const struct carry_capture_progress *progress) {
+static bool show_fix_progress(void *user, const struct carry_capture_progress *progress) {
     (void)user;
     if (progress_due)
         progress_draw(progress->position);
@@ -327,7 +328,7 @@ static void begin_selection(struct run *run) {
     selection_forget(&run->selection);
 }
 
-static bool take_packet(void *user, const struct carry_capture_packet *packet) {
+static bool select_fixed_packet(void *user, const struct carry_capture_packet *packet) {
     struct run *run = user;
     if (packet->number == 1)
         begin_selection(run);
@@ -344,17 +345,17 @@ static struct carry_capture_fix_options fix_options(struct run *run) {
     return (struct carry_capture_fix_options){
         .packet = run->options.packet,
         .change = run->log_stream ? take_change : NULL,
-        .progress = take_progress,
+        .progress = show_fix_progress,
         .user = run,
-        .select = selects ? take_packet : NULL,
+        .select = selects ? select_fixed_packet : NULL,
     };
 }
 
-/* Copies the capture. Write errors are reported by publish(). */
-static int copy(struct run *run) {
+/* Copies the capture. Write errors are reported by publish_files(). */
+static int write_repaired(struct run *run) {
     const struct carry_capture_fix_options options = fix_options(run);
     const struct carry_capture_sink sink = {
-        .write = write_bytes,
+        .write = write_copy_bytes,
         .rewrite = run->output.is_stream ? NULL : rewrite_bytes,
         .user = run,
     };
@@ -375,13 +376,13 @@ static int copy(struct run *run) {
     }
 }
 
-static int status_of(const struct run *run) {
+static int copy_status(const struct run *run) {
     if (carry_capture_last_error(run->capture)->code == CARRY_ERROR_DAMAGED)
         return STATUS_DAMAGED;
     return carry_capture_repair_totals(run->repairs)->left_wrong ? STATUS_BAD : STATUS_CLEAN;
 }
 
-static void print_report(const struct run *run) {
+static void print_fix_report(const struct run *run) {
     const struct fix_report report = {
         .input = run->options.input,
         .output = run->options.output,
@@ -400,7 +401,7 @@ static void print_report(const struct run *run) {
 
 /* Changes listed on the terminal would mix with the progress display, and so would output of a
    stream's reader. */
-static bool shows_progress(const struct run *run) {
+static bool fix_shows_progress(const struct run *run) {
     bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
     if (run->is_direct)
         return !run->output.is_stream;
@@ -414,29 +415,29 @@ static uint64_t work_size(struct run *run) {
            << carry_capture_fix_reads_twice(run->capture, &options);
 }
 
-static int work(struct run *run) {
-    if (shows_progress(run))
+static int start_copy(struct run *run) {
+    if (fix_shows_progress(run))
         progress_begin(work_size(run));
     if (source_waits(run->capture))
         take_stops(run);
-    return copy(run);
+    return write_repaired(run);
 }
 
 static int fix_capture(struct run *run) {
     int status = open_files(run);
     if (status == STATUS_CLEAN)
-        status = work(run);
+        status = start_copy(run);
     if (status == STATUS_CLEAN)
-        status = publish(run);
+        status = publish_files(run);
     close_files(run);
     signals_stop_end();
     progress_end();
     if (status != STATUS_CLEAN)
         return status;
-    print_report(run);
+    print_fix_report(run);
     if (!run->options.quiet)
         selection_report(&run->selection, run->options.input);
-    return status_of(run);
+    return copy_status(run);
 }
 
 static int fix_file(struct run *run) {
@@ -481,7 +482,7 @@ static int fix_captures(struct run *run) {
 int command_fix(int argc, char **argv) {
     struct run run = {0};
     int status;
-    if (!read_options(argc, argv, &run.options, &status))
+    if (!read_fix_options(argc, argv, &run.options, &status))
         return status;
     status = selection_open(&run.selection, argv[0], &run.options.selection);
     if (status == STATUS_CLEAN)

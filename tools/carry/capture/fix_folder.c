@@ -23,8 +23,8 @@ struct walk {
     int status;
 };
 
-static void note(struct walk *walk, int status) {
-    walk->status = command_graver(walk->status, status);
+static void note_worst(struct walk *walk, int status) {
+    walk->status = status_max(walk->status, status);
 }
 
 /* Recognises captures like carry check: by their first bytes, or by a name that claims to be
@@ -79,7 +79,7 @@ static bool has_packed(const char *plain, const char *ending, const char *path) 
 
 /* Checks whether another file's copy would also get the name of `path` without its compression's
    ending. */
-static bool has_twin(const char *path) {
+static bool is_name_shared(const char *path) {
     char *plain = strndup(path, (size_t)(strrchr(path, '.') - path));
     bool has = !plain || has_file(plain, path);
     for (const char *const *ending = file_name_packings; *ending && !has; ending++)
@@ -92,7 +92,7 @@ static char *place_of(const struct fix_folder *folder, const char *path, const c
     char *place;
     if (asprintf(&place, "%s/%s", folder->output, below) < 0)
         return NULL;
-    if (file_name_is_packed(path) && !pack_knows(path) && !has_twin(path))
+    if (file_name_is_packed(path) && !pack_knows(path) && !is_name_shared(path))
         *strrchr(place, '.') = 0;
     return place;
 }
@@ -120,11 +120,12 @@ static void fix_one(void *context, const char *path) {
         return;
     }
     folder->captures++;
-    note(walk, folder->output ? fix_into(folder, path) : folder->fix(folder->context, path, NULL));
+    note_worst(walk,
+               folder->output ? fix_into(folder, path) : folder->fix(folder->context, path, NULL));
 }
 
-static void report_unread(void *context, const char *path, int error) {
-    note(context, command_file_error(path, strerror(error)));
+static void note_unread(void *context, const char *path, int error) {
+    note_worst(context, command_file_error(path, strerror(error)));
 }
 
 /* Checks whether `path`, which exists, is the folder `above` or below it. */
@@ -156,7 +157,7 @@ static bool would_be_below(const char *path, const struct stat *above) {
 
 /* Creates the folder for copies. It must not lie in the input folder: copies would be repaired in
    turn. */
-static int open_output(const struct fix_folder *folder) {
+static int open_output_folder(const struct fix_folder *folder) {
     struct stat input;
     if (stat(folder->input, &input))
         return command_file_error(folder->input, strerror(errno));
@@ -171,13 +172,13 @@ static int open_output(const struct fix_folder *folder) {
 
 int fix_folder(struct fix_folder *folder) {
     struct walk walk = {folder, STATUS_CLEAN};
-    const struct folder_visitor visitor = {fix_one, report_unread, &walk};
+    const struct folder_visitor visitor = {fix_one, note_unread, &walk};
     if (folder->output)
-        walk.status = open_output(folder);
+        walk.status = open_output_folder(folder);
     if (walk.status != STATUS_CLEAN)
         return walk.status;
     folder_walk(folder->input, &visitor);
     if (!folder->captures)
-        note(&walk, command_file_error(folder->input, "no captures in this folder"));
+        note_worst(&walk, command_file_error(folder->input, "no captures in this folder"));
     return walk.status;
 }

@@ -31,8 +31,8 @@ static const char *name_before(unsigned verdict) {
     return verdict == CARRY_VERDICT_GOOD ? "good before" : carry_packet_verdict_name(verdict);
 }
 
-static void print_row(unsigned protocol, const struct fix_report_row *row,
-                      const struct fix_report_row *sums) {
+static void print_table_row(unsigned protocol, const struct fix_report_row *row,
+                            const struct fix_report_row *sums) {
     char number[TEXT_SIZE];
     printf("  %-10s", carry_packet_protocol_name(protocol));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
@@ -68,7 +68,7 @@ static void print_table(const struct fix_report *report, const char *title,
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const struct fix_report_row row = fix_report_row(report, count, protocol);
         if (row.any)
-            print_row(protocol, &row, &sums);
+            print_table_row(protocol, &row, &sums);
     }
 }
 
@@ -126,7 +126,7 @@ static void print_damage(const struct fix_report *report) {
                text_colour(COLOUR_NONE), report->output ? "; the rest is copied unchanged" : "");
 }
 
-static void print_head(const struct fix_report *report, const char *end) {
+static void print_copy_head(const struct fix_report *report, const char *end) {
     const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(report->repairs);
     char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), stdout);
@@ -137,7 +137,7 @@ static void print_head(const struct fix_report *report, const char *end) {
 }
 
 void fix_report_text(const struct fix_report *report) {
-    print_head(report, "\n");
+    print_copy_head(report, "\n");
     print_table(report, "repaired", carry_capture_repaired);
     print_table(report, "left", carry_capture_left);
     print_groups(report);
@@ -147,7 +147,7 @@ void fix_report_text(const struct fix_report *report) {
 }
 
 void fix_report_line(const struct fix_report *report) {
-    print_head(report, "; ");
+    print_copy_head(report, "; ");
     print_outcome(report);
     print_damage(report);
 }

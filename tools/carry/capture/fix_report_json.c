@@ -6,7 +6,7 @@
 #include "common/text.h"
 
 /* {"tcp":{"bad":1},...}: the verdicts that occur. */
-static json_t *counts_json(const struct fix_report *report, fix_report_count_fn *count) {
+static json_t *repair_counts_json(const struct fix_report *report, fix_report_count_fn *count) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const struct fix_report_row row = fix_report_row(report, count, protocol);
@@ -51,8 +51,8 @@ void fix_report_json(FILE *out, const struct fix_report *report) {
     json_object_set_new(object, "packets", json_number(totals->packets));
     json_object_set_new(object, "bytes", json_number(totals->bytes));
     json_object_set_new(object, "changed_packets", json_number(totals->changed_packets));
-    json_object_set_new(object, "repaired", counts_json(report, carry_capture_repaired));
-    json_object_set_new(object, "left", counts_json(report, carry_capture_left));
+    json_object_set_new(object, "repaired", repair_counts_json(report, carry_capture_repaired));
+    json_object_set_new(object, "left", repair_counts_json(report, carry_capture_left));
     json_object_set_new(object, "damage", damage_json(report));
     json_object_set_new(object, "reasons", groups);
     json_object_set_new(object, "unselected", json_number(totals->unselected));
@@ -60,7 +60,7 @@ void fix_report_json(FILE *out, const struct fix_report *report) {
 }
 
 /* Returns the bytes of a field with this `value` that the change contains, as a number. */
-static uint32_t part_of(const struct carry_capture_change *sum, uint32_t value) {
+static uint32_t field_part(const struct carry_capture_change *sum, uint32_t value) {
     unsigned behind = sum->sum->field_size - sum->skip - sum->size;
     return (uint32_t)(((uint64_t)value >> 8 * behind) & ((UINT64_C(1) << 8 * sum->size) - 1));
 }
@@ -74,9 +74,9 @@ void fix_log(FILE *log, const struct carry_capture_change *item) {
     json_object_set_new(object, "protocol", json_string(carry_packet_protocol_name(sum->protocol)));
     json_object_set_new(object, "verdict", json_string(carry_packet_verdict_name(sum->verdict)));
     json_object_set_new(object, "size", json_number(item->size));
-    json_object_set_new(object, "old", json_number(part_of(item, sum->stored)));
+    json_object_set_new(object, "old", json_number(field_part(item, sum->stored)));
     json_object_set_new(object, "new",
-                        item->is_left ? json_null() : json_number(part_of(item, sum->expected)));
+                        item->is_left ? json_null() : json_number(field_part(item, sum->expected)));
     json_object_set_new(object, "field_frame",
                         item->field_number ? json_number(item->field_number) : json_null());
     json_object_set_new(object, "reason",

@@ -23,7 +23,7 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void visit(const char *path, const struct folder_visitor *visitor) {
+static void visit_path(const char *path, const struct folder_visitor *visitor) {
     struct stat status;
     if (lstat(path, &status))
         visitor->failed(visitor->context, path, errno);
@@ -48,7 +48,7 @@ void folder_walk(const char *path, const struct folder_visitor *visitor) {
         if (asprintf(&below, "%s%s%s", path, separator, entries[i]->d_name) < 0) {
             visitor->failed(visitor->context, path, ENOMEM);
         } else {
-            visit(below, visitor);
+            visit_path(below, visitor);
             free(below);
         }
         free(entries[i]);

@@ -55,7 +55,7 @@ static void close_part(struct part *part) {
     free(part->text);
 }
 
-static void release(struct page *page) {
+static void release_page(struct page *page) {
     int error = errno;
     close_part(&page->captures);
     close_part(&page->damage);
@@ -76,7 +76,7 @@ struct page *page_open(const char *path, bool many) {
     int error = errno;
     output_abandon(&page->output);
     errno = error;
-    release(page);
+    release_page(page);
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static void write_outcome(FILE *out, const struct carry_capture_summary *summary
     close_part(&line);
 }
 
-static void add_row(struct page *page, const struct report *report) {
+static void add_capture_row(struct page *page, const struct report *report) {
     char packets[TEXT_SIZE], all[TEXT_SIZE];
     const struct carry_capture_totals *totals = carry_capture_totals(report->summary);
     FILE *out = page->captures.stream;
@@ -186,7 +186,7 @@ void page_add_capture(struct page *page, const struct report *report) {
     if (!page->first)
         page->first = strdup(report->path);
     if (page->captures_count++ < PAGE_CAPTURES_MAX) {
-        add_row(page, report);
+        add_capture_row(page, report);
         add_damage(page, report);
     }
     page->findings_all += carry_capture_total(report->summary, report->listed);
@@ -271,6 +271,6 @@ bool page_close(struct page *page, const struct report_total *total, bool keep) 
     bool closed = !keep || (output_finish(output) && output_publish(output));
     output_abandon(output);
     errno = output->error;
-    release(page);
+    release_page(page);
     return closed;
 }

@@ -42,7 +42,7 @@ static void write_text(FILE *out, const uint8_t *bytes, uint32_t size) {
     html_text(out, text);
 }
 
-static void write_bytes(FILE *out, const struct sample *sample, uint32_t field_size) {
+static void write_sample(FILE *out, const struct sample *sample, uint32_t field_size) {
     fputs("<pre tabindex=\"0\" role=\"region\" aria-label=\"Bytes of the packet\">", out);
     for (uint32_t row = 0; row < sample->size; row += SAMPLE_ROW) {
         const uint32_t rest = sample->size - row, size = rest < SAMPLE_ROW ? rest : SAMPLE_ROW;
@@ -86,7 +86,7 @@ void page_write_finding(FILE *out, const char *path, const struct carry_capture_
     write_values(out, finding);
     fputs("</dl>\n", out);
     if (sample)
-        write_bytes(out, sample, finding->sum.field_size);
+        write_sample(out, sample, finding->sum.field_size);
     else if (finding->reassembled)
         fputs("<p class=\"faint\">In a datagram that came in fragments.</p>\n", out);
     fputs("</article>\n", out);

@@ -32,7 +32,8 @@ static uint64_t count_in(const struct carry_capture_summary *summary, size_t spa
     return count;
 }
 
-static uint64_t tallest(const struct carry_capture_summary *summary, size_t spans, unsigned set) {
+static uint64_t tallest_bar(const struct carry_capture_summary *summary, size_t spans,
+                            unsigned set) {
     uint64_t most = 0;
     for (size_t span = 0; span < spans; span++)
         if (count_in(summary, span, set) > most)
@@ -60,7 +61,7 @@ static void write_bar(FILE *out, const struct carry_capture_summary *summary, si
 static void write_chart(FILE *out, const struct carry_capture_summary *summary, size_t spans,
                         unsigned set, const char *what, const char *width) {
     char number[TEXT_SIZE];
-    const uint64_t most = tallest(summary, spans, set);
+    const uint64_t most = tallest_bar(summary, spans, set);
     if (!most)
         return;
     fprintf(out,
@@ -84,7 +85,7 @@ static char *short_time(char *buffer, uint64_t time_ns, uint64_t width_ns) {
 }
 
 /* Writes the width of a span, such as "1.07 s". */
-static char *duration(char *buffer, uint64_t ns) {
+static char *duration_text(char *buffer, uint64_t ns) {
     static const struct {
         double ns;
         const char *unit;
@@ -144,7 +145,7 @@ void page_write_timeline(FILE *out, const struct carry_capture_summary *summary,
     const uint64_t each = (to - from) / spans;
     fputs("<section class=\"chart\">\n<h2>Over time</h2>\n", out);
     write_legend(out, summary);
-    duration(width, each);
+    duration_text(width, each);
     write_chart(out, summary, spans, ALL, "Checksums", width);
     write_chart(out, summary, spans, wrong, "Wrong checksums", width);
     fprintf(out, "<p class=\"ends faint\"><span>%s</span><span>%s</span></p>\n",

@@ -98,7 +98,7 @@ static void print_verdict(FILE *out, const struct report *report, const char *be
 
 /* --- A capture --- */
 
-static void print_head(FILE *out, const struct report *report) {
+static void print_capture_head(FILE *out, const struct report *report) {
     const struct carry_capture_totals *totals = carry_capture_totals(report->summary);
     char packets[REPORT_PACKETS_SIZE], bytes[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), out);
@@ -110,7 +110,7 @@ static void print_head(FILE *out, const struct report *report) {
 
 void report_text(FILE *out, const struct report *report) {
     struct text_block verdict;
-    print_head(out, report);
+    print_capture_head(out, report);
     fputc('\n', out);
     report_table(out, report->summary);
     report_causes(out, report->summary);
@@ -122,7 +122,7 @@ void report_text(FILE *out, const struct report *report) {
 }
 
 void report_line(FILE *out, const struct report *report) {
-    print_head(out, report);
+    print_capture_head(out, report);
     fputs(": ", out);
     print_verdict(out, report, "; ");
 }
@@ -135,7 +135,7 @@ static void print_remainder(FILE *out, uint64_t count, const char *what) {
         fprintf(out, "; %s %s", text_count(number, count), what);
 }
 
-static void print_sum(FILE *out, const struct report_total *total) {
+static void print_total_sum(FILE *out, const struct report_total *total) {
     const struct carry_capture_summary *summary = total->summary;
     const struct carry_capture_totals *totals = carry_capture_totals(summary);
     char captures[TEXT_SIZE], packets[REPORT_PACKETS_SIZE];
@@ -174,7 +174,7 @@ void report_total(const struct report_total *total) {
     report_causes(stdout, total->summary);
     putchar('\n');
     text_block_begin_line(&sum, stdout);
-    print_sum(sum.out, total);
+    print_total_sum(sum.out, total);
     text_block_end(&sum, 0);
     if (total->not_clean)
         print_named(total);

@@ -42,7 +42,7 @@ static void print_quoted(const char *text) {
     putchar('"');
 }
 
-static void print_text(struct line *line, const char *text) {
+static void print_column(struct line *line, const char *text) {
     if (line->begun)
         fputs(line->style->separator, stdout);
     line->begun = true;
@@ -52,23 +52,23 @@ static void print_text(struct line *line, const char *text) {
         fputs(text, stdout);
 }
 
-static void print_number(struct line *line, uint64_t number) {
+static void print_number_column(struct line *line, uint64_t number) {
     char text[TEXT_SIZE];
     snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    print_text(line, text);
+    print_column(line, text);
 }
 
 /* Prints a name; standard input is "-". A clean name cannot contain line ends or tabs. */
-static void print_name(struct line *line, const char *path) {
+static void print_name_column(struct line *line, const char *path) {
     char *clean = text_clean(path);
-    print_text(line, clean ? clean : "?");
+    print_column(line, clean ? clean : "?");
     free(clean);
 }
 
-static void print_names(enum columns columns, const char *const *names, size_t count) {
+static void print_column_names(enum columns columns, const char *const *names, size_t count) {
     struct line line = begin_line(columns);
     for (size_t i = 0; i < count; i++)
-        print_text(&line, names[i]);
+        print_column(&line, names[i]);
     end_line(&line);
 }
 
@@ -80,25 +80,26 @@ void report_columns_header(enum columns columns) {
         names[2 + verdict] = carry_packet_verdict_name(verdict);
     names[2 + CARRY_VERDICT_COUNT] = "damage";
     names[2 + CARRY_VERDICT_COUNT + 1] = "certain";
-    print_names(columns, names, sizeof names / sizeof *names);
+    print_column_names(columns, names, sizeof names / sizeof *names);
 }
 
 /* Prints damage after its offset: "63: record cut: 10 of 20 bytes". */
-static void print_damage(struct line *line, const struct carry_capture_error *error) {
+static void print_damage_column(struct line *line, const struct carry_capture_error *error) {
     char text[TEXT_SIZE + sizeof error->text] = "";
     if (error->code != CARRY_OK)
         snprintf(text, sizeof text, "%llu: %s", (unsigned long long)error->offset, error->text);
-    print_text(line, text);
+    print_column(line, text);
 }
 
-static void print_row(const struct report *report, enum columns columns, unsigned protocol) {
+static void print_protocol_line(const struct report *report, enum columns columns,
+                                unsigned protocol) {
     struct line line = begin_line(columns);
-    print_name(&line, report->path);
-    print_text(&line, carry_packet_protocol_name(protocol));
+    print_name_column(&line, report->path);
+    print_column(&line, carry_packet_protocol_name(protocol));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-        print_number(&line, carry_capture_count(report->summary, protocol, verdict));
-    print_text(&line, "");
-    print_number(&line, carry_capture_certain_count(report->summary, protocol));
+        print_number_column(&line, carry_capture_count(report->summary, protocol, verdict));
+    print_column(&line, "");
+    print_number_column(&line, carry_capture_certain_count(report->summary, protocol));
     end_line(&line);
 }
 
@@ -111,16 +112,16 @@ static uint64_t count_certain(const struct carry_capture_summary *summary) {
 
 void report_columns(const struct report *report, enum columns columns) {
     struct line line = begin_line(columns);
-    print_name(&line, report->path);
-    print_text(&line, "all");
+    print_name_column(&line, report->path);
+    print_column(&line, "all");
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
-        print_number(&line, carry_capture_total(report->summary, 1u << verdict));
-    print_damage(&line, &report->error);
-    print_number(&line, count_certain(report->summary));
+        print_number_column(&line, carry_capture_total(report->summary, 1u << verdict));
+    print_damage_column(&line, &report->error);
+    print_number_column(&line, count_certain(report->summary));
     end_line(&line);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         if (report_has(report->summary, protocol))
-            print_row(report, columns, protocol);
+            print_protocol_line(report, columns, protocol);
 }
 
 /* --- Checksums --- */
@@ -130,22 +131,22 @@ void report_finding_columns_header(enum columns columns) {
         "file",    "frame",  "time",     "protocol", "verdict", "from",    "from_port", "to",
         "to_port", "stored", "expected", "offset",   "cause",   "certain", "bit",
     };
-    print_names(columns, names, sizeof names / sizeof *names);
+    print_column_names(columns, names, sizeof names / sizeof *names);
 }
 
 /* Prints a number, or an empty column if it does not exist. */
-static void print_optional(struct line *line, bool exists, uint64_t number) {
+static void print_optional_column(struct line *line, bool exists, uint64_t number) {
     if (exists)
-        print_number(line, number);
+        print_number_column(line, number);
     else
-        print_text(line, "");
+        print_column(line, "");
 }
 
-static void print_end(struct line *line, const struct carry_capture_address *address,
-                      int32_t port) {
+static void print_end_columns(struct line *line, const struct carry_capture_address *address,
+                              int32_t port) {
     char text[ADDRESS_SIZE];
-    print_text(line, address->version ? address_text(text, address, -1) : "");
-    print_optional(line, port >= 0, (uint64_t)port);
+    print_column(line, address->version ? address_text(text, address, -1) : "");
+    print_optional_column(line, port >= 0, (uint64_t)port);
 }
 
 void report_finding_columns(const char *path, const struct carry_capture_finding *finding,
@@ -153,18 +154,18 @@ void report_finding_columns(const char *path, const struct carry_capture_finding
     const struct carry_packet_sum *sum = &finding->sum;
     struct line line = begin_line(columns);
     char time[REPORT_TIME_SIZE];
-    print_name(&line, path);
-    print_number(&line, finding->number);
-    print_text(&line, report_time(time, finding->time_ns) ? time : "");
-    print_text(&line, carry_packet_protocol_name(sum->protocol));
-    print_text(&line, carry_packet_verdict_name(sum->verdict));
-    print_end(&line, &finding->from, finding->from_port);
-    print_end(&line, &finding->to, finding->to_port);
-    print_number(&line, sum->stored);
-    print_optional(&line, carry_capture_has_expected(sum), sum->expected);
-    print_optional(&line, finding->offset != CARRY_CAPTURE_NOWHERE, finding->offset);
-    print_text(&line, finding->cause ? carry_capture_cause_name(finding->cause) : "");
-    print_text(&line, report_certain(finding) ? report_certain(finding) : "");
-    print_optional(&line, finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT, finding->bit);
+    print_name_column(&line, path);
+    print_number_column(&line, finding->number);
+    print_column(&line, report_time(time, finding->time_ns) ? time : "");
+    print_column(&line, carry_packet_protocol_name(sum->protocol));
+    print_column(&line, carry_packet_verdict_name(sum->verdict));
+    print_end_columns(&line, &finding->from, finding->from_port);
+    print_end_columns(&line, &finding->to, finding->to_port);
+    print_number_column(&line, sum->stored);
+    print_optional_column(&line, carry_capture_has_expected(sum), sum->expected);
+    print_optional_column(&line, finding->offset != CARRY_CAPTURE_NOWHERE, finding->offset);
+    print_column(&line, finding->cause ? carry_capture_cause_name(finding->cause) : "");
+    print_column(&line, report_certain(finding) ? report_certain(finding) : "");
+    print_optional_column(&line, finding->cause == CARRY_CAPTURE_CAUSE_ONE_BIT, finding->bit);
     end_line(&line);
 }

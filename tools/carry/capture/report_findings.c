@@ -48,7 +48,7 @@ static int value_width(const struct carry_capture_finding *finding) {
 }
 
 /* Returns a remark that distinguishes a listed sum from a bad one. */
-static const char *remark(const struct carry_capture_finding *finding) {
+static const char *finding_remark(const struct carry_capture_finding *finding) {
     if (finding->sum.verdict != CARRY_VERDICT_PARTIAL)
         return "";
     return finding->certainty == CARRY_CAPTURE_CERTAIN ? " (partial, certain)" : " (partial)";
@@ -81,7 +81,7 @@ void report_finding_text(FILE *out, const char *path, const struct carry_capture
         fputs(": ", out);
     }
     print_plain(out, finding, value_width(finding));
-    fprintf(out, "  %s%s  %s\n", report_route(route, finding), remark(finding),
+    fprintf(out, "  %s%s  %s\n", report_route(route, finding), finding_remark(finding),
             finding->cause ? carry_capture_cause_name(finding->cause) : "-");
 }
 
@@ -98,7 +98,8 @@ struct layout {
 };
 
 /* Returns finding `index` if it is shown, otherwise NULL. */
-static const struct carry_capture_finding *shown(const struct report *report, size_t index) {
+static const struct carry_capture_finding *shown_finding(const struct report *report,
+                                                         size_t index) {
     return report->shown && index >= report->shown ? NULL
                                                    : carry_capture_kept(report->summary, index);
 }
@@ -107,9 +108,9 @@ static int longest_route(const struct report *report) {
     char route[REPORT_ROUTE_SIZE];
     int longest = 0;
     const struct carry_capture_finding *finding;
-    for (size_t i = 0; (finding = shown(report, i)); i++) {
+    for (size_t i = 0; (finding = shown_finding(report, i)); i++) {
         report_route(route, finding);
-        int width = text_width(route, strlen(route)) + (int)strlen(remark(finding));
+        int width = text_width(route, strlen(route)) + (int)strlen(finding_remark(finding));
         longest = width > longest ? width : longest;
     }
     return longest;
@@ -118,7 +119,7 @@ static int longest_route(const struct report *report) {
 static struct layout lay_out(const struct report *report) {
     struct layout layout = {0};
     const struct carry_capture_finding *finding;
-    for (size_t i = 0; (finding = shown(report, i)); i++)
+    for (size_t i = 0; (finding = shown_finding(report, i)); i++)
         if (layout.value_width < value_width(finding))
             layout.value_width = value_width(finding);
     layout.row_width = 35 + 2 * layout.value_width;
@@ -136,19 +137,19 @@ static void print_titles(FILE *out, const struct layout *layout) {
     fputc('\n', out);
 }
 
-static void print_row(FILE *out, const struct carry_capture_finding *finding,
-                      const struct layout *layout) {
+static void print_finding_row(FILE *out, const struct carry_capture_finding *finding,
+                              const struct layout *layout) {
     char route[REPORT_ROUTE_SIZE];
     print_finding(out, finding, layout->value_width);
     if (layout->beside)
         fputs("  ", out);
     else
         fprintf(out, "\n%*s", ROW_INDENT, "");
-    fprintf(out, "%s%s\n", report_route(route, finding), remark(finding));
+    fprintf(out, "%s%s\n", report_route(route, finding), finding_remark(finding));
 }
 
 /* Prints a finding as a sentence, where a row is too wide for the terminal. */
-static void print_sentence(FILE *out, const struct carry_capture_finding *finding) {
+static void print_finding_sentence(FILE *out, const struct carry_capture_finding *finding) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     char route[REPORT_ROUTE_SIZE];
     struct text_block block;
@@ -158,7 +159,7 @@ static void print_sentence(FILE *out, const struct carry_capture_finding *findin
             report_expected(expected, finding));
     if (finding->offset != CARRY_CAPTURE_NOWHERE)
         fprintf(block.out, " at offset %s,", text_count(offset, finding->offset));
-    fprintf(block.out, " %s%s\n", report_route(route, finding), remark(finding));
+    fprintf(block.out, " %s%s\n", report_route(route, finding), finding_remark(finding));
     text_block_end(&block, 2);
 }
 
@@ -172,11 +173,11 @@ void report_findings(FILE *out, const struct report *report) {
     fputc('\n', out);
     if (layout.fits)
         print_titles(out, &layout);
-    for (size_t i = 0; (finding = shown(report, i)); i++, more--) {
+    for (size_t i = 0; (finding = shown_finding(report, i)); i++, more--) {
         if (layout.fits)
-            print_row(out, finding, &layout);
+            print_finding_row(out, finding, &layout);
         else
-            print_sentence(out, finding);
+            print_finding_sentence(out, finding);
     }
     if (more)
         fprintf(out, "  and %s more%s\n", text_count(number, more),

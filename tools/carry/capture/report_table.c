@@ -16,7 +16,7 @@ struct widths {
     int all;
 };
 
-static uint64_t largest(const struct carry_capture_summary *summary, unsigned verdict) {
+static uint64_t largest_count(const struct carry_capture_summary *summary, unsigned verdict) {
     uint64_t count = 0;
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
         if (carry_capture_count(summary, protocol, verdict) > count)
@@ -25,12 +25,12 @@ static uint64_t largest(const struct carry_capture_summary *summary, unsigned ve
 }
 
 /* Computes the widths once per table, as each needs the counts of all protocols. */
-static struct widths measure(const struct carry_capture_summary *summary) {
+static struct widths measure_columns(const struct carry_capture_summary *summary) {
     struct widths widths = {.all = NAME_WIDTH};
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
         char number[TEXT_SIZE];
         size_t name = strlen(carry_packet_verdict_name(verdict));
-        size_t count = strlen(text_count(number, largest(summary, verdict)));
+        size_t count = strlen(text_count(number, largest_count(summary, verdict)));
         widths.of[verdict] = GAP + (int)(count > name ? count : name);
         widths.all += widths.of[verdict];
     }
@@ -45,8 +45,8 @@ static void print_header(FILE *out, const struct widths *widths) {
     fputc('\n', out);
 }
 
-static void print_row(FILE *out, const struct carry_capture_summary *summary, unsigned protocol,
-                      const struct widths *widths) {
+static void print_protocol_row(FILE *out, const struct carry_capture_summary *summary,
+                               unsigned protocol, const struct widths *widths) {
     char number[TEXT_SIZE];
     fprintf(out, "  %-*s", NAME_WIDTH - 2, carry_packet_protocol_name(protocol));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
@@ -58,8 +58,8 @@ static void print_row(FILE *out, const struct carry_capture_summary *summary, un
 }
 
 /* Prints a row as a sentence, where it is too wide for the terminal: "tcp: 1,234 good, 1 bad". */
-static void print_sentence(FILE *out, const struct carry_capture_summary *summary,
-                           unsigned protocol) {
+static void print_protocol_sentence(FILE *out, const struct carry_capture_summary *summary,
+                                    unsigned protocol) {
     struct text_block block;
     const char *separator = ":";
     char number[TEXT_SIZE];
@@ -87,15 +87,15 @@ static bool any_sums(const struct carry_capture_summary *summary) {
 void report_table(FILE *out, const struct carry_capture_summary *summary) {
     if (!any_sums(summary))
         return;
-    struct widths widths = measure(summary);
+    struct widths widths = measure_columns(summary);
     bool fits = widths.all <= text_columns();
     fputc('\n', out);
     if (fits)
         print_header(out, &widths);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         if (report_has(summary, protocol) && fits)
-            print_row(out, summary, protocol, &widths);
+            print_protocol_row(out, summary, protocol, &widths);
         else if (report_has(summary, protocol))
-            print_sentence(out, summary, protocol);
+            print_protocol_sentence(out, summary, protocol);
     }
 }

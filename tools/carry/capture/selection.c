@@ -156,7 +156,7 @@ int selection_set_frames(const char *command, const struct option_row *row, cons
 /* --- A selection --- */
 
 /* Joins the words with blanks; the caller must free the result. NULL if there is no memory. */
-static char *join(const char *const *words) {
+static char *join_words(const char *const *words) {
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
@@ -170,7 +170,7 @@ static char *join(const char *const *words) {
     return NULL;
 }
 
-static int open_filter(struct selection *selection, const char *expression) {
+static int open_selection_filter(struct selection *selection, const char *expression) {
     char problem[FILTER_PROBLEM_SIZE];
     selection->filter = filter_create(expression, problem);
     return selection->filter ? STATUS_CLEAN : command_error("filter: %s", problem);
@@ -184,12 +184,12 @@ int selection_open(struct selection *selection, const char *command,
     if (options->before && options->after >= options->before)
         return command_usage(command, "no time is from --after on and earlier than --before");
     if (options->filter)
-        return open_filter(selection, options->filter);
+        return open_selection_filter(selection, options->filter);
     if (!options->words)
         return STATUS_CLEAN;
-    char *expression = join(options->words);
-    int status =
-        expression ? open_filter(selection, expression) : command_error("%s", strerror(ENOMEM));
+    char *expression = join_words(options->words);
+    int status = expression ? open_selection_filter(selection, expression)
+                            : command_error("%s", strerror(ENOMEM));
     free(expression);
     return status;
 }

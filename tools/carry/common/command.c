@@ -18,12 +18,12 @@ static void print_message(const char *format, va_list arguments) {
     text_print_clean(stderr, message);
 }
 
-int command_graver(int status, int other) {
-    static const int gravity[] = {
+int status_max(int status, int other) {
+    static const int severity[] = {
         [STATUS_CLEAN] = 0,   [STATUS_UNCHECKED] = 1, [STATUS_BAD] = 2,
         [STATUS_DAMAGED] = 3, [STATUS_ERROR] = 4,
     };
-    return gravity[other] > gravity[status] ? other : status;
+    return severity[other] > severity[status] ? other : status;
 }
 
 int command_error(const char *format, ...) {

@@ -21,7 +21,7 @@ enum status {
 
 /* Returns the more severe of two statuses. UNCHECKED is less severe than its number: only CLEAN is
    below it. */
-int command_graver(int status, int other);
+int status_max(int status, int other);
 
 /* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
 __attribute__((format(printf, 1, 2))) int command_error(const char *format, ...);

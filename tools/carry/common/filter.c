@@ -54,7 +54,7 @@ static void set_problem(struct link *link, const char *problem) {
     snprintf(link->problem, sizeof link->problem, "%.*s", (int)strcspn(problem, "\n"), problem);
 }
 
-static void compile(const struct filter *filter, struct link *link, uint32_t linktype) {
+static void compile_link(const struct filter *filter, struct link *link, uint32_t linktype) {
     const struct libpcap *libpcap = &filter->libpcap;
     char problem[PCAP_ERRBUF_SIZE] = "";
     pcap_t *pcap = open_empty(libpcap, linktype, problem);
@@ -68,14 +68,14 @@ static void compile(const struct filter *filter, struct link *link, uint32_t lin
 }
 
 /* Finds or compiles the program for a link type; NULL if there are too many. */
-static struct link *find_link(struct filter *filter, uint32_t linktype) {
+static struct link *find_link_program(struct filter *filter, uint32_t linktype) {
     for (unsigned i = 0; i < filter->used; i++)
         if (filter->links[i].linktype == linktype)
             return &filter->links[i];
     if (filter->used == FILTER_LINKS_MAX)
         return NULL;
     struct link *link = &filter->links[filter->used++];
-    compile(filter, link, linktype);
+    compile_link(filter, link, linktype);
     return link;
 }
 
@@ -138,12 +138,12 @@ void filter_free(struct filter *filter) {
 }
 
 const struct bpf_program *filter_program(struct filter *filter, uint32_t linktype) {
-    const struct link *link = find_link(filter, linktype);
+    const struct link *link = find_link_program(filter, linktype);
     return link && link->is_compiled ? &link->program : NULL;
 }
 
 const char *filter_problem(struct filter *filter, uint32_t linktype) {
-    const struct link *link = find_link(filter, linktype);
+    const struct link *link = find_link_program(filter, linktype);
     return link ? link->problem : TOO_MANY_LINKS;
 }
 
@@ -160,7 +160,7 @@ size_t filter_instructions(const struct bpf_program *program, const void **instr
 
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire) {
-    struct link *link = find_link(filter, linktype);
+    struct link *link = find_link_program(filter, linktype);
     if (link && link->is_compiled)
         return filter_program_matches(filter, &link->program, data, captured, wire);
     ++*(link ? &link->refused : &filter->others);

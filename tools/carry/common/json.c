@@ -70,7 +70,7 @@ static json_t *with_version(json_t *object) {
     return all;
 }
 
-static void print(FILE *stream, json_t *members, size_t layout) {
+static void print_object(FILE *stream, json_t *members, size_t layout) {
     json_t *object = with_version(members);
     char *text = json_dumps(object, layout | JSON_REAL_PRECISION(6));
     if (text)
@@ -81,9 +81,9 @@ static void print(FILE *stream, json_t *members, size_t layout) {
 }
 
 void json_print(FILE *stream, json_t *object) {
-    print(stream, object, JSON_COMPACT);
+    print_object(stream, object, JSON_COMPACT);
 }
 
 void json_print_report(json_t *object) {
-    print(stdout, object, JSON_INDENT(1));
+    print_object(stdout, object, JSON_INDENT(1));
 }

@@ -28,8 +28,8 @@ __attribute__((noreturn)) static void execute(char **command, char **environment
     _exit(LAUNCH_NOT_EXECUTED);
 }
 
-static int start(struct launch *launch, char **environment, const sigset_t *mask, int go,
-                 int failure) {
+static int start_process(struct launch *launch, char **environment, const sigset_t *mask, int go,
+                         int failure) {
     launch->process = fork();
     if (launch->process < 0)
         return command_error("cannot start a process: %s", strerror(errno));
@@ -52,7 +52,7 @@ int launch_start(struct launch *launch, char **command, char **environment, cons
         return command_error("cannot make a pipe: %s", strerror(errno));
     }
     *launch = (struct launch){.command = command, .go = go[1], .failure = failure[0]};
-    int status = start(launch, environment, mask, go[0], failure[1]);
+    int status = start_process(launch, environment, mask, go[0], failure[1]);
     close(go[0]);
     close(failure[1]);
     return status;
@@ -66,7 +66,7 @@ void launch_go(struct launch *launch) {
 
 static volatile pid_t attended;
 
-static void pass_on(int signal, siginfo_t *info, void *context) {
+static void pass_on_signal(int signal, siginfo_t *info, void *context) {
     (void)context;
     if (info->si_code == SI_USER)
         kill(attended, signal);
@@ -74,7 +74,7 @@ static void pass_on(int signal, siginfo_t *info, void *context) {
 
 void launch_attend(const struct launch *launch) {
     static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = pass_on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction present;
     attended = launch->process;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)

@@ -43,7 +43,7 @@ void bench_machine_print(void) {
     text_block_end(&block, 0);
 }
 
-static json_t *features_json(void) {
+static json_t *machine_features_json(void) {
     json_t *names = json_array();
     struct carry_cpu_feature feature;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
@@ -56,7 +56,7 @@ json_t *bench_machine_json(void) {
     struct bench_machine machine;
     bench_machine(&machine);
     return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s}", "cpu", machine.cpu, "arch",
-                     carry_cpu_arch(), "features", features_json(), "system", machine.system,
-                     "libcarry", machine.version, "compiler", machine.compiler, "flags",
-                     machine.flags, "date", machine.date);
+                     carry_cpu_arch(), "features", machine_features_json(), "system",
+                     machine.system, "libcarry", machine.version, "compiler", machine.compiler,
+                     "flags", machine.flags, "date", machine.date);
 }

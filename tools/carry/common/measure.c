@@ -46,7 +46,7 @@ static double least_time(const struct bench_plan *plan, size_t cell, size_t subj
 
 /* Returns how many calls fill a sample. Doubles their number until the cost of reading the clock is
    small. */
-static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subject) {
+static size_t calibrate_calls(const struct bench_plan *plan, size_t cell, size_t subject) {
     size_t calls = plan->fixed_calls(plan->context, cell);
     if (calls)
         return calls;
@@ -59,7 +59,7 @@ static size_t calibrate(const struct bench_plan *plan, size_t cell, size_t subje
 
 /* Does scalar work until it takes no longer than usual, as the previous subject may have lowered
    the clock. */
-static void settle(void) {
+static void settle_clock(void) {
     static int64_t least = INT64_MAX;
     static volatile uint64_t kept;
     const int64_t begin = clock_ns();
@@ -77,12 +77,12 @@ static void settle(void) {
  * of a sample runs untimed before it: the calls that precede its own in number, as repeating those
  * would teach the predictors what mixed work must hide from them.
  */
-static double sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
-                     size_t calls) {
+static double take_sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
+                          size_t calls) {
     size_t first = (round + 1) * calls;
     size_t warm_up = calls / 4;
     if (plan->settles && plan->settles(plan->context, cell))
-        settle();
+        settle_clock();
     if (warm_up)
         time_calls(plan, cell, subject, first - warm_up, warm_up);
     return time_calls(plan, cell, subject, first, calls) / (double)calls;
@@ -96,7 +96,7 @@ static void measure_round(const struct bench_plan *plan, const size_t *calls, si
             size_t subject = (i + round) % plan->subjects;
             size_t index = cell * plan->subjects + subject;
             samples[index * plan->rounds + round] =
-                sample(plan, cell, subject, round, calls[index]);
+                take_sample(plan, cell, subject, round, calls[index]);
         }
         plan->progress(round * plan->cells + cell + 1, plan->rounds * plan->cells);
     }
@@ -127,7 +127,7 @@ double *bench_measure(struct bench_plan *plan) {
     double *samples = calloc(count * plan->rounds, sizeof *samples);
     if (calls && samples) {
         for (size_t i = 0; i < count; i++)
-            calls[i] = calibrate(plan, i / plan->subjects, i % plan->subjects);
+            calls[i] = calibrate_calls(plan, i / plan->subjects, i % plan->subjects);
         measure_rounds(plan, calls, samples);
     } else {
         free(samples);
@@ -137,13 +137,13 @@ double *bench_measure(struct bench_plan *plan) {
     return samples;
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 /* Returns a quantile, interpolated linearly between two samples. */
-static double quantile(const double *sorted, size_t count, double share) {
+static double sample_quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);
     size_t below = (size_t)place;
     size_t above = below + 1 < count ? below + 1 : below;
@@ -153,14 +153,14 @@ static double quantile(const double *sorted, size_t count, double share) {
 struct bench_stats bench_stats(const double *samples, size_t count) {
     double sorted[count];
     memcpy(sorted, samples, sizeof sorted);
-    qsort(sorted, count, sizeof *sorted, compare);
+    qsort(sorted, count, sizeof *sorted, compare_doubles);
     /* The number of samples below the interval, and above it: binomial, approximated as normal. */
     const double half = (double)count / 2, beside = half - NORMAL_95 / 2 * sqrt((double)count);
     const size_t outside = beside > 0 ? (size_t)beside : 0;
     return (struct bench_stats){
-        .median = quantile(sorted, count, 0.5),
-        .q1 = quantile(sorted, count, 0.25),
-        .q3 = quantile(sorted, count, 0.75),
+        .median = sample_quantile(sorted, count, 0.5),
+        .q1 = sample_quantile(sorted, count, 0.25),
+        .q3 = sample_quantile(sorted, count, 0.75),
         .min = sorted[0],
         .low = sorted[outside],
         .high = sorted[count - 1 - outside],
@@ -180,7 +180,7 @@ struct bench_stats bench_stats_part(struct bench_stats stats, double parts) {
 
 /* Returns the mean of the middle half of the values, which are sorted in place. */
 static double middle_mean(double *values, size_t count) {
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, compare_doubles);
     size_t cut = count / 4;
     double total = 0;
     for (size_t i = cut; i < count - cut; i++)

@@ -20,7 +20,7 @@ struct tables {
 };
 
 /* Returns the result of getopt_long() for a row. */
-static int result_of(const struct option_row *rows, const struct option_row *row) {
+static int row_result(const struct option_row *rows, const struct option_row *row) {
     return row->letter ? row->letter : NO_LETTER + (int)(row - rows);
 }
 
@@ -44,7 +44,7 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
         *letter++ = '-';
     *letter++ = ':';
     for (const struct option_row *row = rows; row->name; row++) {
-        *name++ = (struct option){row->name, has_argument(row), NULL, result_of(rows, row)};
+        *name++ = (struct option){row->name, has_argument(row), NULL, row_result(rows, row)};
         if (row->letter)
             *letter++ = row->letter;
         if (row->letter && has_argument(row) == required_argument)
@@ -61,9 +61,9 @@ static const char *value_of(const struct option_row *row, char **argv) {
     return optarg;
 }
 
-static int set(char **argv, const struct option_row *rows, int result) {
+static int set_row(char **argv, const struct option_row *rows, int result) {
     const struct option_row *row = rows;
-    while (row->name && result_of(rows, row) != result)
+    while (row->name && row_result(rows, row) != result)
         row++;
     if (!row->name)
         return command_bad_option(argv, result);
@@ -112,7 +112,7 @@ bool options_read_help(int argc, char **argv, void (*print)(const void *context)
         if (result == OPERAND)
             argv[1 + moved++] = optarg;
         else
-            *status = set(argv, rows, result);
+            *status = set_row(argv, rows, result);
     }
     if (*status == STATUS_CLEAN && operands == OPERANDS_NONE && optind < argc)
         *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
@@ -127,13 +127,13 @@ int options_count_operands(char *const *argv) {
     return count;
 }
 
-static void print_text(const void *text) {
+static void print_usage_text(const void *text) {
     fputs(text, stdout);
 }
 
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status) {
-    return options_read_help(argc, argv, print_text, usage, rows, operands, status);
+    return options_read_help(argc, argv, print_usage_text, usage, rows, operands, status);
 }
 
 int options_set_color(const char *command, const struct option_row *row, const char *text) {

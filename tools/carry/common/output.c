@@ -58,7 +58,7 @@ static bool is_printed_to(const struct stat *status) {
 }
 
 /* Returns as an errno why an output cannot replace a file; 0 if it can. */
-static int obstacle(const char *path, const struct stat *status) {
+static int replace_errno(const char *path, const struct stat *status) {
     if (S_ISLNK(status->st_mode))
         return ELOOP;
     if (S_ISDIR(status->st_mode))
@@ -73,14 +73,14 @@ static int obstacle(const char *path, const struct stat *status) {
 }
 
 /* Returns the file that `path` names after all links; `path` itself if nothing exists there. */
-static char *resolve(const char *path) {
+static char *resolve_links(const char *path) {
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (!exists && (errno != ENOENT || !*path))
         return NULL;
     if (!exists && lstat(path, &status))
         return strdup(path);
-    errno = obstacle(path, &status);
+    errno = replace_errno(path, &status);
     return errno ? NULL : realpath(path, NULL);
 }
 
@@ -218,7 +218,7 @@ static int make_name(struct output *output, int (*make)(const struct output *)) 
 }
 
 /* Creates the file in the folder where it will appear, for its owner only; -1 with errno set. */
-static int create(struct output *output) {
+static int create_temporary(struct output *output) {
     if (!find_folder(output))
         return -1;
     if (is_taken(output)) {
@@ -236,7 +236,7 @@ static mode_t present_umask(void) {
     return mask;
 }
 
-static void forget(struct output *output) {
+static void forget_output(struct output *output) {
     pack_close(output->pack);
     free(output->temporary);
     free(output->path);
@@ -255,15 +255,15 @@ static bool packs_as_named(struct output *output, const char *path) {
 }
 
 bool output_open(struct output *output, const char *path, mode_t mode) {
-    *output =
-        (struct output){.path = resolve(path), .descriptor = -1, .mode = mode & ~present_umask()};
+    *output = (struct output){
+        .path = resolve_links(path), .descriptor = -1, .mode = mode & ~present_umask()};
     if (!output->path)
         return false;
     output->temporary = malloc(strlen(output->path) + NAME_SIZE);
     sigset_t before;
     signals_hold(&before);
     if (output->temporary)
-        output->descriptor = create(output);
+        output->descriptor = create_temporary(output);
     int error = errno;
     if (output->descriptor >= 0) {
         signals_undo(remove_live);
@@ -271,7 +271,7 @@ bool output_open(struct output *output, const char *path, mode_t mode) {
     }
     signals_release(&before);
     if (output->descriptor < 0)
-        forget(output);
+        forget_output(output);
     errno = error;
     return output->path && packs_as_named(output, path);
 }
@@ -299,13 +299,13 @@ const char *output_name(const char *path) {
     return strcmp(path, "-") == 0 ? "standard output" : path;
 }
 
-static int open_direct(const char *path, bool is_stdout) {
+static int open_direct_descriptor(const char *path, bool is_stdout) {
     return is_stdout ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
                      : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 }
 
 /* Returns as an errno why no capture can be written there; 0 if it can. */
-static int direct_obstacle(int descriptor) {
+static int direct_errno(int descriptor) {
     struct stat status;
     if (fstat(descriptor, &status))
         return errno;
@@ -325,10 +325,11 @@ static void find_start(struct output *output) {
 
 bool output_open_direct(struct output *output, const char *path) {
     const bool is_stdout = output_is_stdout(path);
-    *output = (struct output){.path = strdup(path), .descriptor = open_direct(path, is_stdout)};
+    *output = (struct output){.path = strdup(path),
+                              .descriptor = open_direct_descriptor(path, is_stdout)};
     int problem = output->path && output->descriptor >= 0 ? 0 : errno;
     if (!problem)
-        problem = direct_obstacle(output->descriptor);
+        problem = direct_errno(output->descriptor);
     if (problem) {
         output_abandon(output);
         errno = problem;
@@ -423,11 +424,11 @@ bool output_finish(struct output *output) {
 }
 
 /* Forgets a file that has appeared or was removed. */
-static void settle(struct output *output) {
+static void settle_output(struct output *output) {
     sigset_t before;
     signals_hold(&before);
     set_live(output, NULL);
-    forget(output);
+    forget_output(output);
     signals_release(&before);
 }
 
@@ -437,7 +438,7 @@ bool output_publish(struct output *output) {
         output_abandon(output);
         return false;
     }
-    settle(output);
+    settle_output(output);
     return true;
 }
 
@@ -448,5 +449,5 @@ void output_abandon(struct output *output) {
     close_descriptor(output);
     if (output->temporary)
         unlink(output->temporary);
-    settle(output);
+    settle_output(output);
 }

@@ -31,7 +31,7 @@ static const struct {
 
 #define METHODS (sizeof methods / sizeof *methods)
 
-static const struct pack_method *find(const char *path) {
+static const struct pack_method *find_method(const char *path) {
     const char *extension = file_name_extension(path);
     for (size_t i = 0; i < METHODS; i++)
         if (strcasecmp(methods[i].extension, extension) == 0)
@@ -40,14 +40,14 @@ static const struct pack_method *find(const char *path) {
 }
 
 bool pack_knows(const char *path) {
-    return find(path) != NULL;
+    return find_method(path) != NULL;
 }
 
 struct pack *pack_open(const char *path, pack_write_fn *write, void *context) {
     struct pack *pack = calloc(1, sizeof *pack);
     if (!pack)
         return NULL;
-    pack->method = find(path);
+    pack->method = find_method(path);
     pack->write = write;
     pack->context = context;
     pack->state = pack->method->open();
@@ -64,7 +64,7 @@ void pack_close(struct pack *pack) {
     free(pack);
 }
 
-static int run(struct pack *pack, struct pack_step *step) {
+static int run_steps(struct pack *pack, struct pack_step *step) {
     step->out = pack->out;
     step->out_size = sizeof pack->out;
     do {
@@ -80,12 +80,12 @@ static int run(struct pack *pack, struct pack_step *step) {
 
 int pack_add(struct pack *pack, const void *bytes, size_t size) {
     struct pack_step step = {.in = bytes, .in_size = size};
-    return run(pack, &step);
+    return run_steps(pack, &step);
 }
 
 int pack_end(struct pack *pack) {
     struct pack_step step = {.in = pack->out, .ends = true};
-    return run(pack, &step);
+    return run_steps(pack, &step);
 }
 
 /* --- Reading --- */

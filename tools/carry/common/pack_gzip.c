@@ -10,7 +10,7 @@
 #define WINDOW_BITS (15 + 16)
 #define MEMORY      8 /* zlib's default */
 
-static void *open_gzip(void) {
+static void *open_gzip_pack(void) {
     z_stream *gzip = calloc(1, sizeof *gzip);
     if (gzip && deflateInit2(gzip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, WINDOW_BITS, MEMORY,
                              Z_DEFAULT_STRATEGY) == Z_OK)
@@ -19,7 +19,7 @@ static void *open_gzip(void) {
     return NULL;
 }
 
-static void close_gzip(void *state) {
+static void close_gzip_pack(void *state) {
     deflateEnd(state);
     free(state);
 }
@@ -28,7 +28,7 @@ static unsigned at_most(size_t size) {
     return size < UINT_MAX ? (unsigned)size : UINT_MAX;
 }
 
-static bool step_gzip(void *state, struct pack_step *step) {
+static bool step_gzip_pack(void *state, struct pack_step *step) {
     z_stream *gzip = state;
     gzip->next_in = (Bytef *)step->in;
     gzip->avail_in = at_most(step->in_size);
@@ -49,4 +49,4 @@ static size_t head_gzip(const char *path, void *head, size_t size) {
     return got > 0 ? (size_t)got : 0;
 }
 
-const struct pack_method pack_gzip = {open_gzip, close_gzip, step_gzip, head_gzip};
+const struct pack_method pack_gzip = {open_gzip_pack, close_gzip_pack, step_gzip_pack, head_gzip};

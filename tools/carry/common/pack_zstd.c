@@ -5,7 +5,7 @@
 
 #include "common/pack_method.h"
 
-static void *open_zstd(void) {
+static void *open_zstd_pack(void) {
     ZSTD_CStream *zstd = ZSTD_createCStream();
     if (zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))
         return zstd;
@@ -13,11 +13,11 @@ static void *open_zstd(void) {
     return NULL;
 }
 
-static void close_zstd(void *state) {
+static void close_zstd_pack(void *state) {
     ZSTD_freeCStream(state);
 }
 
-static bool step_zstd(void *state, struct pack_step *step) {
+static bool step_zstd_pack(void *state, struct pack_step *step) {
     ZSTD_inBuffer in = {step->in, step->in_size, 0};
     ZSTD_outBuffer out = {step->out, step->out_size, 0};
     const size_t rest =
@@ -28,7 +28,7 @@ static bool step_zstd(void *state, struct pack_step *step) {
     return !ZSTD_isError(rest);
 }
 
-static size_t unpack(FILE *file, void *head, size_t size) {
+static size_t unpack_head(FILE *file, void *head, size_t size) {
     uint8_t bytes[BUFSIZ];
     ZSTD_DStream *zstd = ZSTD_createDStream();
     ZSTD_outBuffer out = {head, size, 0};
@@ -45,10 +45,10 @@ static size_t unpack(FILE *file, void *head, size_t size) {
 
 static size_t head_zstd(const char *path, void *head, size_t size) {
     FILE *file = fopen(path, "rbe");
-    const size_t got = file ? unpack(file, head, size) : 0;
+    const size_t got = file ? unpack_head(file, head, size) : 0;
     if (file)
         fclose(file);
     return got;
 }
 
-const struct pack_method pack_zstd = {open_zstd, close_zstd, step_zstd, head_zstd};
+const struct pack_method pack_zstd = {open_zstd_pack, close_zstd_pack, step_zstd_pack, head_zstd};

@@ -53,7 +53,7 @@ static void catch_timer(void) {
 }
 
 /* Removes the line if it is drawn; also called by signal handlers. */
-static void clear(void) {
+static void clear_line(void) {
     static const char sequence[] = "\r\033[K";
     if (drawn && write(STDERR_FILENO, sequence, sizeof sequence - 1) < 0)
         return;
@@ -66,7 +66,7 @@ bool progress_is_piped(void) {
            (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
 }
 
-static void begin(uint64_t size, bool bytes) {
+static void begin_drawing(uint64_t size, bool bytes) {
     if (!isatty(STDERR_FILENO))
         return;
     begun = true;
@@ -75,16 +75,16 @@ static void begin(uint64_t size, bool bytes) {
     file = (struct progress_file){.size = size};
     started = clock_ns();
     catch_timer();
-    signals_undo(clear);
+    signals_undo(clear_line);
     set_timer(FIRST_DRAW_US, REDRAW_US);
 }
 
 void progress_begin(uint64_t size) {
-    begin(size, true);
+    begin_drawing(size, true);
 }
 
 void progress_begin_steps(uint64_t steps) {
-    begin(steps, false);
+    begin_drawing(steps, false);
 }
 
 void progress_begin_file(const struct progress_file *next) {
@@ -136,7 +136,7 @@ static void append_counts(char *line, int room) {
 }
 
 /* Returns the columns of clean text. Any non-ASCII character may be wide, so it counts as two. */
-static int columns_of(const char *text) {
+static int clean_columns(const char *text) {
     int columns = 0;
     for (; *text; text++)
         columns += (*text & 0xc0) == 0xc0 ? 2 : (*text & 0x80) == 0;
@@ -144,8 +144,8 @@ static int columns_of(const char *text) {
 }
 
 /* Returns as much of the end of a name as fits. */
-static const char *tail(const char *name, int room) {
-    while (columns_of(name) > room)
+static const char *name_tail(const char *name, int room) {
+    while (clean_columns(name) > room)
         name += text_character(name).size;
     return name;
 }
@@ -157,7 +157,7 @@ static void append_name(char *line, int room) {
     if (!name)
         return;
     size_t used = strlen(line);
-    snprintf(line + used, LINE_SIZE - used, "  %s", tail(name, left));
+    snprintf(line + used, LINE_SIZE - used, "  %s", name_tail(name, left));
     free(name);
 }
 
@@ -185,13 +185,13 @@ void progress_draw(uint64_t position) {
     append_name(line, columns - bar);
     fputs("\r\033[K", stderr);
     if (file.size)
-        draw_bar((double)position / (double)file.size, columns - columns_of(line));
+        draw_bar((double)position / (double)file.size, columns - clean_columns(line));
     fputs(line, stderr);
     fflush(stderr);
 }
 
 void progress_hide(void) {
-    clear();
+    clear_line();
 }
 
 void progress_end(void) {
@@ -200,5 +200,5 @@ void progress_end(void) {
     begun = false;
     set_timer(0, 0);
     progress_due = 0;
-    clear();
+    clear_line();
 }

@@ -37,7 +37,7 @@ static struct sigaction action_of(void (*handler)(int), int flags) {
 }
 
 /* Installs `handler` for a signal whose current handler is `present`. */
-static void replace(int signal, void (*present)(int), void (*handler)(int), int flags) {
+static void replace_handler(int signal, void (*present)(int), void (*handler)(int), int flags) {
     const struct sigaction action = action_of(handler, flags);
     struct sigaction found;
     if (sigaction(signal, NULL, &found) == 0 && found.sa_handler == present)
@@ -50,7 +50,7 @@ static void catch_signals(void) {
     fill_fatal(&fatal);
     for (int signal = 1; signal <= SIGRTMAX; signal++)
         if (sigismember(&fatal, signal) == 1)
-            replace(signal, SIG_DFL, on_fatal_signal, (int)SA_RESETHAND);
+            replace_handler(signal, SIG_DFL, on_fatal_signal, (int)SA_RESETHAND);
 }
 
 void signals_undo(void (*undo)(void)) {
@@ -89,7 +89,7 @@ static void on_stop_signal(int);
 
 static void end_stops(void) {
     for (size_t i = 0; i < stops_count; i++)
-        replace(stops[i], on_stop_signal, on_fatal_signal, (int)SA_RESETHAND);
+        replace_handler(stops[i], on_stop_signal, on_fatal_signal, (int)SA_RESETHAND);
 }
 
 static void on_stop_signal(int signal) {
@@ -105,8 +105,8 @@ static void on_stop_signal(int signal) {
 /* Installs the handlers with SA_RESTART, so that interrupted writes continue. */
 static void begin_stops(void) {
     for (size_t i = 0; i < stops_count; i++) {
-        replace(stops[i], SIG_DFL, on_stop_signal, SA_RESTART);
-        replace(stops[i], on_fatal_signal, on_stop_signal, SA_RESTART);
+        replace_handler(stops[i], SIG_DFL, on_stop_signal, SA_RESTART);
+        replace_handler(stops[i], on_fatal_signal, on_stop_signal, SA_RESTART);
     }
 }
 

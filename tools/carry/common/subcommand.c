@@ -6,7 +6,7 @@
 
 #include "common/command.h"
 
-static void print_usage(const struct subcommands *commands) {
+static void print_subcommands(const struct subcommands *commands) {
     fputs(commands->intro, stdout);
     for (size_t i = 0; i < commands->count; i++)
         printf("  %-8s %s\n", commands->rows[i].name, commands->rows[i].summary);
@@ -16,7 +16,7 @@ static void print_usage(const struct subcommands *commands) {
 int subcommand_run(const struct subcommands *commands, int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "--help";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        print_usage(commands);
+        print_subcommands(commands);
         return STATUS_CLEAN;
     }
     for (size_t i = 0; i < commands->count; i++) {

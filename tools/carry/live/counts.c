@@ -12,14 +12,15 @@ static bool is_before(const struct live_row *row, unsigned interface, bool sent)
 }
 
 /* Returns the row of a side, or NULL. */
-static struct live_row *find_row(const struct live_counts *counts, unsigned interface, bool sent) {
+static struct live_row *find_live_row(const struct live_counts *counts, unsigned interface,
+                                      bool sent) {
     for (unsigned i = 0; i < counts->rows_count; i++)
         if (counts->rows[i].interface == interface && counts->rows[i].sent == sent)
             return &counts->rows[i];
     return NULL;
 }
 
-static struct live_row *add_row(struct live_counts *counts, unsigned interface, bool sent) {
+static struct live_row *add_live_row(struct live_counts *counts, unsigned interface, bool sent) {
     struct live_row *rows = realloc(counts->rows, (counts->rows_count + 1) * sizeof *rows);
     unsigned place = 0;
     if (!rows)
@@ -45,8 +46,8 @@ static bool add_watch(struct live_counts *counts, struct watch *watch) {
     pthread_mutex_lock(&watch->lock);
     for (unsigned i = 0; i < watch->sides_count && ok; i++) {
         const struct side *side = watch->sides[i];
-        struct live_row *row = find_row(counts, side->interface, side->sent);
-        row = row ? row : add_row(counts, side->interface, side->sent);
+        struct live_row *row = find_live_row(counts, side->interface, side->sent);
+        row = row ? row : add_live_row(counts, side->interface, side->sent);
         ok = row;
         if (ok)
             add_summary(row, side->summary);
@@ -87,7 +88,8 @@ bool counts_subtract(struct live_counts *since, const struct live_counts *now,
     since->rows = calloc(now->rows_count + 1, sizeof *since->rows);
     since->rows_count = since->rows ? now->rows_count : 0;
     for (unsigned i = 0; i < since->rows_count; i++) {
-        const struct live_row *old = find_row(before, now->rows[i].interface, now->rows[i].sent);
+        const struct live_row *old =
+            find_live_row(before, now->rows[i].interface, now->rows[i].sent);
         since->rows[i] = now->rows[i];
         if (old)
             subtract_row(&since->rows[i], old);
@@ -112,8 +114,8 @@ static void raise_row(struct live_row *row, const struct live_row *now) {
 bool counts_raise(struct live_counts *counts, const struct live_counts *now) {
     for (unsigned i = 0; i < now->rows_count; i++) {
         const struct live_row *from = &now->rows[i];
-        struct live_row *row = find_row(counts, from->interface, from->sent);
-        row = row ? row : add_row(counts, from->interface, from->sent);
+        struct live_row *row = find_live_row(counts, from->interface, from->sent);
+        row = row ? row : add_live_row(counts, from->interface, from->sent);
         if (!row)
             return false;
         raise_row(row, from);

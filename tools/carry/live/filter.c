@@ -52,7 +52,7 @@ static bool make_kernel_program(struct live_filter *filter) {
  * Compiles the filter. Returns the problem, or NULL. A filter with a meaning for other links only
  * is refused, as most interfaces are Ethernet.
  */
-static const char *compile(struct live_filter *filter) {
+static const char *compile_live_filter(struct live_filter *filter) {
     filter->ethernet = filter_program(filter->filter, RING_LINKTYPE_ETHERNET);
     filter->raw = filter_program(filter->filter, RING_LINKTYPE_RAW);
     if (!filter->ethernet)
@@ -61,7 +61,7 @@ static const char *compile(struct live_filter *filter) {
 }
 
 /* Finds a word that names an interface: users who give one with -i may give others without it. */
-static bool find_interface(const char *words, char name[IF_NAMESIZE]) {
+static bool find_interface_word(const char *words, char name[IF_NAMESIZE]) {
     size_t size;
     for (; *(words += strspn(words, " ")); words += size) {
         size = strcspn(words, " ");
@@ -74,7 +74,7 @@ static bool find_interface(const char *words, char name[IF_NAMESIZE]) {
 
 static void report_problem(const char *expression, const char *problem) {
     char name[IF_NAMESIZE];
-    if (find_interface(expression, name))
+    if (find_interface_word(expression, name))
         command_error("filter: %s; %s is an interface: it needs -i, too", problem, name);
     else
         command_error("filter: %s", problem);
@@ -85,7 +85,8 @@ struct live_filter *live_filter_open(const char *expression) {
     struct live_filter *filter = calloc(1, sizeof *filter);
     const char *problem = filter ? NULL : strerror(ENOMEM);
     if (filter)
-        problem = (filter->filter = filter_create(expression, said)) ? compile(filter) : said;
+        problem =
+            (filter->filter = filter_create(expression, said)) ? compile_live_filter(filter) : said;
     if (!problem)
         return filter;
     report_problem(expression, problem);

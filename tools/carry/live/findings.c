@@ -25,7 +25,7 @@ static void write_packet(struct side *side, const struct carry_capture_packet *p
     packet_file_unlock(file);
 }
 
-static void print(FILE *out, const struct found *found) {
+static void print_found(FILE *out, const struct found *found) {
     const struct live *live = found->side->watch->live;
     const char *interface = live->interfaces.names[found->side->interface];
     if (live->options.json)
@@ -35,17 +35,17 @@ static void print(FILE *out, const struct found *found) {
 }
 
 /* Prints findings; adds all their lines to the outlet at once. */
-static void show(struct watch *watch, const struct found *found, size_t count) {
+static void show_found(struct watch *watch, const struct found *found, size_t count) {
     struct live *live = watch->live;
     struct outlet_text text;
     if (live->options.quiet || !count || !outlet_begin(&text))
         return;
     for (size_t i = 0; i < count; i++)
-        print(text.out, &found[i]);
+        print_found(text.out, &found[i]);
     outlet_end(live->outlet, &text, &live->stops);
 }
 
-static bool has_room(struct watch *watch) {
+static bool has_found_room(struct watch *watch) {
     if (watch->found_count < watch->found_capacity)
         return true;
     const size_t capacity = watch->found_capacity ? 2 * watch->found_capacity : WATCH_BATCH;
@@ -61,11 +61,11 @@ bool findings_take(void *user, const struct carry_capture_finding *finding) {
     struct side *side = user;
     struct watch *watch = side->watch;
     const struct found found = {side, *finding};
-    if (has_room(watch)) {
+    if (has_found_room(watch)) {
         watch->found[watch->found_count++] = found;
     } else {
         write_packet(side, finding->packet);
-        show(watch, &found, 1);
+        show_found(watch, &found, 1);
     }
     return !outlet_has_failed(watch->live->outlet);
 }
@@ -73,6 +73,6 @@ bool findings_take(void *user, const struct carry_capture_finding *finding) {
 void findings_show(struct watch *watch) {
     for (size_t i = 0; i < watch->found_count; i++)
         write_packet(watch->found[i].side, watch->found[i].finding.packet);
-    show(watch, watch->found, watch->found_count);
+    show_found(watch, watch->found, watch->found_count);
     watch->found_count = 0;
 }

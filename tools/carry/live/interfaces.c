@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *name_of(int index, char name[IF_NAMESIZE]) {
+static const char *interface_name(int index, char name[IF_NAMESIZE]) {
     if (!if_indextoname((unsigned)index, name))
         snprintf(name, IF_NAMESIZE, "if%d", index); /* it has disappeared */
     return name;
@@ -25,7 +25,7 @@ unsigned interfaces_find(struct interfaces *interfaces, struct interface_cache *
     char present[IF_NAMESIZE];
     const unsigned place = (unsigned)index % INTERFACES_MAX;
     if (cache->entries[place].index != index) {
-        name = name ? name : name_of(index, present);
+        name = name ? name : interface_name(index, present);
         pthread_mutex_lock(&interfaces->lock);
         cache->entries[place].number = find_name(interfaces, name);
         pthread_mutex_unlock(&interfaces->lock);

@@ -52,7 +52,7 @@ static bool is_screen(const struct live_options *options) {
     return !options->json && !pipes && isatty(STDOUT_FILENO);
 }
 
-static bool reports(const struct live_options *options) {
+static bool prints_reports(const struct live_options *options) {
     return !options->quiet && !options->bad_only;
 }
 
@@ -66,12 +66,13 @@ static void take_counts(struct run *run) {
     run->no_memory |= !counts_subtract(&run->since, &run->now, &run->before);
 }
 
-static void print_report(const struct run *run) {
+static void print_interval(const struct run *run) {
     const struct live_report report = {&run->live, &run->now, &run->since};
     const struct live_options *options = &run->live.options;
     struct outlet_text text;
     const bool draws = is_screen(options);
-    if (!reports(options) || (draws && !outlet_is_idle(run->live.outlet)) || !outlet_begin(&text))
+    if (!prints_reports(options) || (draws && !outlet_is_idle(run->live.outlet)) ||
+        !outlet_begin(&text))
         return;
     if (options->json)
         report_live_json(text.out, &report, false);
@@ -97,7 +98,7 @@ static void serve_page(void *context, FILE *out) {
 }
 
 /* Writes the metrics file. A failure may be temporary, so it is reported once only. */
-static void write_metrics(struct run *run) {
+static void write_live_metrics(struct run *run) {
     const char *path = run->live.options.metrics_file;
     if (!path)
         return;
@@ -110,14 +111,14 @@ static void write_metrics(struct run *run) {
 
 static void report_interval(struct run *run) {
     take_counts(run);
-    print_report(run);
-    write_metrics(run);
+    print_interval(run);
+    write_live_metrics(run);
 }
 
-static void print_end(struct run *run) {
+static void print_final_report(struct run *run) {
     const struct live_report report = {&run->live, &run->now, &run->since};
     struct outlet_text text;
-    if (!reports(&run->live.options))
+    if (!prints_reports(&run->live.options))
         return;
     if (!outlet_begin(&text)) {
         run->no_memory = true;
@@ -155,8 +156,8 @@ static int end_outlet(struct run *run) {
 static int report_end(struct run *run) {
     const struct live_options *options = &run->live.options;
     take_counts(run);
-    write_metrics(run);
-    print_end(run);
+    write_live_metrics(run);
+    print_final_report(run);
     const int status = end_outlet(run);
     if (((options->bad_only && !options->quiet) || (options->write && counts_drops(&run->now))) &&
         reader_is_ready(STDERR_FILENO))
@@ -174,7 +175,7 @@ static int64_t end_of(const struct run *run) {
 /* A limit below what poll() accepts. */
 #define PATIENCE_MAX_MS 3600000
 
-static int patience_ms(const struct run *run, int64_t end) {
+static int poll_patience_ms(const struct run *run, int64_t end) {
     const int64_t next = run->next_report < end ? run->next_report : end;
     const int64_t rest = next - clock_ns();
     const int64_t ms = rest > 0 ? rest / 1000000 + 1 : 0;
@@ -201,7 +202,7 @@ static void wait_for_end(struct run *run) {
                                              {.fd = run->live.end_event, .events = POLLIN}};
     while (clock_ns() < end && !run->no_memory && !outlet_has_failed(run->live.outlet)) {
         const unsigned count = 2 + server_polls(run->server, waits + 2);
-        const int ready = poll(waits, count, patience_ms(run, end));
+        const int ready = poll(waits, count, poll_patience_ms(run, end));
         const bool any = ready > 0;
         if (ready < 0 && errno != EINTR) {
             run->status = command_error("cannot wait for packets: %s", strerror(errno));
@@ -215,19 +216,19 @@ static void wait_for_end(struct run *run) {
     }
 }
 
-static bool start_threads(struct run *run) {
+static bool start_watches(struct run *run) {
     for (unsigned i = 0; i < run->watches_count; i++)
         if (!watch_start(&run->watches[i]))
             return false;
     return true;
 }
 
-static void watch(struct run *run) {
+static void watch_interfaces(struct run *run) {
     if (!run->live.options.quiet)
         report_live_start(&run->live);
     run->start = clock_ns();
     run->next_report = run->start + (int64_t)run->live.options.interval * CLOCK_SECOND;
-    if (start_threads(run))
+    if (start_watches(run))
         wait_for_end(run);
     else
         run->status = command_error("cannot start a thread: %s", strerror(errno));
@@ -239,7 +240,7 @@ static void watch(struct run *run) {
 /* --- The command --- */
 
 /* Reports a file error by errno. A stream whose reader has closed it needs no message. */
-static int file_error(const char *path) {
+static int packet_file_error(const char *path) {
     if (errno == EPIPE && strcmp(path, "-") == 0)
         return STATUS_ERROR;
     return command_file_error(output_name(path), strerror(errno));
@@ -277,7 +278,7 @@ static int end_file(const struct run *run) {
     if (packet_file_close(run->live.file, &lost))
         return run->status;
     if (errno)
-        return file_error(path);
+        return packet_file_error(path);
     if (!reader_is_ready(STDERR_FILENO))
         return STATUS_ERROR;
     return command_error("%s: its reader takes no more: %s packet%s not written", output_name(path),
@@ -315,7 +316,7 @@ static int privileges_error(const char *user) {
                          errno == ENOENT ? "there is no such user" : strerror(errno));
 }
 
-static int open_run(struct run *run) {
+static int open_live_run(struct run *run) {
     struct live *live = &run->live;
     const struct live_options *options = &live->options;
     live->stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -330,7 +331,7 @@ static int open_run(struct run *run) {
     if (!privileges_drop(options->user))
         return privileges_error(options->user);
     if (options->write && !(live->file = packet_file_open(options->write, live)))
-        return file_error(options->write);
+        return packet_file_error(options->write);
     if (names_one_file(options))
         return command_error("%s: --write and --metrics-file must name two files", options->write);
     confine();
@@ -347,10 +348,10 @@ static bool any_wrong(const struct run *run) {
 }
 
 /* Reports the end and sets the exit status. The threads must have ended. */
-static void conclude(struct run *run) {
+static void conclude_run(struct run *run) {
     struct live *live = &run->live;
     const int status = report_end(run);
-    run->status = command_graver(end_file(run), status);
+    run->status = status_max(end_file(run), status);
     live->file = NULL;
     if (run->no_memory || live->error == CARRY_ERROR_MEMORY)
         run->status = command_error("%s", strerror(ENOMEM));
@@ -358,7 +359,7 @@ static void conclude(struct run *run) {
         run->status = STATUS_BAD;
 }
 
-static void close_run(struct run *run) {
+static void close_live_run(struct run *run) {
     struct live *live = &run->live;
     for (unsigned i = 0; i < run->watches_count; i++)
         watch_close(&run->watches[i]);
@@ -382,12 +383,12 @@ int command_live(int argc, char **argv) {
         return run.status;
     }
     run.live.signal_event = signals_stop_begin(true);
-    run.status = open_run(&run);
+    run.status = open_live_run(&run);
     if (run.status == STATUS_CLEAN) {
-        watch(&run);
-        conclude(&run);
+        watch_interfaces(&run);
+        conclude_run(&run);
     }
-    close_run(&run);
+    close_live_run(&run);
     signals_stop_end();
     return run.status;
 }

@@ -29,8 +29,8 @@ static void print_packets(FILE *out, const struct live_metrics *metrics) {
 }
 
 /* Prints every verdict of a protocol that occurred, including 0, so that rates begin at 0. */
-static void print_protocol(FILE *out, const struct live *live, const struct live_row *row,
-                           unsigned protocol) {
+static void print_protocol_counters(FILE *out, const struct live *live, const struct live_row *row,
+                                    unsigned protocol) {
     struct labels labels = labels_of(live, row);
     labels.of[2] = (struct metrics_label){"protocol", carry_packet_protocol_name(protocol)};
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++) {
@@ -39,13 +39,13 @@ static void print_protocol(FILE *out, const struct live *live, const struct live
     }
 }
 
-static void print_sums(FILE *out, const struct live_metrics *metrics) {
+static void print_sum_counters(FILE *out, const struct live_metrics *metrics) {
     const struct live_counts *counts = metrics->counts;
     metrics_begin(out, COUNTER("carry_checksums_total", "Checksums by verdict."));
     for (unsigned i = 0; i < counts->rows_count; i++)
         for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
             if (counts_has(&counts->rows[i], protocol))
-                print_protocol(out, metrics->live, &counts->rows[i], protocol);
+                print_protocol_counters(out, metrics->live, &counts->rows[i], protocol);
 }
 
 static void print_drops(FILE *out, const struct live_metrics *metrics) {
@@ -60,6 +60,6 @@ static void print_drops(FILE *out, const struct live_metrics *metrics) {
 
 void live_metrics_print(FILE *out, const void *metrics) {
     print_packets(out, metrics);
-    print_sums(out, metrics);
+    print_sum_counters(out, metrics);
     print_drops(out, metrics);
 }

@@ -102,7 +102,7 @@ static int set_interface(const char *command, const struct option_row *row, cons
     return add_interface(row->target, command, text);
 }
 
-static bool read_options(int argc, char **argv, struct live_options *options, int *status) {
+static bool read_live_options(int argc, char **argv, struct live_options *options, int *status) {
     const struct option_row rows[] = {
         {"interface", 'i', .set = set_interface, .target = options},
         {"promiscuous", .flag = &options->promiscuous},
@@ -161,7 +161,7 @@ static int take_operands(struct live_options *options, int argc, char **argv) {
 
 /* Checks the files: packets must not go to a terminal and are not compressed; metrics files are
    read by name. */
-static int check_files(const struct live_options *options) {
+static int check_file_options(const struct live_options *options) {
     if (options->write && strcmp(options->write, "-") == 0 && isatty(STDOUT_FILENO))
         return command_usage("live", "--write - must not lead to a terminal");
     if (options->write && file_name_is_packed(options->write))
@@ -176,13 +176,13 @@ static int check_files(const struct live_options *options) {
 bool live_options(int argc, char **argv, struct live_options *options, int *status) {
     *options =
         (struct live_options){.packets = UINT64_MAX, .ring_kib = RING_KIB_DEFAULT, .threads = 1};
-    if (!read_options(argc, argv, options, status))
+    if (!read_live_options(argc, argv, options, status))
         return false;
     if (!options->interval)
         options->interval =
             isatty(STDOUT_FILENO) && !options->json ? SCREEN_SECONDS : LINES_SECONDS;
     *status = take_operands(options, argc, argv);
     if (*status == STATUS_CLEAN)
-        *status = check_files(options);
+        *status = check_file_options(options);
     return *status == STATUS_CLEAN;
 }

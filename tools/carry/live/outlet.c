@@ -51,7 +51,7 @@ static uint64_t count_lines(const char *text, size_t size) {
 /* --- The thread --- */
 
 /* Writes some bytes; returns how many. Pieces are small: each shows that the reader still reads. */
-static size_t write_some(struct outlet *outlet, const char *text, size_t size) {
+static size_t write_text_part(struct outlet *outlet, const char *text, size_t size) {
     struct pollfd room = {.fd = STDOUT_FILENO, .events = POLLOUT};
     const ssize_t written = write(STDOUT_FILENO, text, size < PIPE_BUF ? size : PIPE_BUF);
     if (written >= 0)
@@ -74,11 +74,11 @@ static void free_first(struct outlet *outlet) {
 }
 
 /* Writes some of the first piece; the lock is released meanwhile. */
-static void advance(struct outlet *outlet) {
+static void write_first_piece(struct outlet *outlet) {
     struct piece *piece = outlet->first;
     pthread_mutex_unlock(&outlet->lock);
     const size_t written =
-        write_some(outlet, piece->text + piece->written, piece->size - piece->written);
+        write_text_part(outlet, piece->text + piece->written, piece->size - piece->written);
     pthread_mutex_lock(&outlet->lock);
     piece->written += written;
     if (written)
@@ -88,12 +88,12 @@ static void advance(struct outlet *outlet) {
     pthread_cond_broadcast(&outlet->changed);
 }
 
-static void *run(void *context) {
+static void *run_outlet(void *context) {
     struct outlet *outlet = context;
     pthread_mutex_lock(&outlet->lock);
     while (!outlet->error && (outlet->first || !outlet->ends))
         if (outlet->first)
-            advance(outlet);
+            write_first_piece(outlet);
         else
             pthread_cond_wait(&outlet->changed, &outlet->lock);
     if (outlet->error && !outlet->ends)
@@ -120,7 +120,7 @@ struct outlet *outlet_open(int end_event) {
     outlet->last = &outlet->first;
     outlet->end_event = end_event;
     pthread_mutex_init(&outlet->lock, NULL);
-    if (init_changed(&outlet->changed) && threads_start(&outlet->thread, run, outlet))
+    if (init_changed(&outlet->changed) && threads_start(&outlet->thread, run_outlet, outlet))
         return outlet;
     free(outlet);
     return NULL;
@@ -145,14 +145,15 @@ static bool reader_stopped(const struct outlet *outlet) {
 }
 
 /* Checks whether there is room; a piece of any size fits if nothing waits. */
-static bool has_room(const struct outlet *outlet, size_t size) {
+static bool has_text_room(const struct outlet *outlet, size_t size) {
     return !outlet->first || outlet->waiting + size <= WAITING_MOST;
 }
 
 static bool await_room(struct outlet *outlet, size_t size, const atomic_bool *stops) {
-    while (!has_room(outlet, size) && stops && !*stops && !outlet->error && !reader_stopped(outlet))
+    while (!has_text_room(outlet, size) && stops && !*stops && !outlet->error &&
+           !reader_stopped(outlet))
         wait_slice(outlet);
-    return has_room(outlet, size) && !outlet->error;
+    return has_text_room(outlet, size) && !outlet->error;
 }
 
 static struct piece *make_piece(const struct outlet_text *text) {
@@ -162,7 +163,7 @@ static struct piece *make_piece(const struct outlet_text *text) {
     return piece;
 }
 
-static void append(struct outlet *outlet, struct piece *piece) {
+static void append_piece(struct outlet *outlet, struct piece *piece) {
     if (!outlet->first)
         outlet->progress = clock_ns();
     *outlet->last = piece;
@@ -176,7 +177,7 @@ void outlet_end(struct outlet *outlet, struct outlet_text *text, const atomic_bo
     struct piece *piece = ok && text->size ? make_piece(text) : NULL;
     pthread_mutex_lock(&outlet->lock);
     if (piece && await_room(outlet, text->size, stops)) {
-        append(outlet, piece);
+        append_piece(outlet, piece);
     } else {
         outlet->lost += count_lines(text->text, ok ? text->size : 0);
         free(text->text);

@@ -44,18 +44,18 @@ struct packet_file {
     atomic_int error;    /* errno, or 0; nothing more is written after an error */
 };
 
-static void note(struct packet_file *file, int error) {
+static void note_error(struct packet_file *file, int error) {
     int none = 0;
     atomic_compare_exchange_strong(&file->error, &none, error ? error : EIO);
 }
 
-static bool has_ended(const struct packet_file *file) {
+static bool packet_file_ended(const struct packet_file *file) {
     return file->error || file->reader_stopped;
 }
 
 /* --- Bytes --- */
 
-static bool has_room(struct packet_file *file, size_t size) {
+static bool has_byte_room(struct packet_file *file, size_t size) {
     if (size <= file->capacity - file->used)
         return true;
     const size_t capacity = 2 * (file->used + size);
@@ -69,8 +69,8 @@ static bool has_room(struct packet_file *file, size_t size) {
 
 static int keep_bytes(void *user, const void *bytes, size_t size) {
     struct packet_file *file = user;
-    if (!has_room(file, size)) {
-        note(file, ENOMEM);
+    if (!has_byte_room(file, size)) {
+        note_error(file, ENOMEM);
         return -ENOMEM;
     }
     memcpy(file->bytes + file->used, bytes, size);
@@ -82,19 +82,19 @@ static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t
     const ssize_t written =
         write(file->descriptor, bytes, size < file->piece_size ? size : file->piece_size);
     if (written < 0 && errno != EINTR && errno != EAGAIN)
-        note(file, errno);
+        note_error(file, errno);
     return written < 0 ? 0 : (size_t)written;
 }
 
 /* Writes the first `size` bytes, which are `packets` packets. */
 static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
     size_t sent = 0;
-    while (sent < size && !has_ended(file))
+    while (sent < size && !packet_file_ended(file))
         if (reader_await(file->descriptor, file->live->stop_event, PATIENCE_MS))
             sent += write_piece(file, file->bytes + sent, size - sent);
         else
             file->reader_stopped = true;
-    if (!size || has_ended(file))
+    if (!size || packet_file_ended(file))
         return;
     file->used -= size;
     file->waiting -= packets;
@@ -110,7 +110,7 @@ static int take_standard_output(void) {
     return copy < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ? -1 : copy;
 }
 
-static bool open_writer(struct packet_file *file) {
+static bool open_packet_writer(struct packet_file *file) {
     const struct carry_capture_writer_options options = {.application = WRITER};
     const struct carry_capture_sink sink = {.write = keep_bytes, .user = file};
     errno = ENOMEM;
@@ -143,7 +143,7 @@ static bool open_file(struct packet_file *file, const char *path) {
     if (file->descriptor < 0 || fstat(file->descriptor, &status))
         return false;
     file->piece_size = S_ISREG(status.st_mode) ? FILE_PIECE_SIZE : PIECE_SIZE;
-    return open_writer(file);
+    return open_packet_writer(file);
 }
 
 struct packet_file *packet_file_open(const char *path, const struct live *live) {
@@ -170,22 +170,22 @@ void packet_file_unlock(struct packet_file *file) {
     pthread_mutex_unlock(&file->lock);
 }
 
-static void add(struct packet_file *file, const struct carry_capture_packet *packet) {
+static void add_to_writer(struct packet_file *file, const struct carry_capture_packet *packet) {
     const unsigned number = packet->interface;
     if (!file->named[number])
         carry_capture_writer_name(file->writer, number, file->live->interfaces.names[number]);
     file->named[number] = true;
     if (carry_capture_writer_add(file->writer, packet, NULL) == CARRY_ERROR_MEMORY)
-        note(file, ENOMEM);
+        note_error(file, ENOMEM);
 }
 
 /* Packets are written whole, unless one is larger than a piece. */
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet) {
     const size_t before = file->used;
     file->waiting++;
-    if (has_ended(file))
+    if (packet_file_ended(file))
         return;
-    add(file, packet);
+    add_to_writer(file, packet);
     if (file->used > file->piece_size)
         send_off(file, before, file->waiting - 1);
     if (file->used > file->piece_size)
@@ -194,7 +194,7 @@ void packet_file_add(struct packet_file *file, const struct carry_capture_packet
 
 void packet_file_count(struct packet_file *file, unsigned interface,
                        const struct carry_capture_statistics *statistics) {
-    if (!has_ended(file) && file->named[interface])
+    if (!packet_file_ended(file) && file->named[interface])
         carry_capture_writer_statistics(file->writer, interface, statistics);
 }
 
@@ -211,14 +211,14 @@ bool packet_file_has_failed(const struct packet_file *file) {
 bool packet_file_close(struct packet_file *file, uint64_t *lost) {
     if (!file)
         return true;
-    if (!has_ended(file))
+    if (!packet_file_ended(file))
         carry_capture_writer_end(file->writer);
     send_off(file, file->used, file->waiting);
     if (close(file->descriptor))
-        note(file, errno);
+        note_error(file, errno);
     carry_capture_writer_free(file->writer);
     pthread_mutex_destroy(&file->lock);
-    const bool ok = !has_ended(file);
+    const bool ok = !packet_file_ended(file);
     const int error = file->error;
     if (lost)
         *lost = file->waiting;

@@ -15,7 +15,7 @@
 #include "common/command.h"
 
 /* Returns the user who called sudo; NULL if sudo was not used, or the user is unknown here. */
-static const struct passwd *caller(void) {
+static const struct passwd *sudo_caller(void) {
     const char *text = getenv("SUDO_UID");
     uint64_t user;
     if (geteuid() != 0 || !text || !command_parse(text, 1, UINT32_MAX - 1, &user))
@@ -23,7 +23,7 @@ static const struct passwd *caller(void) {
     return getpwuid((uid_t)user);
 }
 
-static bool become(const struct passwd *user) {
+static bool become_user(const struct passwd *user) {
     return initgroups(user->pw_name, user->pw_gid) == 0 &&
            setresgid(user->pw_gid, user->pw_gid, user->pw_gid) == 0 &&
            setresuid(user->pw_uid, user->pw_uid, user->pw_uid) == 0;
@@ -32,8 +32,8 @@ static bool become(const struct passwd *user) {
 /* Changes to sudo's caller. Remains root if the user does not exist, as in a user namespace, or
    changing is not permitted. */
 static bool become_caller(void) {
-    const struct passwd *user = caller();
-    return !user || become(user) || errno == EINVAL || errno == EPERM;
+    const struct passwd *user = sudo_caller();
+    return !user || become_user(user) || errno == EINVAL || errno == EPERM;
 }
 
 static bool become_named(const char *name) {
@@ -42,7 +42,7 @@ static bool become_named(const char *name) {
     const struct passwd *user =
         command_parse(name, 0, UINT32_MAX - 1, &number) ? getpwuid((uid_t)number) : getpwnam(name);
     if (user)
-        return become(user);
+        return become_user(user);
     errno = errno ? errno : ENOENT;
     return false;
 }
@@ -55,12 +55,12 @@ static bool drop_capabilities(void) {
 }
 
 /* Drops the rights of a setuid or setgid program: changes back to its caller's user and group. */
-static bool become_real(void) {
+static bool drop_setuid(void) {
     return (getuid() == geteuid() && getgid() == getegid()) ||
            (setresgid(getgid(), getgid(), getgid()) == 0 &&
             setresuid(getuid(), getuid(), getuid()) == 0);
 }
 
 bool privileges_drop(const char *user) {
-    return become_real() && (user ? become_named(user) : become_caller()) && drop_capabilities();
+    return drop_setuid() && (user ? become_named(user) : become_caller()) && drop_capabilities();
 }

@@ -16,14 +16,14 @@ const char *report_live_direction(bool sent) {
     return sent ? "out" : "in";
 }
 
-static const char *name_of(const struct live *live, unsigned interface) {
+static const char *live_interface_name(const struct live *live, unsigned interface) {
     return live->interfaces.names[interface];
 }
 
 /* Uses the ring of any interface if the interface has none of its own. Rings are few. */
 uint64_t report_live_drops(const struct live_report *report, const struct live_row *row) {
     const struct live_options *options = &report->live->options;
-    unsigned ring = live_options_find(options, name_of(report->live, row->interface));
+    unsigned ring = live_options_find(options, live_interface_name(report->live, row->interface));
     if (ring == options->interfaces_count)
         ring = live_options_find(options, RING_ANY);
     return ring < options->interfaces_count ? report->since->drops[ring] : 0;
@@ -61,7 +61,7 @@ static void print_line(FILE *out, const struct live_report *report, const struct
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
     const double seconds = (double)report->since->time_ns / CLOCK_SECOND;
     fputc(' ', out);
-    text_print_clean(out, name_of(report->live, row->interface));
+    text_print_clean(out, live_interface_name(report->live, row->interface));
     fprintf(out, " %s: %s packets/s, %s/s, %s dropped", report_live_direction(row->sent),
             text_measure(packets, (double)row->packets / seconds),
             text_bytes(bytes, (uint64_t)((double)row->bytes / seconds)),
@@ -111,14 +111,14 @@ static void print_summary(FILE *out, const char *name,
 }
 
 /* Prints "eth0 in: 26 packets, 2.1 kB: clean". */
-static bool print_side(FILE *out, const struct live *live, const struct watch *watches,
-                       unsigned watches_count, const struct live_row *row) {
+static bool print_side_summary(FILE *out, const struct live *live, const struct watch *watches,
+                               unsigned watches_count, const struct live_row *row) {
     char name[IF_NAMESIZE + 8];
     struct carry_capture_summary *summary = carry_capture_summary_create();
     if (!summary)
         return false;
     merge_side(summary, watches, watches_count, row);
-    snprintf(name, sizeof name, "%s %s", name_of(live, row->interface),
+    snprintf(name, sizeof name, "%s %s", live_interface_name(live, row->interface),
              report_live_direction(row->sent));
     print_summary(out, name, summary);
     carry_capture_summary_free(summary);
@@ -137,7 +137,7 @@ bool report_live_end(FILE *out, const struct live *live, const struct watch *wat
     struct carry_capture_summary *total = carry_capture_summary_create();
     bool ok = total;
     for (unsigned i = 0; i < counts->rows_count && ok; i++) {
-        ok = print_side(out, live, watches, watches_count, &counts->rows[i]);
+        ok = print_side_summary(out, live, watches, watches_count, &counts->rows[i]);
         merge_side(total, watches, watches_count, &counts->rows[i]);
     }
     if (ok) {

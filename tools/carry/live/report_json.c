@@ -18,7 +18,7 @@ static json_t *verdicts_json(const struct live_row *row, unsigned protocol) {
     return object;
 }
 
-static json_t *row_json(const struct live *live, const struct live_row *row) {
+static json_t *side_json(const struct live *live, const struct live_row *row) {
     json_t *object = json_object(), *protocols = json_object();
     json_set_name(object, "interface", live->interfaces.names[row->interface]);
     json_object_set_new(object, "direction", json_string(report_live_direction(row->sent)));
@@ -51,7 +51,7 @@ void report_live_json(FILE *out, const struct live_report *report, bool is_final
     json_object_set_new(object, "seconds", json_real((double)report->now->time_ns / CLOCK_SECOND));
     json_object_set_new(object, "final", json_boolean(is_final));
     for (unsigned i = 0; i < now->rows_count; i++)
-        json_array_append_new(sides, row_json(report->live, &now->rows[i]));
+        json_array_append_new(sides, side_json(report->live, &now->rows[i]));
     json_object_set_new(object, "sides", sides);
     json_object_set_new(object, "dropped", dropped_json(report->live, now));
     json_print(out, object);

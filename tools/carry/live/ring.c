@@ -51,7 +51,7 @@
 
 /* --- Opening --- */
 
-static bool fail(const struct ring *ring, const char *what) {
+static bool fail_ring(const struct ring *ring, const char *what) {
     char reason[128];
     snprintf(reason, sizeof reason, "%s%s", what, strerror(errno));
     command_file_error(ring->name, reason);
@@ -59,12 +59,12 @@ static bool fail(const struct ring *ring, const char *what) {
 }
 
 /* Reports a condition that is no failure, once for all rings of an interface. */
-static void tell(const struct ring *ring, const char *what) {
+static void report_state(const struct ring *ring, const char *what) {
     if (ring->is_first && reader_is_ready(STDERR_FILENO))
         command_file_error(ring->name, what);
 }
 
-static bool set(const struct ring *ring, int option, int value) {
+static bool set_ring_option(const struct ring *ring, int option, int value) {
     return setsockopt(ring->socket, SOL_PACKET, option, &value, sizeof value) == 0;
 }
 
@@ -77,20 +77,21 @@ static bool open_socket(struct ring *ring) {
         command_file_error(ring->name, "watching an interface needs the capability CAP_NET_RAW");
         return false;
     }
-    return fail(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
+    return fail_ring(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
 }
 
 /* Selects TPACKET_V3 and the virtio header. A kernel without the latter reports that a sum is left,
    but not which. */
 static bool set_version(struct ring *ring) {
-    if (!set(ring, PACKET_VERSION, TPACKET_V3))
-        return fail(ring, "this kernel has no TPACKET_V3: ");
-    ring->has_vnet = set(ring, PACKET_VNET_HDR, 1);
+    if (!set_ring_option(ring, PACKET_VERSION, TPACKET_V3))
+        return fail_ring(ring, "this kernel has no TPACKET_V3: ");
+    ring->has_vnet = set_ring_option(ring, PACKET_VNET_HDR, 1);
     if (!ring->has_vnet)
-        tell(ring,
-             "this kernel does not say which checksum of a packet is left to the network card: "
-             "in tunnels, that is inferred");
-    set(ring, PACKET_RESERVE, TAG_SIZE);
+        report_state(
+            ring,
+            "this kernel does not say which checksum of a packet is left to the network card: "
+            "in tunnels, that is inferred");
+    set_ring_option(ring, PACKET_RESERVE, TAG_SIZE);
     return true;
 }
 
@@ -114,32 +115,32 @@ static bool map_ring(struct ring *ring, size_t size) {
     ring->block_size = block;
     ring->blocks_count = count;
     if (setsockopt(ring->socket, SOL_PACKET, PACKET_RX_RING, &request, sizeof request))
-        return fail(ring, "cannot get the ring, try a smaller --buffer-size: ");
+        return fail_ring(ring, "cannot get the ring, try a smaller --buffer-size: ");
     ring->blocks = mmap(NULL, block * count, PROT_READ | PROT_WRITE, MAP_SHARED, ring->socket, 0);
     if (ring->blocks != MAP_FAILED)
         return true;
     ring->blocks = NULL;
-    return fail(ring, "cannot map the ring: ");
+    return fail_ring(ring, "cannot map the ring: ");
 }
 
-static bool attach(struct ring *ring, const struct sock_fprog *filter) {
+static bool attach_filter(struct ring *ring, const struct sock_fprog *filter) {
     return !setsockopt(ring->socket, SOL_SOCKET, SO_ATTACH_FILTER, filter, sizeof *filter) ||
-           fail(ring, "cannot attach the filter: ");
+           fail_ring(ring, "cannot attach the filter: ");
 }
 
 /* Attaches a filter that accepts no packet. */
 static bool attach_none(struct ring *ring) {
     struct sock_filter none = {.code = BPF_RET | BPF_K};
-    return attach(ring, &(struct sock_fprog){.len = 1, .filter = &none});
+    return attach_filter(ring, &(struct sock_fprog){.len = 1, .filter = &none});
 }
 
 /* Attaches the filter, or detaches attach_none()'s if there is none: packets now arrive. */
 static bool attach_wanted(struct ring *ring, const struct sock_fprog *filter) {
     const int unused = 0;
     if (filter)
-        return attach(ring, filter);
+        return attach_filter(ring, filter);
     return !setsockopt(ring->socket, SOL_SOCKET, SO_DETACH_FILTER, &unused, sizeof unused) ||
-           fail(ring, "cannot detach the filter: ");
+           fail_ring(ring, "cannot detach the filter: ");
 }
 
 static bool bind_to(struct ring *ring, int index) {
@@ -156,16 +157,16 @@ static bool bind_to(struct ring *ring, int index) {
            !setsockopt(ring->socket, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all);
 }
 
-static bool find(struct ring *ring, int *index) {
+static bool find_interface_index(struct ring *ring, int *index) {
     *index = ring->is_any ? 0 : (int)if_nametoindex(ring->name);
-    return *index || ring->is_any || fail(ring, "");
+    return *index || ring->is_any || fail_ring(ring, "");
 }
 
 /* Creates a fanout group with a number that the kernel chooses; false with errno set. */
 static bool begin_group(struct ring *ring) {
     const int kind = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_UNIQUEID;
     socklen_t size = sizeof ring->group;
-    if (!set(ring, PACKET_FANOUT, kind << 16) ||
+    if (!set_ring_option(ring, PACKET_FANOUT, kind << 16) ||
         getsockopt(ring->socket, SOL_PACKET, PACKET_FANOUT, &ring->group, &size))
         return false;
     ring->group &= 0xffff;
@@ -173,16 +174,17 @@ static bool begin_group(struct ring *ring) {
 }
 
 /* Joins the fanout group: packets of one flow, including fragments, go to one ring. */
-static bool join(struct ring *ring, const struct ring_options *options) {
+static bool join_group(struct ring *ring, const struct ring_options *options) {
     ring->is_shared = options->is_shared;
     if (!ring->is_shared)
         return true;
     if (options->first)
         ring->group = options->first->group;
-    if (options->first ? set(ring, PACKET_FANOUT, ring->group | PACKET_FANOUT_HASH << 16)
-                       : begin_group(ring))
+    if (options->first
+            ? set_ring_option(ring, PACKET_FANOUT, ring->group | PACKET_FANOUT_HASH << 16)
+            : begin_group(ring))
         return true;
-    return fail(ring, "cannot share packets between threads, try --threads=1: ");
+    return fail_ring(ring, "cannot share packets between threads, try --threads=1: ");
 }
 
 static bool is_up(const struct ring *ring) {
@@ -206,13 +208,13 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
         .promiscuous = options->promiscuous,
         .is_first = !options->first,
     };
-    if (!find(ring, &index) || !open_socket(ring) || !set_version(ring) ||
+    if (!find_interface_index(ring, &index) || !open_socket(ring) || !set_version(ring) ||
         !map_ring(ring, options->size) || !attach_none(ring))
         return false;
     if (!bind_to(ring, index))
-        return fail(ring, "");
-    ring_heed_error(ring);
-    return join(ring, options);
+        return fail_ring(ring, "");
+    ring_update_link(ring);
+    return join_group(ring, options);
 }
 
 /*
@@ -278,11 +280,11 @@ bool ring_release(struct ring *ring) {
     return any;
 }
 
-static const struct sockaddr_ll *address_of(const struct tpacket3_hdr *head) {
+static const struct sockaddr_ll *link_address(const struct tpacket3_hdr *head) {
     return (const struct sockaddr_ll *)((const uint8_t *)head + TPACKET_ALIGN(sizeof *head));
 }
 
-static uint32_t flags_of(const struct tpacket3_hdr *head, bool sent) {
+static uint32_t packet_flags(const struct tpacket3_hdr *head, bool sent) {
     uint32_t flags = sent ? CARRY_CAPTURE_PACKET_SENT : CARRY_CAPTURE_PACKET_RECEIVED;
     if (head->tp_status & TP_STATUS_CSUMNOTREADY)
         flags |= CARRY_CAPTURE_PACKET_SUM_LEFT;
@@ -343,22 +345,22 @@ static bool is_ip(const struct sockaddr_ll *address) {
 /* Skips the header of other links. The kernel knows where the packet begins, and its protocol. */
 static void skip_link_header(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     uint32_t size = (uint32_t)head->tp_net - head->tp_mac;
-    packet->linktype = is_ip(address_of(head)) ? RING_LINKTYPE_RAW : RING_LINKTYPE_OTHER;
+    packet->linktype = is_ip(link_address(head)) ? RING_LINKTYPE_RAW : RING_LINKTYPE_OTHER;
     if (packet->linktype == RING_LINKTYPE_OTHER)
         return;
     size = size < packet->captured ? size : packet->captured;
     grow_in_front(packet, (uint32_t)0 - size);
 }
 
-static void describe(const struct ring *ring, const struct tpacket3_hdr *head,
-                     struct carry_capture_packet *packet) {
-    const struct sockaddr_ll *address = address_of(head);
+static void describe_packet(const struct ring *ring, const struct tpacket3_hdr *head,
+                            struct carry_capture_packet *packet) {
+    const struct sockaddr_ll *address = link_address(head);
     *packet = (struct carry_capture_packet){
         .data = (const uint8_t *)head + head->tp_mac,
         .captured = head->tp_snaplen,
         .wire = head->tp_len,
         .linktype = RING_LINKTYPE_ETHERNET,
-        .flags = flags_of(head, address->sll_pkttype == PACKET_OUTGOING),
+        .flags = packet_flags(head, address->sll_pkttype == PACKET_OUTGOING),
         .time_ns = head->tp_sec * UINT64_C(1000000000) + head->tp_nsec,
     };
     if (ring->has_vnet)
@@ -381,10 +383,10 @@ bool ring_next(struct ring *ring, struct ring_packet *packet) {
             continue;
         ring->left--;
         ring->next += head->tp_next_offset;
-        if (is_repeated(address_of(head)))
+        if (is_repeated(link_address(head)))
             continue;
-        describe(ring, head, &packet->packet);
-        packet->interface = address_of(head)->sll_ifindex;
+        describe_packet(ring, head, &packet->packet);
+        packet->interface = link_address(head)->sll_ifindex;
         packet->name = ring->is_any ? NULL : ring->name;
         return true;
     }
@@ -410,7 +412,7 @@ uint64_t ring_drops(struct ring *ring) {
 
 /* --- Interfaces that disappear and return --- */
 
-void ring_heed_error(struct ring *ring) {
+void ring_update_link(struct ring *ring) {
     int error = 0;
     socklen_t size = sizeof error;
     getsockopt(ring->socket, SOL_SOCKET, SO_ERROR, &error, &size); /* this also clears it */
@@ -419,7 +421,7 @@ void ring_heed_error(struct ring *ring) {
     ring->is_down = true;
     if ((int)if_nametoindex(ring->name) != ring->index)
         ring->index = 0;
-    tell(ring, ring->index ? "is down" : "is gone");
+    report_state(ring, ring->index ? "is down" : "is gone");
 }
 
 /* Checks whether the interface is back. A bound socket returns with its interface; to a new
@@ -436,5 +438,5 @@ void ring_look_again(struct ring *ring) {
     if (!ring->is_down || !is_back(ring))
         return;
     ring->is_down = false;
-    tell(ring, "is back");
+    report_state(ring, "is back");
 }

@@ -99,7 +99,7 @@ uint64_t ring_drops(struct ring *ring);
 
 /* Call this when poll() reports an error of the socket: checks whether the interface has
    disappeared or is down, and reports that once. */
-void ring_heed_error(struct ring *ring);
+void ring_update_link(struct ring *ring);
 
 /* Checks whether an interface that disappeared or was down is back, and resumes with it. */
 void ring_look_again(struct ring *ring);

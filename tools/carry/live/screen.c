@@ -23,7 +23,7 @@ static unsigned terminal_rows(void) {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row ? size.ws_row : ROWS_DEFAULT;
 }
 
-static double rate(uint64_t count, const struct live_report *report) {
+static double per_second(uint64_t count, const struct live_report *report) {
     return (double)count * CLOCK_SECOND / (double)report->since->time_ns;
 }
 
@@ -32,12 +32,12 @@ static const struct live_row *row_now(const struct live_report *report,
     return report->now->rows + (since - report->since->rows);
 }
 
-static void print_head(FILE *out, const struct live_report *report) {
+static void print_screen_head(FILE *out, const struct live_report *report) {
     char packets[TEXT_SIZE], speed[TEXT_SIZE], drops[TEXT_SIZE];
     fprintf(out, "%s%s packets%s in %" PRId64 " s, %s/s, %s dropped; Ctrl-C ends\n",
             text_colour(COLOUR_BOLD), text_count(packets, counts_packets(report->now)),
             text_colour(COLOUR_NONE), report->now->time_ns / CLOCK_SECOND,
-            text_measure(speed, rate(counts_packets(report->since), report)),
+            text_measure(speed, per_second(counts_packets(report->since), report)),
             text_count(drops, counts_drops(report->now)));
     fprintf(out, "%s  %-10s%7s", text_colour(COLOUR_FAINT), "", "per s");
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
@@ -45,14 +45,15 @@ static void print_head(FILE *out, const struct live_report *report) {
     fprintf(out, "%s\n", text_colour(COLOUR_NONE));
 }
 
-static void print_side(FILE *out, const struct live_report *report, const struct live_row *since) {
+static void print_screen_side(FILE *out, const struct live_report *report,
+                              const struct live_row *since) {
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
     fputs(text_colour(COLOUR_BOLD), out);
     text_print_clean(out, report->live->interfaces.names[since->interface]);
     fprintf(out, " %s%s  %s packets/s, %s/s, %s dropped/s\n", report_live_direction(since->sent),
-            text_colour(COLOUR_NONE), text_measure(packets, rate(since->packets, report)),
-            text_bytes(bytes, (uint64_t)rate(since->bytes, report)),
-            text_measure(drops, rate(report_live_drops(report, since), report)));
+            text_colour(COLOUR_NONE), text_measure(packets, per_second(since->packets, report)),
+            text_bytes(bytes, (uint64_t)per_second(since->bytes, report)),
+            text_measure(drops, per_second(report_live_drops(report, since), report)));
 }
 
 static uint64_t sums_of(const struct live_row *row, unsigned protocol) {
@@ -62,12 +63,12 @@ static uint64_t sums_of(const struct live_row *row, unsigned protocol) {
     return sums;
 }
 
-static void print_protocol(FILE *out, const struct live_report *report,
-                           const struct live_row *since, unsigned protocol) {
+static void print_screen_protocol(FILE *out, const struct live_report *report,
+                                  const struct live_row *since, unsigned protocol) {
     const uint64_t *sums = row_now(report, since)->sums[protocol];
     char text[TEXT_SIZE];
     fprintf(out, "  %-10s%7s", carry_packet_protocol_name(protocol),
-            text_measure(text, rate(sums_of(since, protocol), report)));
+            text_measure(text, per_second(sums_of(since, protocol), report)));
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         fprintf(out, "%s%*s%s",
                 text_colour(sums[verdict] ? report_verdict_colour(verdict) : COLOUR_FAINT),
@@ -76,19 +77,19 @@ static void print_protocol(FILE *out, const struct live_report *report,
     fputc('\n', out);
 }
 
-static void print_all(FILE *out, const struct live_report *report) {
-    print_head(out, report);
+static void print_screen(FILE *out, const struct live_report *report) {
+    print_screen_head(out, report);
     for (unsigned i = 0; i < report->since->rows_count; i++) {
         const struct live_row *since = &report->since->rows[i];
-        print_side(out, report, since);
+        print_screen_side(out, report, since);
         for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
             if (counts_has(row_now(report, since), protocol))
-                print_protocol(out, report, since, protocol);
+                print_screen_protocol(out, report, since, protocol);
     }
 }
 
 /* Draws as many lines as there is room for, without line wrapping. */
-static void draw(FILE *out, const char *text) {
+static void draw_lines(FILE *out, const char *text) {
     const unsigned room = terminal_rows() - 1;
     fputs("\033[?7l", out);
     for (; *text && lines_drawn < room; lines_drawn++) {
@@ -111,10 +112,10 @@ void report_live_screen(FILE *out, const struct live_report *report) {
     FILE *whole = open_memstream(&text, &size);
     if (!whole)
         return;
-    print_all(whole, report);
+    print_screen(whole, report);
     if (fclose(whole) == 0) {
         report_live_screen_clear(out);
-        draw(out, text);
+        draw_lines(out, text);
     }
     free(text);
 }

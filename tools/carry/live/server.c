@@ -43,7 +43,7 @@ struct server {
 /* --- Opening --- */
 
 /* Splits "[::1]:80", "127.0.0.1:80" or "80"; false if the address is too long. */
-static bool split(const char *where, char address[ADDRESS_SIZE], const char **port) {
+static bool split_address(const char *where, char address[ADDRESS_SIZE], const char **port) {
     const char *colon = strrchr(where, ':');
     const bool has_brackets = colon && *where == '[' && colon > where && colon[-1] == ']';
     const char *start = has_brackets ? where + 1 : where;
@@ -56,14 +56,14 @@ static bool split(const char *where, char address[ADDRESS_SIZE], const char **po
     return true;
 }
 
-static struct addrinfo *resolve(const char *where) {
+static struct addrinfo *resolve_address(const char *where) {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     struct addrinfo *found = NULL;
     char address[ADDRESS_SIZE];
     const char *port;
     uint64_t number;
-    if (!split(where, address, &port) || !command_parse(port, 1, UINT16_MAX, &number) ||
+    if (!split_address(where, address, &port) || !command_parse(port, 1, UINT16_MAX, &number) ||
         getaddrinfo(address, port, &hints, &found))
         return NULL;
     return found;
@@ -82,8 +82,8 @@ static int listen_at(const struct addrinfo *address) {
     return -1;
 }
 
-static int open_socket(const char *where) {
-    struct addrinfo *address = resolve(where);
+static int open_listener(const char *where) {
+    struct addrinfo *address = resolve_address(where);
     if (!address) {
         command_usage("live", "--metrics takes [ADDRESS:]PORT in numbers, not '%s'", where);
         return -1;
@@ -99,7 +99,7 @@ struct server *server_open(const char *where, server_page *page, void *context) 
     struct server *server = calloc(1, sizeof *server);
     if (!server)
         return NULL;
-    *server = (struct server){.socket = open_socket(where), .page = page, .context = context};
+    *server = (struct server){.socket = open_listener(where), .page = page, .context = context};
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
         server->connections[i].socket = -1;
     if (server->socket >= 0)
@@ -110,7 +110,7 @@ struct server *server_open(const char *where, server_page *page, void *context) 
 
 /* --- Connections --- */
 
-static void end(struct connection *connection) {
+static void end_connection(struct connection *connection) {
     close(connection->socket);
     free(connection->answer);
     *connection = (struct connection){.socket = -1};
@@ -121,7 +121,7 @@ void server_close(struct server *server) {
         return;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++)
         if (server->connections[i].socket >= 0)
-            end(&server->connections[i]);
+            end_connection(&server->connections[i]);
     close(server->socket);
     free(server);
 }
@@ -160,7 +160,7 @@ static void accept_one(struct server *server) {
     if (made < 0)
         server->accepts_from = clock_ns() + RETRY_NS;
     if (idle && (made < 0 || !place))
-        end(idle);
+        end_connection(idle);
     if (made >= 0)
         *(place ? place : idle) = (struct connection){.socket = made, .active = clock_ns()};
 }
@@ -196,7 +196,7 @@ static char *make_page(const struct server *server, size_t *size) {
     return fclose(out) ? NULL : page;
 }
 
-static void answer(const struct server *server, struct connection *connection) {
+static void answer_request(const struct server *server, struct connection *connection) {
     const char *got = target_of(connection->request, "GET");
     const char *head = target_of(connection->request, "HEAD");
     const bool is_found = (got && is_page(got)) || (head && is_page(head));
@@ -216,7 +216,7 @@ static void answer(const struct server *server, struct connection *connection) {
 }
 
 /* Receives some of the request; false if the connection must be closed. */
-static bool receive(const struct server *server, struct connection *connection) {
+static bool receive_request(const struct server *server, struct connection *connection) {
     const size_t room = sizeof connection->request - 1 - connection->got;
     const ssize_t got = recv(connection->socket, connection->request + connection->got, room, 0);
     if (got <= 0)
@@ -224,7 +224,7 @@ static bool receive(const struct server *server, struct connection *connection) 
     connection->got += (size_t)got;
     if (!strstr(connection->request, "\r\n\r\n") && !strstr(connection->request, "\n\n"))
         return connection->got < sizeof connection->request - 1;
-    answer(server, connection);
+    answer_request(server, connection);
     return connection->answer;
 }
 
@@ -238,9 +238,9 @@ static bool send_rest(struct connection *connection) {
     return connection->sent < connection->answer_size;
 }
 
-static bool go_on(const struct server *server, struct connection *connection) {
+static bool continue_connection(const struct server *server, struct connection *connection) {
     connection->active = clock_ns();
-    return connection->answer ? send_rest(connection) : receive(server, connection);
+    return connection->answer ? send_rest(connection) : receive_request(server, connection);
 }
 
 /* --- In the loop --- */
@@ -267,8 +267,9 @@ void server_serve(struct server *server, const struct pollfd *polls) {
         return;
     for (unsigned i = 0; i < SERVER_CONNECTIONS; i++) {
         struct connection *connection = &server->connections[i];
-        if (connection->poll && polls[connection->poll].revents && !go_on(server, connection))
-            end(connection);
+        if (connection->poll && polls[connection->poll].revents &&
+            !continue_connection(server, connection))
+            end_connection(connection);
     }
     if (polls[0].revents)
         accept_one(server);

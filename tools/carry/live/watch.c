@@ -24,7 +24,7 @@ void live_stop(struct live *live) {
     threads_notify(live->stop_event);
 }
 
-static void fail(struct live *live, int code) {
+static void fail_watch(struct live *live, int code) {
     int none = CARRY_OK;
     atomic_compare_exchange_strong(&live->error, &none, code);
 }
@@ -140,7 +140,7 @@ static void write_packets(const struct watch *watch, size_t count) {
 }
 
 /* Judges the gathered packets; false once no more are wanted. */
-static bool judge(struct watch *watch, size_t gathered) {
+static bool judge_gathered(struct watch *watch, size_t gathered) {
     struct live *live = watch->live;
     uint64_t first;
     const size_t count = take_numbers(live, gathered, &first);
@@ -152,13 +152,13 @@ static bool judge(struct watch *watch, size_t gathered) {
         threads_notify(live->end_event);
     findings_show(watch);
     if (code != CARRY_OK)
-        fail(live, code);
+        fail_watch(live, code);
     write_packets(watch, count);
     return code == CARRY_OK && !is_last && !outlet_has_failed(live->outlet) &&
            !(live->file && packet_file_has_failed(live->file));
 }
 
-static size_t gather(struct watch *watch, struct ring *ring) {
+static size_t gather_packets(struct watch *watch, struct ring *ring) {
     size_t count = 0;
     while (count < WATCH_BATCH && ring_next(ring, &watch->packets[count]))
         count += live_filter_passes(watch->live->filter, &watch->packets[count].packet);
@@ -170,9 +170,9 @@ static size_t gather(struct watch *watch, struct ring *ring) {
 static bool judge_batches(struct watch *watch, bool *wants) {
     bool any = false;
     for (unsigned i = 0; i < watch->rings_count && *wants; i++) {
-        const size_t count = gather(watch, &watch->rings[i]);
+        const size_t count = gather_packets(watch, &watch->rings[i]);
         if (count)
-            *wants = judge(watch, count);
+            *wants = judge_gathered(watch, count);
         any |= ring_release(&watch->rings[i]);
     }
     return any;
@@ -192,7 +192,7 @@ static void await_packets(struct watch *watch) {
         return;
     for (unsigned i = 0; i < count; i++) {
         if (waits[i].revents & POLLERR)
-            ring_heed_error(&watch->rings[i]);
+            ring_update_link(&watch->rings[i]);
         ring_look_again(&watch->rings[i]);
     }
 }
@@ -226,7 +226,7 @@ static void judge_rest(struct watch *watch) {
     }
 }
 
-static void *run(void *context) {
+static void *run_watch(void *context) {
     struct watch *watch = context;
     struct live *live = watch->live;
     bool wants = true;
@@ -241,7 +241,7 @@ static void *run(void *context) {
 }
 
 bool watch_start(struct watch *watch) {
-    watch->runs = threads_start(&watch->thread, run, watch);
+    watch->runs = threads_start(&watch->thread, run_watch, watch);
     return watch->runs;
 }
 

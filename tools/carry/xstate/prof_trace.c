@@ -105,7 +105,7 @@ static const char *lost_rights(const struct stat *program, const struct stat *ru
 }
 
 /* A program with rights of its own does not get them from a tracer who has not got them. */
-static void tell_of_rights(struct trace *trace, pid_t process) {
+static void warn_setuid(struct trace *trace, pid_t process) {
     char path[64], name[4096];
     struct stat program, runs_as;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)process);
@@ -127,7 +127,7 @@ static void on_exec(struct trace *trace, pid_t process) {
     if (ptrace(PTRACE_GETEVENTMSG, process, NULL, &former) == 0 && (pid_t)former != process)
         threads_remove(&trace->threads, (pid_t)former);
     samples_forget(trace->samples, process);
-    tell_of_rights(trace, process);
+    warn_setuid(trace, process);
 }
 
 /* --- Stops --- */
