@@ -35,8 +35,8 @@ struct run {
     struct carry_capture_checker *checker;
     struct check_jit *jit;     /* NULL: not requested */
     struct bad_file *bad_file; /* NULL: not requested */
-    bool spares_input;         /* outputs are not written: one would replace a capture */
-    bool spares_metrics;       /* the metrics file is not written: it would replace a capture */
+    bool cancels_outputs;      /* outputs are not written: one would replace a capture */
+    bool cancels_metrics;      /* the metrics file is not written: it would replace a capture */
     struct check_print print;
     uint64_t skipped; /* files in folders that are not captures */
     bool no_memory;
@@ -96,21 +96,6 @@ static bool show_check_progress(void *user, const struct carry_capture_progress 
     return !command_output_failed();
 }
 
-static int run_capture(struct run *run, struct carry_capture *capture) {
-    progress_begin_file(&(struct progress_file){
-        .size = carry_capture_size(capture),
-        .before = run->bytes_read,
-        .path = run->print.many ? run->path : NULL,
-    });
-    if (source_waits(capture))
-        carry_capture_stop_on(capture, signals_stop_begin(false));
-    int code = carry_capture_checker_run(run->checker, capture, run->summary);
-    signals_stop_end();
-    run->bytes_read += carry_capture_position(capture);
-    progress_hide();
-    return code;
-}
-
 /* Reports the result of a capture. A cancelled one is not an error here: the end reports that an
    output failed. */
 static void report_capture(struct run *run, struct carry_capture *capture, int code) {
@@ -139,11 +124,40 @@ static void note_early(const struct run *run) {
     command_file_error(run->path, text);
 }
 
-static void check_capture(struct run *run, const char *path, struct carry_capture *capture) {
+/* Cancels the metrics file, which is written at the end, if it would replace this capture. */
+static void cancel_metrics(struct run *run, const struct stat *status) {
+    struct stat present;
+    const char *path = run->options.metrics_file;
+    if (path && stat(path, &present) == 0 && output_is_same(&present, status))
+        run->cancels_metrics = true;
+}
+
+/* Removes permissions from the outputs that the capture does not have. */
+static void restrict_outputs(struct run *run, const struct stat *status) {
+    if (run->bad_file && S_ISREG(status->st_mode))
+        bad_file_restrict(run->bad_file, status->st_mode);
+    if (run->print.page && S_ISREG(status->st_mode))
+        page_restrict(run->print.page, status->st_mode);
+}
+
+static void check_capture(struct run *run, const char *path, struct carry_capture *capture,
+                          const struct stat *status) {
     run->path = path;
     run->streams = run->options.bad_only && carry_capture_size(capture) == 0;
     run->last_written = 0;
-    int code = run_capture(run, capture);
+    restrict_outputs(run, status);
+    cancel_metrics(run, status);
+    progress_begin_file(&(struct progress_file){
+        .size = carry_capture_size(capture),
+        .before = run->bytes_read,
+        .path = run->print.many ? path : NULL,
+    });
+    if (source_waits(capture))
+        carry_capture_stop_on(capture, signals_stop_begin(false));
+    const int code = carry_capture_checker_run(run->checker, capture, run->summary);
+    signals_stop_end();
+    progress_hide();
+    run->bytes_read += carry_capture_position(capture);
     run->no_memory |= code == CARRY_ERROR_MEMORY;
     report_capture(run, capture, code);
     note_early(run);
@@ -173,33 +187,15 @@ static const char *option_overwriting_input(struct run *run, const struct stat *
         option = "--write-bad";
     else if (run->print.page && page_replaces(run->print.page, status))
         option = "--html";
-    run->spares_input |= option != NULL;
+    run->cancels_outputs |= option != NULL;
     return option;
 }
 
-static void report_spared(struct run *run, const char *path, const char *option) {
+static void report_not_checked(struct run *run, const char *path, const char *option) {
     char text[128];
     snprintf(text, sizeof text, "not checked: %s would replace it; neither file is changed",
              option);
     report_unopened(run, path, text);
-}
-
-/* Cancels the metrics file, which is written at the end, if it would replace this capture. */
-static void spare_metrics(struct run *run, const struct stat *status) {
-    struct stat present;
-    const char *path = run->options.metrics_file;
-    if (path && stat(path, &present) == 0 && output_is_same(&present, status))
-        run->spares_metrics = true;
-}
-
-static void check_readable(struct run *run, const char *path, struct carry_capture *capture,
-                           const struct stat *status) {
-    if (run->bad_file && S_ISREG(status->st_mode))
-        bad_file_restrict(run->bad_file, status->st_mode);
-    if (run->print.page && S_ISREG(status->st_mode))
-        page_restrict(run->print.page, status->st_mode);
-    spare_metrics(run, status);
-    check_capture(run, path, capture);
 }
 
 /* Checks whether an earlier run wrote this file into the folder that is checked. */
@@ -220,11 +216,11 @@ static void check_opened(struct run *run, const char *path, struct carry_capture
     } else if (in_folder && is_earlier_output(run, status, capture, path)) {
         return;
     } else if ((option = option_overwriting_input(run, status))) {
-        report_spared(run, path, option);
+        report_not_checked(run, path, option);
     } else if (in_folder && (output_is_unfinished(path) || is_other(capture, path))) {
         run->skipped++;
     } else {
-        check_readable(run, path, capture, status);
+        check_capture(run, path, capture, status);
     }
 }
 
@@ -330,7 +326,7 @@ static bool open_outputs(struct run *run) {
 static void close_outputs(struct run *run, bool whole) {
     const struct check_options *options = &run->options;
     const struct report_total total = check_print_sum(&run->print, run->skipped);
-    bool keep = whole && !run->no_memory && !run->spares_input && !command_output_failed();
+    bool keep = whole && !run->no_memory && !run->cancels_outputs && !command_output_failed();
     const char *paths[] = {options->write_bad, options->html};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (paths[i] && command_output_failed())
@@ -345,7 +341,7 @@ static void write_check_metrics(struct run *run) {
     const char *path = run->options.metrics_file;
     if (path && command_output_failed())
         check_file_error(run, path, "is not written: writing to standard output failed");
-    else if (path && run->spares_metrics)
+    else if (path && run->cancels_metrics)
         check_file_error(run, path, "is a capture that was checked: not replaced");
     else if (path && !check_metrics_write(path, &run->print))
         check_file_error(run, path, output_problem(errno));
