@@ -20,7 +20,7 @@ static inline uint32_t load32(const uint8_t *bytes, bool swap) {
     return swap ? __builtin_bswap32(value) : value;
 }
 
-/* The same for numbers in network byte order. */
+/* Loads numbers in network byte order. */
 static inline uint16_t load16_network(const uint8_t *bytes) {
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
 }

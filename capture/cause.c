@@ -146,7 +146,7 @@ static bool fits_one_bit(const struct suspect *suspect) {
     return bit_of(suspect->difference) < 16;
 }
 
-/* An IPv4 header's sum is partial for two reasons only: this one and BY_SENDER. */
+/* Checks for one of the two reasons why an IPv4 header's sum is partial; BY_SENDER is the other. */
 static bool fits_beside_partial(const struct suspect *suspect) {
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && suspect->sum->cause == CARRY_CAUSE_HEADER;
 }
@@ -227,7 +227,8 @@ static bool is_local(const struct carry_capture_packet *packet,
            (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
 }
 
-/* No physical link transmits the note that a sum is left, so its receiver trusts the sender. */
+/* Returns the cause of an open sum that was received. No physical link transmits the note that a
+   sum is left, so its receiver trusts the sender. */
 static enum carry_capture_cause cause_of_received(const struct carry_capture_packet *packet) {
     return packet->flags & CARRY_CAPTURE_PACKET_SUM_LEFT ? CARRY_CAPTURE_CAUSE_PASSED_ON
                                                          : CARRY_CAPTURE_CAUSE_RECEIVED;

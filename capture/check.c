@@ -200,7 +200,7 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         add_finding(checker, place, &known, &evidence, cause);
 }
 
-/* A good sum may refute the cause that a flow's bad sums suggest. */
+/* Adds a good sum, which may refute the cause that a flow's bad sums suggest. */
 static void refute_flow(struct carry_capture_checker *checker,
                         const struct carry_capture_packet *packet,
                         const struct carry_packet_sum *sum) {
@@ -301,8 +301,8 @@ static bool is_related(const struct carry_capture_checker *checker,
            carry_header_senders_are_concerned(checker->summary->headers, &frame, &note->sum);
 }
 
-/* Called before the first note of a packet: calls options.related if any of its notes relates it to
-   other packets. */
+/* Calls options.related before the first note of a packet, if any of its notes relates it to other
+   packets. */
 static void relate_packet(struct carry_capture_checker *checker, const struct batch *batch,
                           size_t first) {
     const struct note *notes = batch->notes;

@@ -63,7 +63,8 @@ static struct run *find_run(struct run *run, uint32_t place) {
     return found;
 }
 
-/* Knuth's linear congruential generator, MMIX: its upper half is random enough. */
+/* Returns a random number from Knuth's linear congruential generator MMIX: its upper half is random
+   enough. */
 static uint32_t next_priority(struct content *content) {
     content->random = content->random * UINT64_C(6364136223846793005) + 1442695040888963407;
     return (uint32_t)(content->random >> 32);

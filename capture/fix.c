@@ -58,7 +58,7 @@ static bool wants_more(struct fix *fix) {
     return !fix_has_ended(fix);
 }
 
-/* Also counts bytes here, as a single skipped block may be all that is unpacked. */
+/* Counts bytes between packets too, as a single skipped block may be all that is unpacked. */
 static int count_on_full(void *context) {
     count_bytes(context);
     return wants_more(context) ? 0 : ECANCELED;

@@ -135,14 +135,14 @@ void carry_pcapng_clear_left(struct carry_capture *capture);
 
 /* --- For readers --- */
 
-/* Like carry_capture_next(), but reads into the caller's packet. */
+/* Reads the next packet like carry_capture_next(), but into the caller's packet. */
 int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet *packet);
 
 /* Sets the error of a capture, with the text of the errno `system`, or of the code if `system` is
    0. Returns the code. */
 int carry_format_fail(struct carry_capture *capture, int code, int system);
 
-/* The same with a given text. carry_format_end() also ends the capture: no packet follows. */
+/* Set the error with a given text; and for good: after carry_format_end() no packet follows. */
 int carry_format_fail_text(struct carry_capture *capture, int code, const char *text);
 int carry_format_end(struct carry_capture *capture, int code, int system);
 
@@ -155,7 +155,7 @@ bool carry_reader_is_fresh(const struct carry_capture *capture);
 /* Returns true if the first bytes belong to a format that can be read. */
 bool carry_reader_recognises(struct carry_capture *capture);
 
-/* Like carry_capture_open_source(), with an initial window of this size. */
+/* Creates a capture like carry_capture_open_source(), with an initial window of this size. */
 struct carry_capture *carry_reader_create(const struct carry_capture_source *source, size_t window);
 
 /* Fills in `error`, unless it is NULL. Returns the code. */

@@ -35,7 +35,7 @@ const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap)
     return NULL;
 }
 
-/* The time zone has always been 0 in practice. */
+/* Checks for pcap. The header's time zone has always been 0 in practice. */
 bool carry_magic_is_pcap(const uint8_t *bytes) {
     bool swap;
     return carry_magic_variant(bytes, &swap) && carry_magic_version(bytes, swap) &&

@@ -240,7 +240,7 @@ static int hand_over(struct pipeline *pipeline, struct input *input) {
     return 0;
 }
 
-/* Called when the input's window is full. */
+/* Submits the batch when the input's window is full. */
 static int submit_on_full(void *context) {
     struct pipeline *pipeline = context;
     int error = 0;

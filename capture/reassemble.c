@@ -68,7 +68,8 @@ static struct part fragment_part(const struct view *view) {
     };
 }
 
-/* A sum of the content may begin exactly at the fragment's end, with its field beyond it. */
+/* Accepts a sum of the content that begins exactly at the fragment's end, with its field beyond
+   it. */
 bool carry_reassembler_is_inside(const struct carry_packet_fragment *fragment,
                                  const struct carry_packet_sum *sum) {
     return sum->field_offset >= fragment->content_offset &&

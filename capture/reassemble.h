@@ -124,7 +124,8 @@ const struct datagram *carry_reassembler_add(struct reassembler *reassembler,
                                              const struct carry_packet_fragment *fragment,
                                              const struct carry_packet_sum *sums, size_t count);
 
-/* The same for the datagram just returned, if it holds a fragment of another. */
+/* Adds the fragment that the datagram just returned may hold; returns like
+   carry_reassembler_add(). */
 const struct datagram *carry_reassembler_next(struct reassembler *reassembler);
 
 /*

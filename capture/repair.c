@@ -100,8 +100,8 @@ static void learn_sums(struct repair *repair, const struct carry_frame *frame,
         carry_header_senders_add(repair->known, frame, &sums[i]);
 }
 
-/* Like carry check, learns from the sums that the first fragment could not verify, as they were
-   before any repair. */
+/* Learns from the sums that the first fragment could not verify, as they were before any repair;
+   carry check does the same. */
 static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_sums(repair, &frame, datagram->changes, datagram->changes_count);

@@ -24,7 +24,8 @@ bool carry_threads_start(struct threads *threads, void (*run)(void *context, uns
 void carry_threads_lock(struct threads *threads);
 void carry_threads_unlock(struct threads *threads);
 
-/* Call these with the lock held; carry_threads_wait() releases it while it waits. */
+/* Wait for an event or signal it, with the lock held; carry_threads_wait() releases it while it
+   waits. */
 void carry_threads_wait(struct threads *threads, enum threads_event event);
 void carry_threads_signal(struct threads *threads, enum threads_event event);
 void carry_threads_broadcast(struct threads *threads, enum threads_event event);

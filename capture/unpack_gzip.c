@@ -8,7 +8,7 @@
 /* The largest window; 16 selects the gzip format instead of zlib's own. */
 #define WINDOW_BITS (15 + 16)
 
-/* Deflate is the only compression method. */
+/* Recognises gzip, whose only compression method is deflate. */
 static bool recognises_gzip(const uint8_t *magic) {
     return magic[0] == 0x1f && magic[1] == 0x8b && magic[2] == Z_DEFLATED;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SplitMix64. */
+/* Returns a random number by SplitMix64. */
 size_t edit_random(struct edit *edit, size_t limit) {
     uint64_t value = edit->random += 0x9e3779b97f4a7c15;
     value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9;

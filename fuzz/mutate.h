@@ -18,8 +18,8 @@ struct edit {
     uint64_t random;
 };
 
-/* libFuzzer calls the first two instead of its own mutations, and provides the third; standalone.c
-   provides a simple one. */
+/* Mutate an input: libFuzzer calls the first two instead of its own mutations, and provides the
+   third; standalone.c provides a simple one. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed);
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size,
                                  uint8_t *out, size_t max, unsigned seed);

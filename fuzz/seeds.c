@@ -14,7 +14,7 @@
 
 #define SEED_BYTES_MAX 2048
 
-/* FNV-1a. */
+/* Adds a value to an FNV-1a digest. */
 static uint64_t add_to_shape(uint64_t digest, unsigned value) {
     return (digest ^ value) * UINT64_C(0x100000001b3);
 }

@@ -190,7 +190,7 @@ static int set_protocols(const char *command, const struct option_row *row, cons
     }
 }
 
-/* As options_read(). */
+/* Reads the options like options_read(). */
 static bool read_check_options(int argc, char **argv, struct check_options *options, int *status) {
     const struct option_row rows[] = {
         {"bad-only", 'b', .flag = &options->bad_only},
@@ -230,7 +230,7 @@ static int check_output(const char *option, const char *path) {
     return output_check_name("check", option, path);
 }
 
-/* What the options contradict, and what they imply. */
+/* Refuses options that contradict each other, and applies what they imply. */
 static int complete_options(struct check_options *options) {
     if (check_output("write-bad", options->write_bad) != STATUS_CLEAN ||
         check_output("html", options->html) != STATUS_CLEAN ||

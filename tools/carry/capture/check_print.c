@@ -161,7 +161,8 @@ int check_print_capture(struct check_print *print, const struct report *report) 
     return status;
 }
 
-/* With --json, --tsv and --csv, it is listed like any other file. */
+/* Prints a capture that could not be opened. With --json, --tsv and --csv, it is listed like any
+   other file. */
 int check_print_unopened(struct check_print *print, const char *path, const char *reason) {
     const struct check_options *options = print->options;
     struct report report = {.path = path,

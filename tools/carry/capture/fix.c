@@ -236,7 +236,7 @@ static int open_log(struct run *run) {
     return run->log_stream ? STATUS_CLEAN : command_file_error(path, strerror(errno));
 }
 
-/* From now on, a first signal only ends the input. */
+/* Makes a first signal end only the input from now on. */
 static void take_stops(struct run *run) {
     if (!run->takes_stops)
         carry_capture_stop_on(run->capture, signals_stop_begin(false));

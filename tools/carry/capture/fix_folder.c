@@ -144,7 +144,7 @@ static bool is_below(const char *path, const struct stat *above) {
     return is;
 }
 
-/* The same for a path that need not exist yet, if its parent folder does. */
+/* Checks the same for a path that need not exist yet, if its parent folder does. */
 static bool would_be_below(const char *path, const struct stat *above) {
     struct stat status;
     if (stat(path, &status) == 0)

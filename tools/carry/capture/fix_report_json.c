@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "common/text.h"
 
-/* {"tcp":{"bad":1},...}: the verdicts that occur. */
+/* Returns {"tcp":{"bad":1},...}: the verdicts that occur. */
 static json_t *repair_counts_json(const struct fix_report *report, fix_report_count_fn *count) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -29,7 +29,7 @@ static json_t *damage_json(const struct fix_report *report) {
                      report->error.text);
 }
 
-/* {"protocol":"tcp","verdict":"bad","reason":"only","count":7,"frames":[1,4,9,12,15]} */
+/* Appends {"protocol":"tcp","verdict":"bad","reason":"only","count":7,"frames":[1,4,9,12,15]}. */
 static void add_group(void *context, unsigned protocol, unsigned verdict, unsigned left,
                       const struct carry_capture_group *group) {
     json_t *frames = json_array();

@@ -18,7 +18,8 @@ static int is_entry(const struct dirent *entry) {
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* Not alphasort(), which depends on the locale: the order must be the same everywhere. */
+/* Compares names by their bytes, unlike alphasort(), which depends on the locale: the order must be
+   the same everywhere. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }

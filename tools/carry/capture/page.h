@@ -21,7 +21,8 @@ struct page;
  */
 struct page *page_open(const char *path, bool many);
 
-/* Like the functions of bad_file.h, since the page contains bytes of packets. */
+/* Restrict the page and protect captures like the functions of bad_file.h, since the page contains
+   bytes of packets. */
 void page_restrict(struct page *page, mode_t mode);
 bool page_replaces(const struct page *page, const struct stat *capture);
 

@@ -63,7 +63,7 @@ static void print_finding(FILE *out, const struct carry_capture_finding *finding
             finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
-/* The same for lines that programs may also read: without commas, and with the time. */
+/* Prints the same for lines that programs may also read: without commas, and with the time. */
 static void print_plain(FILE *out, const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);

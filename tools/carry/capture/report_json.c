@@ -13,7 +13,7 @@ static void set_count(json_t *object, const char *key, uint64_t value) {
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
-/* {"tcp":{"good":1,...},...}: one member per protocol that occurs. */
+/* Returns {"tcp":{"good":1,...},...}: one member per protocol that occurs. */
 static json_t *counts_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -37,7 +37,7 @@ static json_t *problem_json(const struct report *report) {
     return problem;
 }
 
-/* {"tcp":{"snaplen":1,...},...}: why sums could not be verified. */
+/* Returns {"tcp":{"snaplen":1,...},...}: why sums could not be verified. */
 static json_t *reasons_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -53,7 +53,7 @@ static json_t *reasons_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"ip":{"zero":1,...},...}: the causes of sums, by protocol. */
+/* Returns {"ip":{"zero":1,...},...}: the causes of sums, by protocol. */
 static json_t *causes_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
@@ -70,7 +70,7 @@ static json_t *causes_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"tcp":3}: partial sums that are certain; one member per protocol with partial sums. */
+/* Returns {"tcp":3}: partial sums that are certain; one member per protocol with partial sums. */
 static json_t *certain_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++)
@@ -80,7 +80,7 @@ static json_t *certain_json(const struct carry_capture_summary *summary) {
     return protocols;
 }
 
-/* {"105":12,"others":3}: packets of link types that were not examined. */
+/* Returns {"105":12,"others":3}: packets of link types that were not examined. */
 static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     json_t *links = json_object();
     uint64_t packets, others = carry_capture_totals(summary)->unknown_links;
@@ -96,7 +96,8 @@ static json_t *unknown_links_json(const struct carry_capture_summary *summary) {
     return links;
 }
 
-/* {"complete":3,...}: the outcomes of fragmented datagrams; null if they were not reassembled. */
+/* Returns {"complete":3,...}: the outcomes of fragmented datagrams; null if they were not
+   reassembled. */
 static json_t *reassembly_json(const struct carry_capture_summary *summary) {
     if (!carry_capture_totals(summary)->reassembled)
         return json_null();
@@ -107,7 +108,7 @@ static json_t *reassembly_json(const struct carry_capture_summary *summary) {
     return object;
 }
 
-/* "02:00:00:00:00:01"; null where the link header has none. */
+/* Returns "02:00:00:00:00:01"; null if the link header has no such address. */
 static json_t *mac_json(const struct carry_capture_link *link) {
     const uint8_t *mac = link->mac;
     return link->has_mac ? json_sprintf("%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
@@ -150,7 +151,7 @@ static void add_senders(json_t *verdicts, const struct carry_capture_summary *su
     json_decref(list);
 }
 
-/* {"tcp":{"partial":[{"address":...},...]}}: the most frequent senders of sums that are not
+/* Returns {"tcp":{"partial":[{"address":...},...]}}: the most frequent senders of sums that are not
    good. */
 static json_t *senders_json(const struct carry_capture_summary *summary) {
     json_t *protocols = json_object();

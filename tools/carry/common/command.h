@@ -33,8 +33,8 @@ int command_file_error(const char *path, const char *reason);
 __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const char *format, ...);
 
 /*
- * The same for an option that getopt_long() rejected: its result '?' or ':', with opterr = 0 and
- * option letters that start with ":".
+ * Prints a usage message for an option that getopt_long() rejected: its result '?' or ':', with
+ * opterr = 0 and option letters that start with ":".
  */
 int command_bad_option(char **argv, int result);
 
@@ -45,8 +45,8 @@ int command_bad_option(char **argv, int result);
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 
 /*
- * The same for the value of an option. Returns STATUS_CLEAN, or prints what the option takes, as
- * command_usage() does, and returns STATUS_ERROR.
+ * Parses the value of an option in the same way. Returns STATUS_CLEAN, or prints what the option
+ * takes, as command_usage() does, and returns STATUS_ERROR.
  */
 int command_number(const char *name, const char *option, const char *text, uint64_t low,
                    uint64_t high, uint64_t *number);

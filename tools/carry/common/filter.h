@@ -53,7 +53,7 @@ const char *filter_problem(struct filter *filter, uint32_t linktype);
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire);
 
-/* The same for one program of the filter. Several threads may call it at once. */
+/* Checks the same with one program of the filter. Several threads may call it at once. */
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire);
 

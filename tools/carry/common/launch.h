@@ -24,8 +24,8 @@ int launch_start(struct launch *launch, char **command, char **environment, cons
 void launch_go(struct launch *launch);
 
 /*
- * From now on, Ctrl-C acts on the program only. Signals that would end this process are passed on
- * to the program, if they were sent to this process rather than to all processes of a terminal.
+ * Makes Ctrl-C act on the program only, from now on. Signals that would end this process are passed
+ * on to the program, if they were sent to this process rather than to all processes of a terminal.
  */
 void launch_attend(const struct launch *launch);
 

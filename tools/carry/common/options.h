@@ -56,7 +56,7 @@ enum operands {
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status);
 
-/* The same with a help text that `print` writes. */
+/* Reads options in the same way, with a help text that `print` writes. */
 bool options_read_help(int argc, char **argv, void (*print)(const void *context),
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);

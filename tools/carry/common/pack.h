@@ -20,7 +20,7 @@ bool pack_knows(const char *path);
 struct pack *pack_open(const char *path, pack_write_fn *write, void *context);
 void pack_close(struct pack *pack);
 
-/* These return 0, or an errno. */
+/* Compress bytes, and the end of the file; return 0, or an errno. */
 int pack_add(struct pack *pack, const void *bytes, size_t size);
 int pack_end(struct pack *pack);
 

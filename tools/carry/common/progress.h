@@ -22,7 +22,7 @@ extern volatile sig_atomic_t progress_due;
 /* Begins; `size` is 100 % in bytes, 0 if unknown. */
 void progress_begin(uint64_t size);
 
-/* The same for work counted in `steps`: the line shows no rate. */
+/* Begins work that is counted in `steps`: the line shows no rate. */
 void progress_begin_steps(uint64_t steps);
 
 /* One of several files. */

@@ -13,15 +13,16 @@
    signal handler. */
 void signals_undo(void (*undo)(void));
 
-/* Between these two, no `undo` runs in this thread, nor ever in threads that it starts
-   meanwhile. */
+/* Hold and release signals: between the calls, no `undo` runs in this thread, nor ever in threads
+   that it starts meanwhile. */
 void signals_hold(sigset_t *before);
 void signals_release(const sigset_t *before);
 
 /*
- * Between these two, the first SIGINT or SIGTERM, or SIGHUP with `hangup`, does not end the program
- * but makes the returned descriptor readable. The next one ends it as usual. Returns -1, and
- * changes nothing, if the first one arrived earlier, or there is no free descriptor.
+ * Catch a first signal: between the calls, the first SIGINT or SIGTERM, or SIGHUP with `hangup`,
+ * does not end the program but makes the returned descriptor readable. The next one ends it as
+ * usual. Returns -1, and changes nothing, if the first one arrived earlier, or there is no free
+ * descriptor.
  */
 int signals_stop_begin(bool hangup);
 void signals_stop_end(void);

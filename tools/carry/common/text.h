@@ -109,7 +109,7 @@ struct text_block {
 
 void text_block_begin(struct text_block *block, FILE *to);
 
-/* The same for lines that programs may search for: they are wrapped only on a terminal. */
+/* Begins lines that programs may search for: they are wrapped only on a terminal. */
 void text_block_begin_line(struct text_block *block, FILE *to);
 void text_block_end(struct text_block *block, unsigned indent);
 

@@ -215,8 +215,8 @@ static void free_outlet(struct outlet *outlet) {
     free(outlet);
 }
 
-/* If the thread still waits in write() for a reader, the outlet remains allocated until the process
-   ends. */
+/* Closes the outlet. If the thread still waits in write() for a reader, the outlet remains
+   allocated until the process ends. */
 int outlet_close(struct outlet *outlet, uint64_t *lost) {
     *lost = 0;
     if (!outlet)

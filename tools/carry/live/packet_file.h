@@ -15,7 +15,7 @@ struct packet_file;
    instead. */
 struct packet_file *packet_file_open(const char *path, const struct live *live);
 
-/* Between lock and unlock, no other thread adds packets. */
+/* Add packets under a lock: no other thread adds any between lock and unlock. */
 void packet_file_lock(struct packet_file *file);
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet);
 void packet_file_unlock(struct packet_file *file);

@@ -197,8 +197,8 @@ static bool is_up(const struct ring *ring) {
     return !ioctl(ring->socket, SIOCGIFFLAGS, &request) && request.ifr_flags & IFF_UP;
 }
 
-/* A bound ring gets all packets until it has joined the group, so no packet may be accepted
-   before. */
+/* Opens a ring that accepts no packets yet: a bound ring gets all packets until it has joined the
+   group. */
 bool ring_open(struct ring *ring, const char *name, const struct ring_options *options) {
     int index;
     *ring = (struct ring){
@@ -218,8 +218,8 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
 }
 
 /*
- * A packet that another CPU processes while a ring joins its group may still reach the ring alone.
- * The kernel waits for all of these when a packet socket is closed.
+ * Opens and closes a packet socket, at which the kernel waits for packets that other CPUs process:
+ * while a ring joins its group, such a packet may still reach the ring alone.
  */
 void ring_await_joined(void) {
     const int unused = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -397,7 +397,7 @@ void ring_stop(struct ring *ring) {
     attach_none(ring);
 }
 
-/* The kernel counts the packets of a block while it fills it. */
+/* Checks the number of packets, which the kernel counts while it fills a block. */
 bool ring_has_rest(const struct ring *ring) {
     return __atomic_load_n(&next_head(ring)->num_pkts, __ATOMIC_ACQUIRE) != 0;
 }

@@ -97,8 +97,8 @@ bool ring_has_rest(const struct ring *ring);
    from the same thread, which may differ from the one that reads. */
 uint64_t ring_drops(struct ring *ring);
 
-/* Call this when poll() reports an error of the socket: checks whether the interface has
-   disappeared or is down, and reports that once. */
+/* Checks whether the interface has disappeared or is down, and reports that once. Call this when
+   poll() reports an error of the socket. */
 void ring_update_link(struct ring *ring);
 
 /* Checks whether an interface that disappeared or was down is back, and resumes with it. */
