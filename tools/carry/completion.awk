@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Reads a help text for the completions of all shells; the build writes it into them. Prints a line
-# for each command, part and option, with bars between:
+# Reads a help text for the completions of all shells, which contain this file. Prints a line for
+# each command, part and option, with fields separated by bars:
 #   names    "check", "--json -J"
-#   value    of an option: "=" if it needs one, "?" if it may have one
-#   summary  the first clause of what the text says
-#   values   those that the text lists; commas between them if an option takes several, else spaces
-# `of` is whose text it is: "carry bench sum". The shells quote this file: it must have neither
-# single quotes nor backslashes.
+#   value    of an option: "=" if required, "?" if optional
+#   summary  the first clause of its description
+#   values   those in the text, separated by commas if an option takes several, otherwise by spaces
+# `of` is the command with this text: "carry bench sum". The shells quote this file: it must contain
+# neither single quotes nor backslashes.
 
 function summary(text) {
     sub(/([;:.] | [(]|,? such as ).*/, "", text)
@@ -14,7 +14,7 @@ function summary(text) {
     return text
 }
 
-# In "use colours: auto (default), always or never".
+# Finds the values in "use colours: auto (default), always or never".
 function choices(text) {
     gsub(/ [(][^)]*[)]/, "", text)
     if (!match(text, /: [a-z]+(, [a-z]+)* or [a-z]+([;,.]|$)/))
@@ -25,7 +25,7 @@ function choices(text) {
     return text
 }
 
-# The text that follows two spaces or more.
+# Returns the text after two spaces or more.
 function described(line) {
     return match(line, /[^ ]  +[^ ]/) ? substr(line, RSTART + RLENGTH - 1) : ""
 }
@@ -36,7 +36,7 @@ function add(name, text) {
     row[name] = count
 }
 
-# "  -o, --output=FILE  where", "  --size BYTES  only", "  --jit[=COUNT]  and".
+# Parses "  -o, --output=FILE  where", "  --size BYTES  only", "  --jit[=COUNT]  and".
 function add_option(line,    name, rest) {
     match(line, /--[a-z0-9-]+/)
     name = substr(line, RSTART, RLENGTH)

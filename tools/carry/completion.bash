@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-# Completion of carry's subcommands, options and their values for bash: what --help lists, and
-# files.
+# Completes carry's subcommands, options and their values for bash, as --help lists them, and files.
 
-# What may follow these words, as completion.awk prints it.
+# Prints what may follow these words, in the format of completion.awk.
 _carry_rows() {
     local of=carry
     (($# == 1)) || of="carry ${*:2}"
     "$@" --help 2>/dev/null | awk -v of="$of" '@READ@'
 }
 
-# The values of an option in these rows; after a space, they must be needed.
+# Prints the values of an option in these rows; after a space, only required ones.
 _carry_values() {
     local names takes values
     while IFS='|' read -r names takes _ values; do

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-# Completion of carry's subcommands, options and their values for fish: what --help lists, and
-# files.
+# Completes carry's subcommands, options and their values for fish, as --help lists them, and files.
 
-# What may follow these words, as completion.awk prints it.
+# Prints what may follow these words, in the format of completion.awk.
 function __carry_rows
     command $argv --help 2>/dev/null | awk -v of="$(string join ' ' carry $argv[2..])" '@READ@'
 end
 
-# The values of an option in the rows that follow; after a space, they must be needed.
+# Prints the values of an option in the rows that follow; after a space, only required ones.
 function __carry_values --argument-names option separator
     for row in $argv[3..]
         set -l fields (string split '|' -- $row)
@@ -18,7 +17,7 @@ function __carry_values --argument-names option separator
     end
 end
 
-# A line for each name in those rows that begins like this, with what it does.
+# Prints a line for each name in the rows that begins like this, with its summary.
 function __carry_names --argument-names pattern
     for row in $argv[2..]
         set -l fields (string split '|' -- $row)
@@ -28,8 +27,8 @@ function __carry_names --argument-names pattern
     end
 end
 
-# Completes the word at the cursor: with "words", which are commands and parts, or with "options"
-# and their values.
+# Completes the word at the cursor: with "words" (commands and parts), or with "options" and their
+# values.
 function __carry_offer --argument-names kind
     set -l words (commandline -opc)
     set -l token (commandline -ct)

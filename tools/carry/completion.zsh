@@ -1,8 +1,8 @@
 #compdef carry
 # SPDX-License-Identifier: MIT
-# Completion of carry's subcommands, options and their values for zsh: what --help lists, and files.
+# Completes carry's subcommands, options and their values for zsh, as --help lists them, and files.
 
-# What may follow these words, as completion.awk prints it.
+# Prints what may follow these words, in the format of completion.awk.
 _carry_rows() {
     "$@" --help 2>/dev/null | awk -v of="carry${2:+ ${*:2}}" '@READ@'
 }
