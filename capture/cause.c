@@ -41,7 +41,7 @@ static uint32_t negate_mod(uint32_t a) {
 }
 
 /* Folds a partial sum and returns it as a big-endian number. */
-static uint32_t number_of(uint32_t sum) {
+static uint32_t folded_number(uint32_t sum) {
     const uint16_t folded = carry_sum_fold(sum);
     uint8_t bytes[2];
     memcpy(bytes, &folded, sizeof bytes);
@@ -87,7 +87,7 @@ static bool fits_swapped(const struct suspect *suspect) {
 }
 
 static bool fits_no_pseudo(const struct suspect *suspect) {
-    return suspect->sum->pseudo && is_right_without(suspect, number_of(suspect->sum->pseudo));
+    return suspect->sum->pseudo && is_right_without(suspect, folded_number(suspect->sum->pseudo));
 }
 
 /* Returns the bytes between the start of the IP header (over IPv6, the end of its fixed header) and
@@ -112,8 +112,8 @@ static bool find_padding(const struct suspect *suspect, uint32_t *sum, uint32_t 
     if (end >= frame->captured || frame->captured < frame->wire)
         return false;
     *size = frame->captured - (uint32_t)end;
-    *sum = number_of(carry_sum_combine(0, carry_sum((const uint8_t *)frame->data + end, *size, 0),
-                                       suspect->sum->cover_size));
+    *sum = folded_number(carry_sum_combine(
+        0, carry_sum((const uint8_t *)frame->data + end, *size, 0), suspect->sum->cover_size));
     return true;
 }
 

@@ -42,8 +42,8 @@ static void add_imperfect(struct batch *batch, uint32_t index, const struct carr
         carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[at], evidence});
 }
 
-static void add_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
-                     size_t count) {
+static void tally_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+                       size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!carry_tally_add(&batch->tally, &sums[i]))
             add_imperfect(batch, index, sums, count, i);
@@ -105,7 +105,7 @@ static void examine_packet(const struct carry_capture_checker *checker, void *st
     if (checker->selects)
         add_selected(checker, batch, index, sums, count);
     else
-        add_sums(batch, index, sums, count);
+        tally_sums(batch, index, sums, count);
     if (checker->options.timeline)
         add_times(checker, batch, index, sums, count);
     if (__builtin_expect(fragment.version && !checker->options.no_reassembly, 0))
@@ -144,8 +144,8 @@ struct place {
 };
 
 /* Checks whether the sum may be listed, either now or once all packets of its sender are known. */
-static bool is_listed(const struct carry_capture_check_options *options,
-                      const struct carry_packet_sum *sum) {
+static bool may_be_listed(const struct carry_capture_check_options *options,
+                          const struct carry_packet_sum *sum) {
     return verdict_is_in(sum->verdict, options->listed) ||
            (carry_header_senders_is_alone(sum) &&
             verdict_is_in(CARRY_VERDICT_PARTIAL, options->listed));
@@ -196,7 +196,7 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         cause =
             carry_flows_add(checker->summary->flows, &frame, place->packet->number, &known, cause);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
-    if (is_listed(&checker->options, &known))
+    if (may_be_listed(&checker->options, &known))
         add_finding(checker, place, &known, &evidence, cause);
 }
 

@@ -34,7 +34,7 @@ struct explain {
     bool cancelled, no_memory;
 };
 
-static size_t count_frames(const struct source *sources) {
+static size_t count_sources(const struct source *sources) {
     size_t count = 0;
     for (const struct source *source = sources; source; source = source->next)
         count++;
@@ -45,7 +45,7 @@ static size_t count_frames(const struct source *sources) {
    `sources`. */
 static struct kept *keep_packet(struct explain *explain, const struct carry_capture_packet *packet,
                                 const struct source *sources) {
-    const size_t count = count_frames(sources);
+    const size_t count = count_sources(sources);
     struct kept *kept = calloc(1, sizeof *kept + count * sizeof *kept->frames + packet->captured);
     explain->no_memory |= !kept;
     if (!kept)

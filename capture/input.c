@@ -79,7 +79,7 @@ static const uint8_t *find_kept(const struct input *input) {
 }
 
 /* Makes room after `end`, which has reached the end of the window. */
-static bool make_room(struct input *input, size_t size) {
+static bool make_window_room(struct input *input, size_t size) {
     if (input->watcher.full)
         input->error = input->watcher.full(input->watcher.context);
     if (input->error)
@@ -94,7 +94,7 @@ static bool make_room(struct input *input, size_t size) {
     return all < input->capacity || grow_window(input, size);
 }
 
-static bool read_more(struct input *input) {
+static bool read_into_window(struct input *input) {
     size_t held = (size_t)(input->end - input->window);
     int64_t size;
     if (input->error || input->ended)
@@ -114,9 +114,9 @@ static bool read_more(struct input *input) {
 
 bool carry_input_fill(struct input *input, size_t size) {
     while (carry_input_held(input) < size) {
-        if (input->end == input->window + input->capacity && !make_room(input, size))
+        if (input->end == input->window + input->capacity && !make_window_room(input, size))
             return false;
-        if (!read_more(input))
+        if (!read_into_window(input))
             return false;
     }
     return true;

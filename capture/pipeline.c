@@ -85,7 +85,7 @@ static void examine_next(struct pipeline *pipeline, unsigned worker) {
     carry_threads_signal(pipeline->threads, THREADS_DONE);
 }
 
-static void run_thread(void *context, unsigned worker) {
+static void run_worker(void *context, unsigned worker) {
     struct pipeline *pipeline = context;
     carry_threads_lock(pipeline->threads);
     while (!pipeline->closing) {
@@ -142,7 +142,7 @@ static void start_workers(struct pipeline *pipeline) {
     void *room = take_room();
     while (
         room && pipeline->threads_count < pipeline->threads_wanted &&
-        carry_threads_start(pipeline->threads, run_thread, pipeline, pipeline->threads_count + 1))
+        carry_threads_start(pipeline->threads, run_worker, pipeline, pipeline->threads_count + 1))
         pipeline->threads_count++;
     free(room);
     pipeline->threads_wanted = pipeline->threads_count;

@@ -147,7 +147,7 @@ enum carry_capture_format carry_capture_format(struct carry_capture *capture) {
 /* --- Opening --- */
 
 /* Reads from the source of bytes. Where that would block, the input's watcher is called. */
-static int64_t read_source(void *context, void *buffer, size_t size) {
+static int64_t read_from_source(void *context, void *buffer, size_t size) {
     struct carry_capture *capture = context;
     int64_t got;
     do
@@ -163,7 +163,7 @@ struct carry_capture *carry_reader_create(const struct carry_capture_source *sou
     struct carry_capture *capture = calloc(1, sizeof *capture);
     if (!capture)
         return NULL;
-    if (!carry_input_open(&capture->input, read_source, capture, window)) {
+    if (!carry_input_open(&capture->input, read_from_source, capture, window)) {
         free(capture);
         return NULL;
     }
@@ -179,7 +179,7 @@ int carry_capture_open_source(const struct carry_capture_source *source,
     return carry_format_error(error, *capture ? CARRY_OK : CARRY_ERROR_MEMORY, 0);
 }
 
-static int64_t read_memory(void *context, void *buffer, size_t size) {
+static int64_t read_from_memory(void *context, void *buffer, size_t size) {
     struct memory *memory = &((struct carry_capture *)context)->memory;
     size_t rest = memory->size - memory->at;
     size_t got = size < rest ? size : rest;
@@ -197,7 +197,7 @@ static int rewind_memory(void *context) {
 int carry_capture_open_memory(const void *bytes, size_t size, struct carry_capture **capture,
                               struct carry_capture_error *error) {
     const struct carry_capture_source source = {
-        .read = read_memory, .rewind = rewind_memory, .size = size};
+        .read = read_from_memory, .rewind = rewind_memory, .size = size};
     int code = carry_capture_open_source(&source, capture, error);
     if (code == CARRY_OK) {
         (*capture)->source.user = *capture;

@@ -49,7 +49,7 @@ static bool fits_length(uint8_t version, uint32_t header, uint32_t content) {
     return (version == 4 ? header : header - HEADERS6_SIZE) + content <= DATAGRAM_MAX;
 }
 
-static bool is_sound(const struct carry_packet_fragment *fragment) {
+static bool is_sound_fragment(const struct carry_packet_fragment *fragment) {
     uint32_t end = fragment->place + fragment->size;
     return fragment->size && fragment->size <= DATAGRAM_MAX &&
            (!fragment->more || fragment->size % CONTENT_UNIT == 0) &&
@@ -155,7 +155,7 @@ static enum carry_capture_reassembly add_to_content(struct entry *entry, const s
         [CONTENT_NO_MEMORY] = CARRY_CAPTURE_REASSEMBLY_NO_MEMORY,
     };
     const struct part part = fragment_part(view);
-    if (!is_sound(&view->fragment))
+    if (!is_sound_fragment(&view->fragment))
         return CARRY_CAPTURE_REASSEMBLY_MALFORMED;
     enum content_result result =
         carry_content_add(&entry->content, &part, view->fragment.version == 4);
@@ -212,7 +212,8 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     datagram->header_size = entry->header_size;
 }
 
-static struct carry_frame frame_of(const struct datagram *datagram, const struct entry *entry) {
+static struct carry_frame datagram_frame(const struct datagram *datagram,
+                                         const struct entry *entry) {
     return (struct carry_frame){.data = datagram->packet.data,
                                 .captured = datagram->packet.captured,
                                 .wire = datagram->packet.wire,
@@ -234,7 +235,7 @@ static enum datagram_bar bar_of(const struct source *sources) {
 static void repair_datagram(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
-    const struct carry_frame frame = frame_of(datagram, entry);
+    const struct carry_frame frame = datagram_frame(datagram, entry);
     datagram->bar = bar_of(entry->sources);
     datagram->changes_count = 0;
     if (!reassembler->prepare || datagram->bar != DATAGRAM_FREE)
@@ -260,7 +261,7 @@ static bool awaits_datagram(const struct carry_packet_sum *sum) {
 static void judge_datagram(struct reassembler *reassembler, const struct entry *entry) {
     struct datagram *datagram = &reassembler->datagram;
     struct carry_packet_sum *sums = reassembler->sums;
-    const struct carry_frame frame = frame_of(datagram, entry);
+    const struct carry_frame frame = datagram_frame(datagram, entry);
     datagram->sums = sums;
     datagram->count = carry_packet_check_fragment(&frame, &reassembler->options, sums,
                                                   CARRY_PACKET_SUMS_MAX, &reassembler->fragment);

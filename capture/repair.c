@@ -77,7 +77,7 @@ static void leave_sum(struct repair *repair, const struct carry_capture_change *
 /* --- Senders of headers that hold 0 --- */
 
 /* Returns the source address of the IP header that a sum of a frame belongs to. */
-static const uint8_t *sender_of(const struct carry_frame *frame,
+static const uint8_t *ip_sender(const struct carry_frame *frame,
                                 const struct carry_packet_sum *sum) {
     return (const uint8_t *)frame->data + sum->network_offset + 12;
 }
@@ -91,7 +91,7 @@ static bool has_sender(const struct carry_frame *frame, const struct carry_packe
 static bool is_left_by_sender(const struct repair *repair, const struct carry_frame *frame,
                               const struct carry_packet_sum *sum) {
     return carry_header_senders_is_alone(sum) && has_sender(frame, sum) &&
-           carry_header_senders_leaves(repair->known, sender_of(frame, sum));
+           carry_header_senders_leaves(repair->known, ip_sender(frame, sum));
 }
 
 static void learn_sums(struct repair *repair, const struct carry_frame *frame,
@@ -176,7 +176,7 @@ static void note_alone(struct repair *repair, const struct carry_frame *frame,
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->known, &count);
     const struct header_sender *sender =
-        carry_header_senders_find(repair->known, sender_of(frame, change));
+        carry_header_senders_find(repair->known, ip_sender(frame, change));
     if (sender)
         repair->called_bad[sender - first]++;
 }
@@ -213,8 +213,8 @@ static struct carry_capture_change in_frame(const struct carry_capture_packet *p
     };
 }
 
-static void note_changes(struct repair *repair, const struct carry_capture_packet *packet,
-                         const struct carry_packet_sum *changes, size_t count) {
+static void count_changes(struct repair *repair, const struct carry_capture_packet *packet,
+                          const struct carry_packet_sum *changes, size_t count) {
     const struct carry_frame frame = carry_capture_frame(packet);
     repair->repairs->totals.changed_packets += count > 0;
     for (size_t i = 0; i < count; i++) {
@@ -526,7 +526,7 @@ void carry_repair_packet(struct repair *repair, const struct carry_capture_packe
     if (changed)
         count =
             carry_packet_check_fragment(&frame, options, sums, CARRY_PACKET_SUMS_MAX, &fragment);
-    note_changes(repair, packet, changes, changed);
+    count_changes(repair, packet, changes, changed);
     repair->repairs->totals.packets++;
     repair->repairs->totals.bytes += packet->captured;
     const struct judged judged = {sums, count, frame.captured < frame.wire};

@@ -60,25 +60,25 @@ carry_capture_repair_totals(const struct carry_capture_repairs *repairs) {
     return &repairs->totals;
 }
 
-static bool is_known(unsigned protocol, unsigned verdict) {
+static bool is_known_verdict(unsigned protocol, unsigned verdict) {
     return protocol < CARRY_PROTOCOL_COUNT && verdict < CARRY_VERDICT_COUNT;
 }
 
 uint64_t carry_capture_repaired(const struct carry_capture_repairs *repairs, unsigned protocol,
                                 unsigned verdict) {
-    return is_known(protocol, verdict) ? repairs->repaired[protocol][verdict] : 0;
+    return is_known_verdict(protocol, verdict) ? repairs->repaired[protocol][verdict] : 0;
 }
 
 uint64_t carry_capture_left(const struct carry_capture_repairs *repairs, unsigned protocol,
                             unsigned verdict) {
-    return is_known(protocol, verdict) ? repairs->left[protocol][verdict] : 0;
+    return is_known_verdict(protocol, verdict) ? repairs->left[protocol][verdict] : 0;
 }
 
 const struct carry_capture_group *
 carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned protocol,
                          unsigned verdict, unsigned left) {
     static const struct carry_capture_group none;
-    if (!is_known(protocol, verdict) || !left_is_known(left))
+    if (!is_known_verdict(protocol, verdict) || !left_is_known(left))
         return &none;
     return &repairs->reasons[protocol][verdict][left_slot(left)];
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void add_counts(uint64_t *into, const uint64_t *from) {
+static void add_verdict_counts(uint64_t *into, const uint64_t *from) {
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         into[verdict] += from[verdict];
 }
@@ -17,7 +17,7 @@ static void widen_spans(struct timeline *timeline) {
         memcpy(counts, timeline->counts[i], sizeof counts);
         memset(timeline->counts[i], 0, sizeof counts);
         last = ((timeline->first + i) >> 1) - first;
-        add_counts(timeline->counts[last], counts);
+        add_verdict_counts(timeline->counts[last], counts);
     }
     timeline->first = first;
     timeline->used = (unsigned)last + 1;
@@ -69,5 +69,5 @@ void carry_timeline_merge(struct timeline *into, const struct timeline *from) {
     while (from->used && into->shift < from->shift)
         widen_spans(into);
     for (unsigned i = 0; i < from->used; i++)
-        add_counts(find_span(into, (from->first + i) << from->shift), from->counts[i]);
+        add_verdict_counts(find_span(into, (from->first + i) << from->shift), from->counts[i]);
 }

@@ -62,11 +62,11 @@ static void append_bytes(struct carry_capture_writer *writer, const void *bytes,
     }
 }
 
-static void put32(struct carry_capture_writer *writer, uint32_t value) {
+static void append_u32(struct carry_capture_writer *writer, uint32_t value) {
     append_bytes(writer, &value, sizeof value);
 }
 
-static void put16(struct carry_capture_writer *writer, uint16_t value) {
+static void append_u16(struct carry_capture_writer *writer, uint16_t value) {
     append_bytes(writer, &value, sizeof value);
 }
 
@@ -88,8 +88,8 @@ static uint32_t option_size(size_t size) {
 
 static void put_option(struct carry_capture_writer *writer, uint16_t code, const void *bytes,
                        size_t size) {
-    put16(writer, code);
-    put16(writer, (uint16_t)size);
+    append_u16(writer, code);
+    append_u16(writer, (uint16_t)size);
     put_padded(writer, bytes, size);
 }
 
@@ -97,18 +97,18 @@ static void put_section(struct carry_capture_writer *writer) {
     const char *application = writer->application;
     const size_t length = application ? strlen(application) : 0;
     const uint32_t options = application ? option_size(length) + option_size(0) : 0;
-    put32(writer, PCAPNG_BLOCK_SECTION);
-    put32(writer, SECTION_BYTES + options);
-    put32(writer, PCAPNG_SECTION_MAGIC);
-    put16(writer, 1); /* version 1.0 */
-    put16(writer, 0);
-    put32(writer, UINT32_MAX); /* the section's size, 64 bits: not known */
-    put32(writer, UINT32_MAX);
+    append_u32(writer, PCAPNG_BLOCK_SECTION);
+    append_u32(writer, SECTION_BYTES + options);
+    append_u32(writer, PCAPNG_SECTION_MAGIC);
+    append_u16(writer, 1); /* version 1.0 */
+    append_u16(writer, 0);
+    append_u32(writer, UINT32_MAX); /* the section's size, 64 bits: not known */
+    append_u32(writer, UINT32_MAX);
     if (application) {
         put_option(writer, PCAPNG_OPTION_USER_APPLICATION, application, length);
         put_option(writer, PCAPNG_OPTION_END, "", 0);
     }
-    put32(writer, SECTION_BYTES + options);
+    append_u32(writer, SECTION_BYTES + options);
 }
 
 static void put_interface(struct carry_capture_writer *writer, const struct link *link) {
@@ -116,17 +116,17 @@ static void put_interface(struct carry_capture_writer *writer, const struct link
     const size_t length = link->name ? strlen(link->name) : 0;
     const uint32_t size =
         20 + (link->name ? option_size(length) : 0) + 2 * option_size(1) + option_size(0);
-    put32(writer, PCAPNG_BLOCK_INTERFACE);
-    put32(writer, size);
-    put16(writer, (uint16_t)link->linktype);
-    put16(writer, 0);
-    put32(writer, 0); /* no snap length */
+    append_u32(writer, PCAPNG_BLOCK_INTERFACE);
+    append_u32(writer, size);
+    append_u16(writer, (uint16_t)link->linktype);
+    append_u16(writer, 0);
+    append_u32(writer, 0); /* no snap length */
     if (link->name)
         put_option(writer, PCAPNG_OPTION_INTERFACE_NAME, link->name, length);
     put_option(writer, PCAPNG_OPTION_TIME_RESOLUTION, &resolution, 1);
     put_option(writer, PCAPNG_OPTION_FCS_LENGTH, &fcs, 1);
     put_option(writer, PCAPNG_OPTION_END, "", 0);
-    put32(writer, size);
+    append_u32(writer, size);
 }
 
 static uint32_t packet_block_size(const struct carry_capture_packet *packet, const char *comment) {
@@ -138,13 +138,13 @@ static uint32_t packet_block_size(const struct carry_capture_packet *packet, con
 static void put_packet_block(struct carry_capture_writer *writer, uint32_t interface,
                              const struct carry_capture_packet *packet, const char *comment) {
     const uint32_t size = packet_block_size(packet, comment);
-    put32(writer, PCAPNG_BLOCK_PACKET);
-    put32(writer, size);
-    put32(writer, interface);
-    put32(writer, (uint32_t)(packet->time_ns >> 32));
-    put32(writer, (uint32_t)packet->time_ns);
-    put32(writer, packet->captured);
-    put32(writer, packet->wire);
+    append_u32(writer, PCAPNG_BLOCK_PACKET);
+    append_u32(writer, size);
+    append_u32(writer, interface);
+    append_u32(writer, (uint32_t)(packet->time_ns >> 32));
+    append_u32(writer, (uint32_t)packet->time_ns);
+    append_u32(writer, packet->captured);
+    append_u32(writer, packet->wire);
     put_padded(writer, packet->data, packet->captured);
     const uint32_t bits = carry_pcapng_bits_of(packet->flags);
     if (comment)
@@ -153,7 +153,7 @@ static void put_packet_block(struct carry_capture_writer *writer, uint32_t inter
         put_option(writer, PCAPNG_OPTION_FLAGS, &bits, sizeof bits);
     if (comment || bits)
         put_option(writer, PCAPNG_OPTION_END, "", 0);
-    put32(writer, size);
+    append_u32(writer, size);
 }
 
 static uint32_t count_size(uint64_t count) {
@@ -169,15 +169,15 @@ static void put_statistics(struct carry_capture_writer *writer, uint32_t interfa
                            const struct carry_capture_statistics *statistics) {
     const uint32_t size = STATISTICS_BYTES + count_size(statistics->received) +
                           count_size(statistics->dropped) + option_size(0);
-    put32(writer, PCAPNG_BLOCK_STATISTICS);
-    put32(writer, size);
-    put32(writer, interface);
-    put32(writer, (uint32_t)(statistics->time_ns >> 32));
-    put32(writer, (uint32_t)statistics->time_ns);
+    append_u32(writer, PCAPNG_BLOCK_STATISTICS);
+    append_u32(writer, size);
+    append_u32(writer, interface);
+    append_u32(writer, (uint32_t)(statistics->time_ns >> 32));
+    append_u32(writer, (uint32_t)statistics->time_ns);
     put_count(writer, PCAPNG_OPTION_RECEIVED, statistics->received);
     put_count(writer, PCAPNG_OPTION_DROPPED, statistics->dropped);
     put_option(writer, PCAPNG_OPTION_END, "", 0);
-    put32(writer, size);
+    append_u32(writer, size);
 }
 
 /* --- pcap --- */
@@ -185,21 +185,21 @@ static void put_statistics(struct carry_capture_writer *writer, uint32_t interfa
 static void put_pcap_header(struct carry_capture_writer *writer, const struct link *link) {
     const uint32_t fcs =
         link->fcs ? PCAP_HAS_FCS | (link->fcs / PCAP_FCS_UNIT) << PCAP_FCS_SHIFT : 0;
-    put32(writer, PCAP_MAGIC_NS);
-    put16(writer, 2); /* version 2.4 */
-    put16(writer, 4);
-    put32(writer, 0);
-    put32(writer, 0);
-    put32(writer, CARRY_CAPTURE_PACKET_MAX); /* the snap length */
-    put32(writer, link->linktype | fcs);
+    append_u32(writer, PCAP_MAGIC_NS);
+    append_u16(writer, 2); /* version 2.4 */
+    append_u16(writer, 4);
+    append_u32(writer, 0);
+    append_u32(writer, 0);
+    append_u32(writer, CARRY_CAPTURE_PACKET_MAX); /* the snap length */
+    append_u32(writer, link->linktype | fcs);
 }
 
 static void put_record(struct carry_capture_writer *writer,
                        const struct carry_capture_packet *packet) {
-    put32(writer, (uint32_t)(packet->time_ns / NS_PER_SECOND));
-    put32(writer, (uint32_t)(packet->time_ns % NS_PER_SECOND));
-    put32(writer, packet->captured);
-    put32(writer, packet->wire);
+    append_u32(writer, (uint32_t)(packet->time_ns / NS_PER_SECOND));
+    append_u32(writer, (uint32_t)(packet->time_ns % NS_PER_SECOND));
+    append_u32(writer, packet->captured);
+    append_u32(writer, packet->wire);
     append_bytes(writer, packet->data, packet->captured);
 }
 

@@ -106,7 +106,7 @@ static void print_feature(const struct carry_cpu_feature *feature) {
         text_wrap(stdout, EVIDENCE_COLUMN, feature->evidence);
 }
 
-static void print_features(const char *title, bool preferences) {
+static void print_cpu_features(const char *title, bool preferences) {
     struct carry_cpu_feature feature;
     text_print_title(title);
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
@@ -136,7 +136,7 @@ static void print_kernel(const struct carry_sum_kernel *kernel) {
     text_block_end(&block, 0);
 }
 
-static void print_kernels(const struct kernel_table *table) {
+static void print_kernel_table(const struct kernel_table *table) {
     char title[TEXT_SIZE + WHY_BYTES], why[WHY_BYTES], sentence[WHY_BYTES + 64];
     snprintf(title, sizeof title, "Kernels of %s, from the most portable to the best",
              table->function);
@@ -156,15 +156,15 @@ static void print_cpu_text(void) {
     text_print_field("CPU", model[0] ? model : "does not report its name");
     text_print_field("Architecture", carry_cpu_arch());
     text_print_field("Mask", cpu_mask()[0] ? cpu_mask() : "none");
-    print_features("Features", false);
-    print_features("Preferences, from the table of CPUs", true);
+    print_cpu_features("Features", false);
+    print_cpu_features("Preferences, from the table of CPUs", true);
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
-        print_kernels(&kernel_tables[i]);
+        print_kernel_table(&kernel_tables[i]);
 }
 
 /* --- As JSON --- */
 
-static json_t *features_json(void) {
+static json_t *cpu_features_json(void) {
     json_t *list = json_array();
     struct carry_cpu_feature feature;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
@@ -187,7 +187,7 @@ static void print_cpu_json(void) {
     char *mask_text = text_utf8(cpu_mask());
     json_t *object =
         json_pack("{s:s, s:s, s:s?, s:s?, s:o}", "model", model, "arch", carry_cpu_arch(), "mask",
-                  mask_text, "mask_error", mask_error(), "features", features_json());
+                  mask_text, "mask_error", mask_error(), "features", cpu_features_json());
     free(mask_text);
     for (size_t i = 0; i < KERNEL_TABLE_COUNT; i++)
         json_object_set_new(object, kernel_tables[i].name, table_json(&kernel_tables[i]));

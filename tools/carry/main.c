@@ -39,7 +39,7 @@ static int report_unknown(const char *name) {
     return command_error("no command '%s'; see carry --help", name);
 }
 
-static void print_usage(FILE *stream) {
+static void print_main_usage(FILE *stream) {
     fputs("Usage: carry COMMAND [OPTION]... [FILE]...\n\n", stream);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(stream, "  %-9s %s\n", commands[i].name, commands[i].summary);
@@ -63,7 +63,7 @@ static int print_help(char **words) {
         char *arguments[] = {words[0], words[1] ? words[1] : option, option, NULL};
         return command->run(words[1] ? 3 : 2, arguments);
     }
-    print_usage(stdout);
+    print_main_usage(stdout);
     return STATUS_CLEAN;
 }
 
@@ -82,7 +82,7 @@ static int check_files(int argc, char **argv) {
 static int run_named_command(int argc, char **argv) {
     const char *name = argv[1];
     if (argc < 2) {
-        print_usage(stderr);
+        print_main_usage(stderr);
         return STATUS_ERROR;
     }
     if (strcmp(name, "--version") == 0) {

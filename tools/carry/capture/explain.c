@@ -255,13 +255,13 @@ static void print_layers(const struct carry_capture_explanation *explanation) {
     }
 }
 
-static bool is_lost(const struct carry_capture_explanation *explanation) {
+static bool is_lost_datagram(const struct carry_capture_explanation *explanation) {
     return explanation->is_datagram && explanation->reassembly != CARRY_CAPTURE_REASSEMBLY_COMPLETE;
 }
 
 static void explain_text(const struct run *run,
                          const struct carry_capture_explanation *explanation) {
-    if (is_lost(explanation)) {
+    if (is_lost_datagram(explanation)) {
         print_lost(explanation);
         return;
     }
@@ -359,7 +359,8 @@ static json_t *frame_json(const struct run *run,
 
 /* Returns the outcome of a datagram. */
 static json_t *datagram_json(const struct carry_capture_explanation *datagram) {
-    const struct carry_capture_packet *packet = is_lost(datagram) ? NULL : &datagram->packet;
+    const struct carry_capture_packet *packet =
+        is_lost_datagram(datagram) ? NULL : &datagram->packet;
     json_t *object = json_object(), *frames = json_array();
     for (size_t i = 0; i < datagram->frames_count; i++)
         json_array_append_new(frames, json_number(datagram->frames[i]));

@@ -9,7 +9,7 @@
 enum got { GOT_NAME, GOT_END, GOT_TOO_LONG };
 
 /* Reads the next name. PATH_MAX includes its NUL; no file has a longer name. */
-static enum got read_name(FILE *stream, char name[PATH_MAX]) {
+static enum got read_listed_name(FILE *stream, char name[PATH_MAX]) {
     size_t size = 0;
     int byte;
     while ((byte = getc(stream)) != EOF && byte) {
@@ -25,7 +25,7 @@ static const char *visit_all(FILE *stream, bool is_input, const struct file_list
     char name[PATH_MAX];
     bool any = false;
     for (;; any = true) {
-        const enum got got = read_name(stream, name);
+        const enum got got = read_listed_name(stream, name);
         if (ferror(stream))
             return strerror(errno);
         if (got == GOT_TOO_LONG)

@@ -259,7 +259,7 @@ static int rewrite_bytes(void *user, uint64_t offset, const void *bytes, size_t 
     return -run->output.error;
 }
 
-static int open_files(struct run *run) {
+static int open_fix_files(struct run *run) {
     struct stat input;
     if (source_status(run->capture, &input) && output_is_own(&input))
         return command_file_error(run->options.input, output_problem(ETXTBSY));
@@ -424,7 +424,7 @@ static int start_copy(struct run *run) {
 }
 
 static int fix_capture(struct run *run) {
-    int status = open_files(run);
+    int status = open_fix_files(run);
     if (status == STATUS_CLEAN)
         status = start_copy(run);
     if (status == STATUS_CLEAN)

@@ -88,7 +88,7 @@ static bool is_name_shared(const char *path) {
     return has;
 }
 
-static char *place_of(const struct fix_folder *folder, const char *path, const char *below) {
+static char *copy_path(const struct fix_folder *folder, const char *path, const char *below) {
     char *place;
     if (asprintf(&place, "%s/%s", folder->output, below) < 0)
         return NULL;
@@ -100,7 +100,7 @@ static char *place_of(const struct fix_folder *folder, const char *path, const c
 static int fix_into(const struct fix_folder *folder, const char *path) {
     const char *below = path + strlen(folder->input);
     below += strspn(below, "/");
-    char *place = place_of(folder, path, below);
+    char *place = copy_path(folder, path, below);
     int status = output_check_name("fix", "output", place);
     if (status == STATUS_CLEAN && (!place || !make_folders(folder, below)))
         status = command_file_error(place ? place : path, strerror(errno));

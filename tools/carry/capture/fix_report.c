@@ -10,7 +10,7 @@
 
 /* Returns why a sum is left, in terms of the command line where those are clearer than the
    library's. */
-static const char *left_text(unsigned left) {
+static const char *left_reason_text(unsigned left) {
     switch (left) {
     case CARRY_CAPTURE_LEFT_ONLY:
         return "--only does not name this verdict";
@@ -42,7 +42,7 @@ static void print_table_row(unsigned protocol, const struct fix_report_row *row,
     putchar('\n');
 }
 
-static struct fix_report_row add_up(const struct fix_report *report, fix_report_count_fn *count) {
+static struct fix_report_row sum_rows(const struct fix_report *report, fix_report_count_fn *count) {
     struct fix_report_row sums = {.any = false};
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         const struct fix_report_row row = fix_report_row(report, count, protocol);
@@ -55,9 +55,9 @@ static struct fix_report_row add_up(const struct fix_report *report, fix_report_
 
 /* Prints a table of one row per protocol and one column per verdict that occurs; nothing if none
    occurs. */
-static void print_table(const struct fix_report *report, const char *title,
-                        fix_report_count_fn *count) {
-    const struct fix_report_row sums = add_up(report, count);
+static void print_verdict_table(const struct fix_report *report, const char *title,
+                                fix_report_count_fn *count) {
+    const struct fix_report_row sums = sum_rows(report, count);
     if (!sums.any)
         return;
     printf("\n%s  %-10s", text_colour(COLOUR_FAINT), title);
@@ -72,24 +72,24 @@ static void print_table(const struct fix_report *report, const char *title,
     }
 }
 
-static void print_group(void *context, unsigned protocol, unsigned verdict, unsigned left,
-                        const struct carry_capture_group *group) {
+static void print_left_group(void *context, unsigned protocol, unsigned verdict, unsigned left,
+                             const struct carry_capture_group *group) {
     FILE *out = context;
     char number[TEXT_SIZE];
     fprintf(out, "%s: %s %s in frame%s ", carry_packet_protocol_name(protocol),
             text_count(number, group->count), carry_packet_verdict_name(verdict),
             text_plural(group->count));
     text_print_frames(out, group->frames, fix_report_shown(group), group->count);
-    fprintf(out, ": %s\n", left_text(left));
+    fprintf(out, ": %s\n", left_reason_text(left));
 }
 
-static void print_groups(const struct fix_report *report) {
+static void print_left_groups(const struct fix_report *report) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return;
-    fix_report_groups(report, out, print_group);
+    fix_report_groups(report, out, print_left_group);
     fclose(out);
     if (size)
         putchar('\n');
@@ -138,9 +138,9 @@ static void print_copy_head(const struct fix_report *report, const char *end) {
 
 void fix_report_text(const struct fix_report *report) {
     print_copy_head(report, "\n");
-    print_table(report, "repaired", carry_capture_repaired);
-    print_table(report, "left", carry_capture_left);
-    print_groups(report);
+    print_verdict_table(report, "repaired", carry_capture_repaired);
+    print_verdict_table(report, "left", carry_capture_left);
+    print_left_groups(report);
     putchar('\n');
     print_damage(report);
     print_outcome(report);

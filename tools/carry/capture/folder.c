@@ -14,13 +14,13 @@ bool folder_is(const char *path) {
     return strcmp(path, "-") != 0 && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int is_entry(const struct dirent *entry) {
+static int is_real_entry(const struct dirent *entry) {
     return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
 /* Compares names by their bytes, unlike alphasort(), which depends on the locale: the order must be
    the same everywhere. */
-static int by_name(const struct dirent **a, const struct dirent **b) {
+static int compare_names(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
@@ -38,7 +38,7 @@ static void visit_path(const char *path, const struct folder_visitor *visitor) {
 
 void folder_walk(const char *path, const struct folder_visitor *visitor) {
     struct dirent **entries;
-    int count = scandir(path, &entries, is_entry, by_name);
+    int count = scandir(path, &entries, is_real_entry, compare_names);
     if (count < 0) {
         visitor->failed(visitor->context, path, errno);
         return;

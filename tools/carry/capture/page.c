@@ -43,7 +43,7 @@ static bool open_part(struct part *part) {
 }
 
 /* Returns the complete text of a part; "" if there is no memory. */
-static const char *text_of(struct part *part) {
+static const char *part_text(struct part *part) {
     if (part->stream)
         fflush(part->stream);
     return part->text ? part->text : "";
@@ -139,7 +139,8 @@ static char *drop_colours(char *text) {
     return text;
 }
 
-static void write_outcome(FILE *out, const struct carry_capture_summary *summary, unsigned wrong) {
+static void write_outcome_text(FILE *out, const struct carry_capture_summary *summary,
+                               unsigned wrong) {
     struct part line = {0};
     if (!open_part(&line))
         return;
@@ -161,7 +162,7 @@ static void add_capture_row(struct page *page, const struct report *report) {
         fprintf(out, " of %s", text_count(all, totals->packets + totals->unselected));
     fprintf(out, "</td><td class=\"%s\">", outcome_class(report->summary, report->wrong));
     if (report->error.code == CARRY_OK || totals->packets)
-        write_outcome(out, report->summary, report->wrong);
+        write_outcome_text(out, report->summary, report->wrong);
     if (report->error.code != CARRY_OK)
         fprintf(out, "%s<span class=\"bad\">%s</span>", totals->packets ? "; " : "",
                 source_is_damaged(report->error.code) ? "damaged" : "could not be read");
@@ -209,7 +210,7 @@ static void write_header(FILE *out, const struct page *page, const struct report
     fputs("<header>\n<h1>", out);
     html_text(out, title);
     fprintf(out, "</h1>\n<p class=\"outcome %s\">", outcome_class(total->summary, total->wrong));
-    write_outcome(out, total->summary, total->wrong);
+    write_outcome_text(out, total->summary, total->wrong);
     fprintf(out, "</p>\n<p class=\"faint\">%s, %s",
             report_packets(packets, totals->packets, totals->unselected),
             text_bytes(bytes, totals->bytes));
@@ -225,7 +226,7 @@ static void write_captures(FILE *out, struct page *page) {
             "they were checked</caption>\n<thead><tr><th scope=\"col\">file</th><th scope=\"col\" "
             "class=\"number\">packets</th><th scope=\"col\">outcome</th></tr></thead>\n<tbody>\n"
             "%s</tbody>\n</table>\n",
-            text_of(&page->captures));
+            part_text(&page->captures));
     if (page->captures_count > PAGE_CAPTURES_MAX)
         fprintf(out, "<p>and %s more, which all other sections include</p>\n",
                 text_count(number, page->captures_count - PAGE_CAPTURES_MAX));
@@ -233,9 +234,9 @@ static void write_captures(FILE *out, struct page *page) {
 }
 
 static void write_damage(FILE *out, struct page *page) {
-    if (*text_of(&page->damage))
+    if (*part_text(&page->damage))
         fprintf(out, "<section>\n<h2>Damage</h2>\n<ul>\n%s</ul>\n</section>\n",
-                text_of(&page->damage));
+                part_text(&page->damage));
 }
 
 static void write_findings(FILE *out, struct page *page) {
@@ -243,7 +244,7 @@ static void write_findings(FILE *out, struct page *page) {
     if (!page->findings_count)
         return;
     fprintf(out, "<section>\n<h2>First findings</h2>\n<div class=\"cards\">\n%s</div>\n",
-            text_of(&page->findings));
+            part_text(&page->findings));
     if (page->findings_all > page->findings_count)
         fprintf(out, "<p>and %s more: <code>carry check --bad-only</code> lists them all</p>\n",
                 text_count(number, page->findings_all - page->findings_count));

@@ -107,7 +107,7 @@ static void write_legend(FILE *out, const struct carry_capture_summary *summary)
     fputs("</p>\n", out);
 }
 
-static void write_row(FILE *out, const struct carry_capture_summary *summary, size_t span) {
+static void write_span_row(FILE *out, const struct carry_capture_summary *summary, size_t span) {
     char time[REPORT_TIME_SIZE], number[TEXT_SIZE];
     uint64_t from, to;
     carry_capture_span(summary, span, &from, &to);
@@ -132,7 +132,7 @@ static void write_table(FILE *out, const struct carry_capture_summary *summary, 
     fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t span = 0; span < spans; span++)
         if (count_in(summary, span, ALL))
-            write_row(out, summary, span);
+            write_span_row(out, summary, span);
     fputs("</tbody>\n</table>\n</div>\n</details>\n", out);
 }
 

@@ -84,7 +84,7 @@ static void print_problem(FILE *out, const struct report *report) {
 
 /* Prints the verdict; `between` separates the reason for an early end from the verdict on the
    packets before it. */
-static void print_verdict(FILE *out, const struct report *report, const char *between) {
+static void print_capture_verdict(FILE *out, const struct report *report, const char *between) {
     bool whole = report->error.code == CARRY_OK;
     if (!whole)
         print_problem(out, report);
@@ -117,14 +117,14 @@ void report_text(FILE *out, const struct report *report) {
     report_findings(out, report);
     fputc('\n', out);
     text_block_begin_line(&verdict, out);
-    print_verdict(verdict.out, report, "\n");
+    print_capture_verdict(verdict.out, report, "\n");
     text_block_end(&verdict, 0);
 }
 
 void report_line(FILE *out, const struct report *report) {
     print_capture_head(out, report);
     fputs(": ", out);
-    print_verdict(out, report, "; ");
+    print_capture_verdict(out, report, "; ");
 }
 
 /* --- All captures --- */

@@ -55,7 +55,8 @@ static const char *finding_remark(const struct carry_capture_finding *finding) {
 }
 
 /* Prints everything except the route, with commas and without the time. */
-static void print_finding(FILE *out, const struct carry_capture_finding *finding, int width) {
+static void print_finding_columns(FILE *out, const struct carry_capture_finding *finding,
+                                  int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
     fprintf(out, "%7s  %-7s  %-*s  %-*s  %11s", text_count(frame, finding->number),
             carry_packet_protocol_name(finding->sum.protocol), width,
@@ -116,7 +117,7 @@ static int longest_route(const struct report *report) {
     return longest;
 }
 
-static struct layout lay_out(const struct report *report) {
+static struct layout lay_out_rows(const struct report *report) {
     struct layout layout = {0};
     const struct carry_capture_finding *finding;
     for (size_t i = 0; (finding = shown_finding(report, i)); i++)
@@ -140,7 +141,7 @@ static void print_titles(FILE *out, const struct layout *layout) {
 static void print_finding_row(FILE *out, const struct carry_capture_finding *finding,
                               const struct layout *layout) {
     char route[REPORT_ROUTE_SIZE];
-    print_finding(out, finding, layout->value_width);
+    print_finding_columns(out, finding, layout->value_width);
     if (layout->beside)
         fputs("  ", out);
     else
@@ -169,7 +170,7 @@ void report_findings(FILE *out, const struct report *report) {
     char number[TEXT_SIZE];
     if (!carry_capture_kept(report->summary, 0))
         return;
-    struct layout layout = lay_out(report);
+    struct layout layout = lay_out_rows(report);
     fputc('\n', out);
     if (layout.fits)
         print_titles(out, &layout);

@@ -37,7 +37,7 @@ static struct widths measure_columns(const struct carry_capture_summary *summary
     return widths;
 }
 
-static void print_header(FILE *out, const struct widths *widths) {
+static void print_verdict_header(FILE *out, const struct widths *widths) {
     fprintf(out, "%*s", NAME_WIDTH, "");
     for (unsigned verdict = 0; verdict < CARRY_VERDICT_COUNT; verdict++)
         text_print_coloured(out, COLOUR_FAINT, widths->of[verdict],
@@ -91,7 +91,7 @@ void report_table(FILE *out, const struct carry_capture_summary *summary) {
     bool fits = widths.all <= text_columns();
     fputc('\n', out);
     if (fits)
-        print_header(out, &widths);
+        print_verdict_header(out, &widths);
     for (unsigned protocol = 0; protocol < CARRY_PROTOCOL_COUNT; protocol++) {
         if (report_has(summary, protocol) && fits)
             print_protocol_row(out, summary, protocol, &widths);

@@ -88,8 +88,8 @@ static double take_sample(const struct bench_plan *plan, size_t cell, size_t sub
     return time_calls(plan, cell, subject, first, calls) / (double)calls;
 }
 
-static void measure_round(const struct bench_plan *plan, const size_t *calls, size_t round,
-                          double *samples) {
+static void measure_one_round(const struct bench_plan *plan, const size_t *calls, size_t round,
+                              double *samples) {
     for (size_t cell = 0; cell < plan->cells; cell++) {
         for (size_t i = 0; i < plan->subjects; i++) {
             /* Another subject is first in each round, so that none always follows the same one. */
@@ -116,7 +116,7 @@ static void measure_rounds(struct bench_plan *plan, const size_t *calls, double 
         const double seconds = (double)(clock_ns() - begin) / CLOCK_SECOND;
         if (plan->seconds > 0 && seconds > plan->seconds && round >= BENCH_FEWEST)
             break;
-        measure_round(plan, calls, round, samples);
+        measure_one_round(plan, calls, round, samples);
     }
     keep_rounds(plan, samples, round);
 }

@@ -16,7 +16,7 @@ void metrics_begin(FILE *out, const struct metrics_family *family) {
  * Prints a label's value. The format demands UTF-8, but names of interfaces may contain any byte. A
  * byte that is not UTF-8 is written as \xff, and so is a backslash: values remain distinct.
  */
-static void print_value(FILE *out, const char *value) {
+static void print_label_value(FILE *out, const char *value) {
     while (*value) {
         const struct text_character character = text_character(value);
         if (!character.is_utf8 || *value == '\\')
@@ -36,7 +36,7 @@ void metrics_sample(FILE *out, const char *name, const struct metrics_label *lab
     fputs(name, out);
     for (size_t i = 0; i < count; i++) {
         fprintf(out, "%c%s=\"", i ? ',' : '{', labels[i].name);
-        print_value(out, labels[i].value);
+        print_label_value(out, labels[i].value);
         fputc('"', out);
     }
     fprintf(out, "%s %" PRIu64 "\n", count ? "}" : "", value);

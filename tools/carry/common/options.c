@@ -55,7 +55,7 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
 }
 
 /* Returns the value of the option just read. getopt_long() finds an optional one only after '='. */
-static const char *value_of(const struct option_row *row, char **argv) {
+static const char *row_value(const struct option_row *row, char **argv) {
     if (row->value == VALUE_NEXT && !optarg && argv[optind] && argv[optind][0] != '-')
         return argv[optind++];
     return optarg;
@@ -68,7 +68,7 @@ static int set_row(char **argv, const struct option_row *rows, int result) {
     if (!row->name)
         return command_bad_option(argv, result);
     if (row->set)
-        return row->set(argv[0], row, value_of(row, argv));
+        return row->set(argv[0], row, row_value(row, argv));
     if (row->number)
         return command_number(argv[0], row->name, optarg, row->low, row->high, row->number);
     if (row->text)

@@ -129,7 +129,7 @@ static void note_failure(struct output *output) {
         output->error = errno;
 }
 
-static void write_all(void *context, const void *bytes, size_t size) {
+static void write_fully(void *context, const void *bytes, size_t size) {
     struct output *output = context;
     const char *at = bytes;
     while (size && !output->error) {
@@ -248,7 +248,7 @@ static bool packs_as_named(struct output *output, const char *path) {
     if (!pack_knows(path))
         return true;
     output->is_stream = true;
-    output->pack = pack_open(path, write_all, output);
+    output->pack = pack_open(path, write_fully, output);
     if (!output->pack)
         output_abandon(output);
     return output->path != NULL;
@@ -317,7 +317,7 @@ static int direct_errno(int descriptor) {
 }
 
 /* Finds where the output begins. Files can be rewritten, unless every write goes to their end. */
-static void find_start(struct output *output) {
+static void find_output_start(struct output *output) {
     const off_t start = lseek(output->descriptor, 0, SEEK_CUR);
     output->is_stream = start < 0 || (fcntl(output->descriptor, F_GETFL) & O_APPEND);
     output->start = output->is_stream ? 0 : (uint64_t)start;
@@ -335,7 +335,7 @@ bool output_open_direct(struct output *output, const char *path) {
         errno = problem;
         return false;
     }
-    find_start(output);
+    find_output_start(output);
     pipe_enlarge(output->descriptor);
     if (is_stdout)
         dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -351,7 +351,7 @@ static void note_packed(struct output *output, int error) {
 
 void output_write(struct output *output, const void *bytes, size_t size) {
     if (!output->pack)
-        write_all(output, bytes, size);
+        write_fully(output, bytes, size);
     else if (!output->error)
         note_packed(output, pack_add(output->pack, bytes, size));
 }

@@ -24,16 +24,16 @@ static void close_gzip_pack(void *state) {
     free(state);
 }
 
-static unsigned at_most(size_t size) {
+static unsigned zlib_at_most(size_t size) {
     return size < UINT_MAX ? (unsigned)size : UINT_MAX;
 }
 
 static bool step_gzip_pack(void *state, struct pack_step *step) {
     z_stream *gzip = state;
     gzip->next_in = (Bytef *)step->in;
-    gzip->avail_in = at_most(step->in_size);
+    gzip->avail_in = zlib_at_most(step->in_size);
     gzip->next_out = step->out;
-    gzip->avail_out = at_most(step->out_size);
+    gzip->avail_out = zlib_at_most(step->out_size);
     const int result = deflate(gzip, step->ends ? Z_FINISH : Z_NO_FLUSH);
     step->in_used = (size_t)(gzip->next_in - step->in);
     step->out_used = (size_t)(gzip->next_out - step->out);
@@ -43,7 +43,7 @@ static bool step_gzip_pack(void *state, struct pack_step *step) {
 
 static size_t head_gzip(const char *path, void *head, size_t size) {
     gzFile file = gzopen(path, "rbe");
-    const int got = file && !gzdirect(file) ? gzread(file, head, at_most(size)) : 0;
+    const int got = file && !gzdirect(file) ? gzread(file, head, zlib_at_most(size)) : 0;
     if (file)
         gzclose(file);
     return got > 0 ? (size_t)got : 0;

@@ -33,12 +33,12 @@ static struct progress_file file; /* for steps, its size is their number */
 static uint64_t packets, wrong;
 static bool has_counts;
 
-static void on_timer(int signal) {
+static void on_progress_timer(int signal) {
     (void)signal;
     progress_due = 1;
 }
 
-static void set_timer(long first_us, long interval_us) {
+static void set_progress_timer(long first_us, long interval_us) {
     struct itimerval timer = {
         .it_value = {.tv_usec = first_us},
         .it_interval = {.tv_usec = interval_us},
@@ -47,7 +47,7 @@ static void set_timer(long first_us, long interval_us) {
 }
 
 static void catch_timer(void) {
-    struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = on_progress_timer, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
 }
@@ -76,7 +76,7 @@ static void begin_drawing(uint64_t size, bool bytes) {
     started = clock_ns();
     catch_timer();
     signals_undo(clear_line);
-    set_timer(FIRST_DRAW_US, REDRAW_US);
+    set_progress_timer(FIRST_DRAW_US, REDRAW_US);
 }
 
 void progress_begin(uint64_t size) {
@@ -198,7 +198,7 @@ void progress_end(void) {
     if (!begun)
         return;
     begun = false;
-    set_timer(0, 0);
+    set_progress_timer(0, 0);
     progress_due = 0;
     clear_line();
 }

@@ -7,7 +7,7 @@
 #include "capture/verdict.h"
 #include "common/clock.h"
 
-static bool is_before(const struct live_row *row, unsigned interface, bool sent) {
+static bool is_row_before(const struct live_row *row, unsigned interface, bool sent) {
     return row->interface < interface || (row->interface == interface && row->sent < sent);
 }
 
@@ -26,7 +26,7 @@ static struct live_row *add_live_row(struct live_counts *counts, unsigned interf
     if (!rows)
         return NULL;
     counts->rows = rows;
-    while (place < counts->rows_count && is_before(&rows[place], interface, sent))
+    while (place < counts->rows_count && is_row_before(&rows[place], interface, sent))
         place++;
     memmove(rows + place + 1, rows + place, (counts->rows_count++ - place) * sizeof *rows);
     rows[place] = (struct live_row){.interface = interface, .sent = sent};

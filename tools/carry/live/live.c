@@ -167,7 +167,7 @@ static int report_end(struct run *run) {
 
 /* --- Watching --- */
 
-static int64_t end_of(const struct run *run) {
+static int64_t end_time(const struct run *run) {
     const uint64_t seconds = run->live.options.duration;
     return seconds ? run->start + (int64_t)seconds * CLOCK_SECOND : INT64_MAX;
 }
@@ -196,8 +196,8 @@ static void report_when_due(struct run *run) {
 }
 
 /* Waits for a signal, the end of the duration, or the end of a thread. */
-static void wait_for_end(struct run *run) {
-    const int64_t end = end_of(run);
+static void wait_until_end(struct run *run) {
+    const int64_t end = end_time(run);
     struct pollfd waits[2 + SERVER_POLLS] = {{.fd = run->live.signal_event, .events = POLLIN},
                                              {.fd = run->live.end_event, .events = POLLIN}};
     while (clock_ns() < end && !run->no_memory && !outlet_has_failed(run->live.outlet)) {
@@ -229,7 +229,7 @@ static void watch_interfaces(struct run *run) {
     run->start = clock_ns();
     run->next_report = run->start + (int64_t)run->live.options.interval * CLOCK_SECOND;
     if (start_watches(run))
-        wait_for_end(run);
+        wait_until_end(run);
     else
         run->status = command_error("cannot start a thread: %s", strerror(errno));
     live_stop(&run->live);

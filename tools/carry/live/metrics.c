@@ -16,7 +16,7 @@ static struct labels labels_of(const struct live *live, const struct live_row *r
                             {"direction", report_live_direction(row->sent)}}};
 }
 
-static void print_packets(FILE *out, const struct live_metrics *metrics) {
+static void print_packet_counters(FILE *out, const struct live_metrics *metrics) {
     const struct live_counts *counts = metrics->counts;
     metrics_begin(out, COUNTER("carry_packets_total", "Packets examined."));
     for (unsigned i = 0; i < counts->rows_count; i++)
@@ -59,7 +59,7 @@ static void print_drops(FILE *out, const struct live_metrics *metrics) {
 }
 
 void live_metrics_print(FILE *out, const void *metrics) {
-    print_packets(out, metrics);
+    print_packet_counters(out, metrics);
     print_sum_counters(out, metrics);
     print_drops(out, metrics);
 }

@@ -126,7 +126,7 @@ static bool await_opener(const struct live *live) {
 }
 
 /* Opens the file; -1 with errno set. As signals restart open(), it must not wait for a reader. */
-static int open_path(const char *path, const struct live *live) {
+static int open_write_path(const char *path, const struct live *live) {
     int made;
     do
         made = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, OWNER_MODE);
@@ -136,10 +136,10 @@ static int open_path(const char *path, const struct live *live) {
     return made;
 }
 
-static bool open_file(struct packet_file *file, const char *path) {
+static bool open_packet_output(struct packet_file *file, const char *path) {
     struct stat status;
     file->descriptor =
-        strcmp(path, "-") == 0 ? take_standard_output() : open_path(path, file->live);
+        strcmp(path, "-") == 0 ? take_standard_output() : open_write_path(path, file->live);
     if (file->descriptor < 0 || fstat(file->descriptor, &status))
         return false;
     file->piece_size = S_ISREG(status.st_mode) ? FILE_PIECE_SIZE : PIECE_SIZE;
@@ -152,7 +152,7 @@ struct packet_file *packet_file_open(const char *path, const struct live *live) 
         return NULL;
     file->live = live;
     pthread_mutex_init(&file->lock, NULL);
-    if (open_file(file, path))
+    if (open_packet_output(file, path))
         return file;
     const int error = errno;
     if (file->descriptor >= 0)

@@ -57,7 +57,8 @@ static void print_protocol(FILE *out, const struct live_row *row, unsigned proto
     }
 }
 
-static void print_line(FILE *out, const struct live_report *report, const struct live_row *row) {
+static void print_side_line(FILE *out, const struct live_report *report,
+                            const struct live_row *row) {
     char packets[TEXT_SIZE], bytes[TEXT_SIZE], drops[TEXT_SIZE];
     const double seconds = (double)report->since->time_ns / CLOCK_SECOND;
     fputc(' ', out);
@@ -71,7 +72,7 @@ static void print_line(FILE *out, const struct live_report *report, const struct
     fputc('\n', out);
 }
 
-static void print_time(FILE *out) {
+static void print_time_now(FILE *out) {
     char text[TEXT_SIZE];
     const time_t now = time(NULL);
     struct tm parts;
@@ -83,8 +84,8 @@ void report_live_lines(FILE *out, const struct live_report *report) {
     for (unsigned i = 0; i < report->since->rows_count; i++) {
         if (!report->since->rows[i].packets)
             continue;
-        print_time(out);
-        print_line(out, report, &report->since->rows[i]);
+        print_time_now(out);
+        print_side_line(out, report, &report->since->rows[i]);
     }
 }
 
@@ -100,8 +101,8 @@ static void merge_side(struct carry_capture_summary *into, const struct watch *w
     }
 }
 
-static void print_summary(FILE *out, const char *name,
-                          const struct carry_capture_summary *summary) {
+static void print_summary_line(FILE *out, const char *name,
+                               const struct carry_capture_summary *summary) {
     report_line(out, &(struct report){
                          .path = name,
                          .summary = summary,
@@ -120,7 +121,7 @@ static bool print_side_summary(FILE *out, const struct live *live, const struct 
     merge_side(summary, watches, watches_count, row);
     snprintf(name, sizeof name, "%s %s", live_interface_name(live, row->interface),
              report_live_direction(row->sent));
-    print_summary(out, name, summary);
+    print_summary_line(out, name, summary);
     carry_capture_summary_free(summary);
     return true;
 }
@@ -144,7 +145,7 @@ bool report_live_end(FILE *out, const struct live *live, const struct watch *wat
         report_table(out, total);
         report_causes(out, total);
         fputc('\n', out);
-        print_summary(out, "total", total);
+        print_summary_line(out, "total", total);
         report_live_dropped(out, counts);
     }
     carry_capture_summary_free(total);

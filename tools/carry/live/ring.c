@@ -322,7 +322,7 @@ static void grow_in_front(struct carry_capture_packet *packet, uint32_t size) {
 
 /* Restores the outermost VLAN tag, which the kernel removes from frames. Room for it was reserved
    before them. */
-static void restore_tag(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
+static void restore_vlan_tag(struct carry_capture_packet *packet, const struct tpacket3_hdr *head) {
     const uint32_t status = head->tp_status;
     const uint16_t type = status & TP_STATUS_VLAN_TPID_VALID ? head->hv1.tp_vlan_tpid : ETH_P_8021Q;
     const uint16_t tag[] = {htons(type), htons((uint16_t)head->hv1.tp_vlan_tci)};
@@ -366,7 +366,7 @@ static void describe_packet(const struct ring *ring, const struct tpacket3_hdr *
     if (ring->has_vnet)
         add_vnet(packet);
     if (is_ethernet(address))
-        restore_tag(packet, head);
+        restore_vlan_tag(packet, head);
     else
         skip_link_header(packet, head);
 }

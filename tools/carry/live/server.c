@@ -168,7 +168,7 @@ static void accept_one(struct server *server) {
 /* --- Requests and answers --- */
 
 /* Returns the target of a request with this method; NULL if the method differs. */
-static const char *target_of(const char *request, const char *method) {
+static const char *request_target(const char *request, const char *method) {
     const size_t size = strlen(method);
     return strncmp(request, method, size) == 0 && request[size] == ' ' ? request + size + 1 : NULL;
 }
@@ -197,8 +197,8 @@ static char *make_page(const struct server *server, size_t *size) {
 }
 
 static void answer_request(const struct server *server, struct connection *connection) {
-    const char *got = target_of(connection->request, "GET");
-    const char *head = target_of(connection->request, "HEAD");
+    const char *got = request_target(connection->request, "GET");
+    const char *head = request_target(connection->request, "HEAD");
     const bool is_found = (got && is_page(got)) || (head && is_page(head));
     FILE *out = open_memstream(&connection->answer, &connection->answer_size);
     size_t size = 0;

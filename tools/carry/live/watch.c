@@ -129,7 +129,7 @@ static int judge_sides(struct watch *watch) {
     return code;
 }
 
-static void write_packets(const struct watch *watch, size_t count) {
+static void write_batch(const struct watch *watch, size_t count) {
     const struct live *live = watch->live;
     if (!live->file || live->options.bad_only)
         return;
@@ -153,7 +153,7 @@ static bool judge_gathered(struct watch *watch, size_t gathered) {
     findings_show(watch);
     if (code != CARRY_OK)
         fail_watch(live, code);
-    write_packets(watch, count);
+    write_batch(watch, count);
     return code == CARRY_OK && !is_last && !outlet_has_failed(live->outlet) &&
            !(live->file && packet_file_has_failed(live->file));
 }
