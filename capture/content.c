@@ -20,7 +20,7 @@ static uint32_t min_u32(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* Returns a run's share of content->came: only the last run may end within a unit. */
+/* Returns a run's share of content->arrived: only the last run may end within a unit. */
 static uint32_t units_size(const struct run *run) {
     return (run->end - run->place + CONTENT_UNIT - 1) / CONTENT_UNIT * CONTENT_UNIT;
 }
@@ -82,7 +82,7 @@ static bool insert_run(struct content *content, uint32_t place, uint32_t end, co
         memcpy(run->data, data, captured);
     split_runs(content->runs, place, &before, &others);
     content->runs = join_runs(join_runs(before, run), others);
-    content->came += units_size(run);
+    content->arrived += units_size(run);
     content->bytes += sizeof *run + captured;
     return true;
 }
@@ -92,7 +92,7 @@ static void drop_runs(struct content *content, struct run *run) {
         return;
     drop_runs(content, run->left);
     drop_runs(content, run->right);
-    content->came -= units_size(run);
+    content->arrived -= units_size(run);
     content->bytes -= sizeof *run + run->captured;
     free(run);
 }
@@ -204,7 +204,7 @@ void carry_content_clear(struct content *content) {
 }
 
 bool carry_content_is_complete(const struct content *content) {
-    return content->size && content->came >= content->size;
+    return content->size && content->arrived >= content->size;
 }
 
 uint32_t carry_content_captured(const struct content *content) {

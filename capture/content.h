@@ -24,12 +24,12 @@ struct run;
 
 struct content {
     struct run *runs;
-    uint64_t random; /* shapes the tree */
-    size_t bytes;    /* allocated */
-    uint32_t came;   /* bytes that arrived, rounded up to whole units */
-    uint32_t reach;  /* the highest end of a part */
-    uint32_t size;   /* 0: the last part has not arrived */
-    uint32_t gap;    /* the first byte that arrived but was not captured, or UINT32_MAX */
+    uint64_t random;  /* shapes the tree */
+    size_t bytes;     /* allocated */
+    uint32_t arrived; /* bytes that arrived, rounded up to whole units */
+    uint32_t reach;   /* the highest end of a part */
+    uint32_t size;    /* 0: the last part has not arrived */
+    uint32_t gap;     /* the first byte that arrived but was not captured, or UINT32_MAX */
 };
 
 struct part {

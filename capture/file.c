@@ -11,7 +11,7 @@
 #define SECOND INT64_C(1000000000)
 
 /* The signal may have stopped a pipe's writer too: wait this long for what it still writes. */
-#define LAST_WORDS_NS (SECOND / 2)
+#define GRACE_NS (SECOND / 2)
 
 static int64_t clock_ns(void) {
     struct timespec time;
@@ -20,10 +20,10 @@ static int64_t clock_ns(void) {
 }
 
 /* Returns the time left to wait, as poll() takes it: -1 is without end. */
-static int patience_left_ms(const struct file *file) {
+static int read_timeout_ms(const struct file *file) {
     if (!file->stopped)
         return -1;
-    const int64_t rest = file->patience - clock_ns();
+    const int64_t rest = file->deadline - clock_ns();
     return rest > 0 ? (int)(rest / 1000000) + 1 : 0;
 }
 
@@ -31,10 +31,10 @@ static void stop_reading(struct carry_capture *capture) {
     struct file *file = &capture->file;
     file->stop = -1;
     file->stopped = true;
-    file->patience = clock_ns() + LAST_WORDS_NS;
+    file->deadline = clock_ns() + GRACE_NS;
     carry_format_source(capture)->stopped = true;
-    if (ioctl(file->descriptor, FIONREAD, &file->owed))
-        file->owed = 0;
+    if (ioctl(file->descriptor, FIONREAD, &file->unread))
+        file->unread = 0;
 }
 
 /* Waits until read() would not block; false if bytes are no longer wanted. */
@@ -42,16 +42,16 @@ static bool await_bytes(struct carry_capture *capture) {
     struct file *file = &capture->file;
     struct pollfd waits[] = {{.fd = file->descriptor, .events = POLLIN},
                              {.fd = file->stop, .events = POLLIN}};
-    if (file->owed <= 0 && !patience_left_ms(file))
+    if (file->unread <= 0 && !read_timeout_ms(file))
         return false;
     int ready = poll(waits, 2, 0);
     while (ready == 0 || (ready < 0 && errno == EINTR)) {
         if (!carry_input_idle(&capture->input))
             return false;
-        const int patience = patience_left_ms(file);
-        if (!patience)
+        const int timeout = read_timeout_ms(file);
+        if (!timeout)
             return false;
-        ready = poll(waits, 2, patience);
+        ready = poll(waits, 2, timeout);
     }
     if (ready < 0 || !waits[1].revents)
         return true;
@@ -78,8 +78,8 @@ int64_t carry_file_read(void *context, void *buffer, size_t size) {
             return 0;
         got = read(file->descriptor, buffer, size);
     } while (got < 0 && errno == EAGAIN && file->waits);
-    if (got > 0 && file->owed > 0)
-        file->owed -= (int)got;
+    if (got > 0 && file->unread > 0)
+        file->unread -= (int)got;
     return got < 0 ? -errno : got;
 }
 

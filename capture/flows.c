@@ -12,7 +12,7 @@
 #define NO_FLOW      UINT16_MAX
 #define LAYOUTS_MAX  8
 
-#define FLOWS_LOOKED_AT 16 /* candidates for replacement, of FLOWS_MAX */
+#define FLOWS_EXAMINED 16 /* candidates for replacement, of FLOWS_MAX */
 
 struct key {
     struct ends ends;
@@ -153,10 +153,10 @@ static bool is_rarer(const struct flow *a, const struct flow *b) {
    packet where each packet has a flow of its own. */
 static uint16_t rarest_flow(struct flows *flows) {
     uint16_t place = flows->hand;
-    for (uint16_t i = 1; i < FLOWS_LOOKED_AT; i++)
+    for (uint16_t i = 1; i < FLOWS_EXAMINED; i++)
         if (is_rarer(&flows->list[flows->hand + i], &flows->list[place]))
             place = (uint16_t)(flows->hand + i);
-    flows->hand = (uint16_t)((flows->hand + FLOWS_LOOKED_AT) % FLOWS_MAX);
+    flows->hand = (uint16_t)((flows->hand + FLOWS_EXAMINED) % FLOWS_MAX);
     return place;
 }
 

@@ -66,8 +66,8 @@ struct file {
     int64_t start;  /* where in its file reading began */
     int stop;       /* the descriptor that stops it, or -1 */
     bool stopped;
-    int64_t patience; /* once stopped: when waiting ends, in nanoseconds */
-    int owed;         /* bytes that had arrived by then and are still unread */
+    int64_t deadline; /* once stopped: when waiting ends, in nanoseconds */
+    int unread;       /* bytes that had arrived by then and are still unread */
 };
 
 struct carry_capture {

@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #define BUCKETS_LOG2 12
-#define NOBODY       UINT16_MAX
+#define NO_SENDER    UINT16_MAX
 
 struct header_senders {
     uint64_t seed;
     size_t count;
-    uint16_t *buckets; /* the first sender of each, or NOBODY */
+    uint16_t *buckets; /* the first sender of each, or NO_SENDER */
     struct header_sender *list;
 };
 
@@ -64,7 +64,7 @@ static size_t sender_bucket(const struct header_senders *senders, const uint8_t 
 
 static uint16_t find_sender(const struct header_senders *senders, const uint8_t *address) {
     uint16_t place = senders->buckets[sender_bucket(senders, address)];
-    while (place != NOBODY && memcmp(senders->list[place].address, address, 4) != 0)
+    while (place != NO_SENDER && memcmp(senders->list[place].address, address, 4) != 0)
         place = senders->list[place].next;
     return place;
 }
@@ -74,7 +74,7 @@ static struct header_sender *use_sender(struct header_senders *senders, const ui
     if (!make_sender_table(senders))
         return NULL;
     uint16_t place = find_sender(senders, address);
-    if (place != NOBODY)
+    if (place != NO_SENDER)
         return &senders->list[place];
     if (senders->count == HEADER_SENDERS_MAX)
         return NULL;
@@ -137,8 +137,8 @@ void carry_header_senders_add_link(struct header_senders *senders,
 
 const struct header_sender *carry_header_senders_find(const struct header_senders *senders,
                                                       const uint8_t address[4]) {
-    uint16_t place = senders->list ? find_sender(senders, address) : NOBODY;
-    return place == NOBODY ? NULL : &senders->list[place];
+    uint16_t place = senders->list ? find_sender(senders, address) : NO_SENDER;
+    return place == NO_SENDER ? NULL : &senders->list[place];
 }
 
 bool carry_header_senders_leaves(const struct header_senders *senders, const uint8_t address[4]) {

@@ -100,12 +100,12 @@ static unsigned find_slot(struct senders *senders, const struct sender_key *key)
     return slot;
 }
 
-void carry_senders_add(struct senders *senders, const struct sender *who) {
+void carry_senders_add(struct senders *senders, const struct sender *sender) {
     const struct sender *last = &senders->slots[senders->last];
-    if (!last->count || !is_equal_key(&last->key, &who->key))
-        senders->last = find_slot(senders, &who->key);
-    senders->slots[senders->last].count += who->count;
-    senders->slots[senders->last].error += who->error;
+    if (!last->count || !is_equal_key(&last->key, &sender->key))
+        senders->last = find_slot(senders, &sender->key);
+    senders->slots[senders->last].count += sender->count;
+    senders->slots[senders->last].error += sender->error;
 }
 
 void carry_senders_merge(struct senders *into, const struct senders *from) {

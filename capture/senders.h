@@ -43,8 +43,8 @@ struct senders {
     bool overflowed;
 };
 
-/* Adds who->count to a sender, of which who->error may belong to others. */
-void carry_senders_add(struct senders *senders, const struct sender *who);
+/* Adds sender->count to a sender, of which sender->error may belong to others. */
+void carry_senders_add(struct senders *senders, const struct sender *sender);
 
 void carry_senders_merge(struct senders *into, const struct senders *from);
 

@@ -141,14 +141,14 @@ unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_packet_sum *sum, bool alone) {
     const struct header_sender *waiting =
         alone ? NULL : carry_header_senders_add(summary->headers, frame, sum);
-    struct sender who = {.count = 1};
-    who.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
+    struct sender own = {.count = 1};
+    own.key.link = *carry_sender_link(&summary->link, frame, sum->network_offset);
     if (waiting && carry_header_senders_is_alone(sum)) {
-        carry_header_senders_add_link(summary->headers, waiting, &who.key.link);
+        carry_header_senders_add_link(summary->headers, waiting, &own.key.link);
         return waiting->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
     }
-    who.key.address = carry_ends_of(frame, sum).from;
-    carry_senders_add(&summary->senders[sum->protocol][sum->verdict], &who);
+    own.key.address = carry_ends_of(frame, sum).from;
+    carry_senders_add(&summary->senders[sum->protocol][sum->verdict], &own);
     return sum->verdict;
 }
 
@@ -196,10 +196,10 @@ void carry_capture_summary_merge(struct carry_capture_summary *into,
 static void settle_sender(struct carry_capture_summary *summary,
                           const struct header_sender *sender) {
     unsigned verdict = sender->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;
-    struct sender who = {.key.link = sender->link, .count = sender->alone};
-    who.key.address.version = 4;
-    memcpy(who.key.address.bytes, sender->address, sizeof sender->address);
-    carry_senders_add(&summary->senders[CARRY_PROTOCOL_IP][verdict], &who);
+    struct sender own = {.key.link = sender->link, .count = sender->alone};
+    own.key.address.version = 4;
+    memcpy(own.key.address.bytes, sender->address, sizeof sender->address);
+    carry_senders_add(&summary->senders[CARRY_PROTOCOL_IP][verdict], &own);
     summary->tally.totals.early += sender->leaves ? sender->early : 0;
 }
 

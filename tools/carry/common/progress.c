@@ -22,7 +22,7 @@ static const char empty_cells[] = "..............................";
 #define BAR_FRAME   3 /* columns of a bar besides its cells */
 #define LINE_SIZE   512
 #define COLUMNS_MAX (LINE_SIZE / 4)
-#define NAME_LEAST  8 /* columns: less of a name is useless */
+#define NAME_MIN    8 /* columns: less of a name is useless */
 
 volatile sig_atomic_t progress_due;
 
@@ -153,7 +153,7 @@ static const char *name_tail(const char *name, int room) {
 /* Appends the name at the end of the line; everything before it is ASCII. */
 static void append_name(char *line, int room) {
     int left = room - (int)strlen(line) - 2;
-    char *name = file.path && left >= NAME_LEAST ? text_clean(file.path) : NULL;
+    char *name = file.path && left >= NAME_MIN ? text_clean(file.path) : NULL;
     if (!name)
         return;
     size_t used = strlen(line);

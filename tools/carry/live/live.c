@@ -173,14 +173,14 @@ static int64_t end_time(const struct run *run) {
 }
 
 /* A limit below what poll() accepts. */
-#define PATIENCE_MAX_MS 3600000
+#define TIMEOUT_MAX_MS 3600000
 
-static int poll_patience_ms(const struct run *run, int64_t end) {
+static int poll_timeout_ms(const struct run *run, int64_t end) {
     const int64_t next = run->next_report < end ? run->next_report : end;
     const int64_t rest = next - clock_ns();
     const int64_t ms = rest > 0 ? rest / 1000000 + 1 : 0;
-    const int own = ms < PATIENCE_MAX_MS ? (int)ms : PATIENCE_MAX_MS;
-    const int server = server_patience_ms(run->server);
+    const int own = ms < TIMEOUT_MAX_MS ? (int)ms : TIMEOUT_MAX_MS;
+    const int server = server_timeout_ms(run->server);
     return server >= 0 && server < own ? server : own;
 }
 
@@ -202,7 +202,7 @@ static void wait_until_end(struct run *run) {
                                              {.fd = run->live.end_event, .events = POLLIN}};
     while (clock_ns() < end && !run->no_memory && !outlet_has_failed(run->live.outlet)) {
         const unsigned count = 2 + server_polls(run->server, waits + 2);
-        const int ready = poll(waits, count, poll_patience_ms(run, end));
+        const int ready = poll(waits, count, poll_timeout_ms(run, end));
         const bool any = ready > 0;
         if (ready < 0 && errno != EINTR) {
             run->status = command_error("cannot wait for packets: %s", strerror(errno));

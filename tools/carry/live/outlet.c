@@ -13,10 +13,10 @@
 #include "live/threads.h"
 
 /* The most text that may wait, besides what the pipe holds. */
-#define WAITING_MOST ((size_t)1 << 20)
+#define WAITING_MAX ((size_t)1 << 20)
 
 /* How long a reader may read nothing before threads stop waiting for it. */
-#define PATIENCE_NS CLOCK_SECOND
+#define TIMEOUT_NS CLOCK_SECOND
 
 /* How often a waiting thread checks whether it must end. */
 #define SLICE_NS (CLOCK_SECOND / 20)
@@ -141,12 +141,12 @@ static void wait_slice(struct outlet *outlet) {
 }
 
 static bool reader_stopped(const struct outlet *outlet) {
-    return clock_ns() - outlet->progress >= PATIENCE_NS;
+    return clock_ns() - outlet->progress >= TIMEOUT_NS;
 }
 
 /* Checks whether there is room; a piece of any size fits if nothing waits. */
 static bool has_text_room(const struct outlet *outlet, size_t size) {
-    return !outlet->first || outlet->waiting + size <= WAITING_MOST;
+    return !outlet->first || outlet->waiting + size <= WAITING_MAX;
 }
 
 static bool await_room(struct outlet *outlet, size_t size, const atomic_bool *stops) {

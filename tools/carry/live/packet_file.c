@@ -22,7 +22,7 @@
 #define FILE_PIECE_SIZE ((size_t)64 << 10)
 
 /* How long a reader may read nothing once all threads must end. */
-#define PATIENCE_MS 1000
+#define TIMEOUT_MS 1000
 
 /* Packets contain private data: by default, other users get no permission. */
 #define OWNER_MODE (S_IRUSR | S_IWUSR)
@@ -90,7 +90,7 @@ static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t
 static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
     size_t sent = 0;
     while (sent < size && !packet_file_ended(file))
-        if (reader_await(file->descriptor, file->live->stop_event, PATIENCE_MS))
+        if (reader_await(file->descriptor, file->live->stop_event, TIMEOUT_MS))
             sent += write_piece(file, file->bytes + sent, size - sent);
         else
             file->reader_stopped = true;

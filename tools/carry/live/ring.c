@@ -35,12 +35,12 @@
  * time for which packets may wait. With more of them, packets are seen earlier, but they cost more
  * memory: as much as those for the bytes, between these limits.
  */
-#define WAITING_MS  60000
-#define SPARE_LEAST 60
-#define SPARE_MOST  600
+#define WAITING_MS 60000
+#define SPARE_MIN  60
+#define SPARE_MAX  600
 
 /* Blocks whose packets are judged at once: few of all blocks. */
-#define HELD_MOST 8
+#define HELD_MAX 8
 
 #define TAG_SIZE       4
 #define ADDRESSES_SIZE 12
@@ -96,8 +96,8 @@ static bool set_version(struct ring *ring) {
 }
 
 static size_t spare_blocks(size_t full) {
-    const size_t most = full < SPARE_MOST ? full : SPARE_MOST;
-    return most > SPARE_LEAST ? most : SPARE_LEAST;
+    const size_t most = full < SPARE_MAX ? full : SPARE_MAX;
+    return most > SPARE_MIN ? most : SPARE_MIN;
 }
 
 /* Maps the ring. One more block is needed: the one that the kernel has open. */
@@ -253,7 +253,7 @@ static const struct tpacket_hdr_v1 *next_head(const struct ring *ring) {
 
 static bool begin_block(struct ring *ring) {
     const struct tpacket_hdr_v1 *head = next_head(ring);
-    if (ring->held == HELD_MOST ||
+    if (ring->held == HELD_MAX ||
         !(__atomic_load_n(&head->block_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
         return false;
     ring->next = (const uint8_t *)head - offsetof(struct tpacket_block_desc, hdr) +
@@ -434,7 +434,7 @@ static bool is_back(struct ring *ring) {
     return (index == ring->index || bind_to(ring, index)) && is_up(ring);
 }
 
-void ring_look_again(struct ring *ring) {
+void ring_recheck_link(struct ring *ring) {
     if (!ring->is_down || !is_back(ring))
         return;
     ring->is_down = false;

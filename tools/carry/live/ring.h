@@ -102,6 +102,6 @@ uint64_t ring_drops(struct ring *ring);
 void ring_update_link(struct ring *ring);
 
 /* Checks whether an interface that disappeared or was down is back, and resumes with it. */
-void ring_look_again(struct ring *ring);
+void ring_recheck_link(struct ring *ring);
 
 #endif

@@ -275,7 +275,7 @@ void server_serve(struct server *server, const struct pollfd *polls) {
         accept_one(server);
 }
 
-int server_patience_ms(const struct server *server) {
+int server_timeout_ms(const struct server *server) {
     const int64_t rest = server ? server->accepts_from - clock_ns() : 0;
     return rest > 0 ? (int)(rest / 1000000) + 1 : -1;
 }

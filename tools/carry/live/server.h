@@ -33,6 +33,6 @@ void server_serve(struct server *server, const struct pollfd *polls);
 
 /* Returns the milliseconds until it accepts connections again after descriptors ran out; -1: it
    accepts now. */
-int server_patience_ms(const struct server *server);
+int server_timeout_ms(const struct server *server);
 
 #endif

@@ -13,7 +13,7 @@
 #include "live/threads.h"
 
 /* Interval between checks for an interface that has disappeared. */
-#define LOOK_AGAIN_MS 500
+#define RECHECK_MS 500
 
 /* Interval and number of checks for the last block: ten times as long as it may take. */
 #define MOMENT_NS    10000000
@@ -188,12 +188,12 @@ static void await_packets(struct watch *watch) {
     waits[count] = (struct pollfd){.fd = watch->live->stop_event, .events = POLLIN};
     if (watch->live->file)
         packet_file_flush(watch->live->file);
-    if (poll(waits, count + 1, LOOK_AGAIN_MS) < 0)
+    if (poll(waits, count + 1, RECHECK_MS) < 0)
         return;
     for (unsigned i = 0; i < count; i++) {
         if (waits[i].revents & POLLERR)
             ring_update_link(&watch->rings[i]);
-        ring_look_again(&watch->rings[i]);
+        ring_recheck_link(&watch->rings[i]);
     }
 }
 
