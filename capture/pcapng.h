@@ -28,7 +28,7 @@ enum pcapng_option {
     PCAPNG_OPTION_TIME_START = 14,
 };
 
-/* 32 bits on a packet. The bits of enum carry_capture_packet_flag are in pcapng_flags.def. */
+/* 32 bits per packet. The bits of enum carry_capture_packet_flag are in pcapng_flags.def. */
 #define PCAPNG_FLAGS_FCS_SHIFT 5 /* bytes of the frame check sequence; 0: not known */
 #define PCAPNG_FLAGS_FCS_MASK  0xfu
 

@@ -456,9 +456,9 @@ static void settle_datagram(struct repair *repair, const struct datagram *datagr
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_datagram(repair, datagram);
     write_changes(repair, datagram);
+    /* Fragments within another datagram were reported with that one. */
     for (const struct source *source = datagram->sources; source; source = source->next)
-        if (source->offset !=
-            CARRY_CAPTURE_NOWHERE) /* others were reported with the enclosing datagram */
+        if (source->offset != CARRY_CAPTURE_NOWHERE)
             leave_in_source(repair, datagram, source);
     for (size_t i = 0; i < datagram->fresh_count; i++) {
         const struct carry_packet_sum *sum = &datagram->fresh[i];

@@ -37,7 +37,8 @@ char *report_stored(char *buffer, const struct carry_capture_finding *finding) {
 }
 
 char *report_expected(char *buffer, const struct carry_capture_finding *finding) {
-    if (!carry_capture_has_expected(&finding->sum)) /* an illegal one: only the 0 is wrong */
+    /* Of an illegal sum, only the 0 is wrong. */
+    if (!carry_capture_has_expected(&finding->sum))
         return strcpy(buffer, "not 0");
     return value_text(buffer, finding, finding->sum.expected);
 }
