@@ -61,8 +61,8 @@ static uint32_t header_bytes(const uint8_t *record, uint32_t size) {
     return bytes <= size ? bytes : 0;
 }
 
-static int hand_out_record(struct carry_capture *capture, const uint8_t *record,
-                           struct carry_capture_packet *packet) {
+static int emit_record(struct carry_capture *capture, const uint8_t *record,
+                       struct carry_capture_packet *packet) {
     const uint32_t size = erf_record_size(record), headers = header_bytes(record, size);
     if (!headers)
         return carry_format_damage(capture, "record of %u bytes is shorter than its headers", size);
@@ -96,7 +96,7 @@ static int next_erf_record(struct carry_capture *capture, struct carry_capture_p
             return carry_format_cut(capture, "record", size);
         input->at += size;
     } while (record_type(record) == TYPE_PADDING);
-    return hand_out_record(capture, record, packet);
+    return emit_record(capture, record, packet);
 }
 
 /* --- Recognition --- */

@@ -143,8 +143,8 @@ static uint64_t time_ns(const struct interface *interface, uint64_t ticks) {
 }
 
 /* Completes the packet, whose bytes begin `header` bytes into the block's body. */
-static int hand_out_packet(struct carry_capture *capture, const struct block *block,
-                           uint32_t header, struct carry_capture_packet *packet) {
+static int emit_packet(struct carry_capture *capture, const struct block *block, uint32_t header,
+                       struct carry_capture_packet *packet) {
     if (packet->captured > block->body_size - header)
         return carry_format_damage(capture, "packet of %u bytes in a block of %u", packet->captured,
                                    block->size);
@@ -206,7 +206,7 @@ static int packet_block(struct carry_capture *capture, const struct block *block
         .interface = number,
         .time_ns = time_ns(interface, ticks | load32(block->body + 8, capture->swap)),
     };
-    const int result = hand_out_packet(capture, block, 20, packet);
+    const int result = emit_packet(capture, block, 20, packet);
     if (result == CARRY_CAPTURE_PACKET)
         read_packet_options(capture, block, packet);
     return result;
@@ -226,7 +226,7 @@ static int simple_packet_block(struct carry_capture *capture, const struct block
         .linktype = interface->linktype,
         .fcs = interface->fcs,
     };
-    return hand_out_packet(capture, block, 4, packet);
+    return emit_packet(capture, block, 4, packet);
 }
 
 /* Blocks that are read. Others are skipped, and so is the rest of a section header. */

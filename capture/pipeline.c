@@ -130,7 +130,7 @@ static void empty_batch(struct batch *batch) {
 
 /* Allocates ROOM_BYTES. The pointer is volatile, as Clang removes an allocation that is never
    written. */
-static void *take_room(void) {
+static void *allocate_room(void) {
     void *volatile room = malloc(ROOM_BYTES);
     return room;
 }
@@ -139,7 +139,7 @@ static void *take_room(void) {
 static void start_workers(struct pipeline *pipeline) {
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
-    void *room = take_room();
+    void *room = allocate_room();
     while (
         room && pipeline->threads_count < pipeline->threads_wanted &&
         carry_threads_start(pipeline->threads, run_worker, pipeline, pipeline->threads_count + 1))
@@ -228,7 +228,7 @@ static void watch_pipeline(struct pipeline *pipeline) {
 }
 
 /* Gives the input another window, and its current one to the batch whose packets it holds. */
-static int hand_over(struct pipeline *pipeline, struct input *input) {
+static int submit_window(struct pipeline *pipeline, struct input *input) {
     struct window window = next_window(pipeline, carry_input_held(input));
     if (!window.bytes)
         return ENOMEM;
@@ -245,7 +245,7 @@ static int submit_on_full(void *context) {
     struct pipeline *pipeline = context;
     int error = 0;
     if (pipeline->next != pipeline->filling->packets)
-        error = hand_over(pipeline, &pipeline->capture->input);
+        error = submit_window(pipeline, &pipeline->capture->input);
     watch_pipeline(pipeline);
     return pipeline->ended ? ECANCELED : error;
 }
@@ -335,7 +335,7 @@ static bool allocate_slot(struct slot *slot) {
 
 /* Allocates as many slots as memory allows, but no fewer than one thread needs. */
 static bool allocate_slots(struct pipeline *pipeline, unsigned slots) {
-    void *room = take_room();
+    void *room = allocate_room();
     unsigned wanted = room ? slots : BATCHES_AHEAD;
     pipeline->slots = calloc(slots, sizeof *pipeline->slots);
     while (pipeline->slots && pipeline->slot_count < wanted &&

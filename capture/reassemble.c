@@ -178,7 +178,7 @@ static void store16_network(uint8_t *p, uint32_t value) {
 
 /* Turns the first fragment's headers into those of a whole datagram: over IPv6, of an atomic
    fragment. */
-static void mend_header(uint8_t *header, uint32_t size, uint32_t content) {
+static void complete_header(uint8_t *header, uint32_t size, uint32_t content) {
     if (header[0] >> 4 == 4) {
         store16_network(header + 2, size + content);
         header[6] &= 0xc0;
@@ -196,7 +196,7 @@ static void write_datagram(struct reassembler *reassembler, const struct entry *
     uint8_t *buffer = reassembler->buffer;
     uint32_t captured = carry_content_captured(&entry->content);
     memcpy(buffer, entry->header, entry->header_size);
-    mend_header(buffer, entry->header_size, entry->content.size);
+    complete_header(buffer, entry->header_size, entry->content.size);
     carry_content_write(&entry->content, buffer + entry->header_size);
 
     struct datagram *datagram = &reassembler->datagram;

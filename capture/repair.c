@@ -59,8 +59,8 @@ static void report_change(struct repair *repair, const struct carry_capture_chan
         repair->cancelled = !repair->options.change(repair->options.user, change);
 }
 
-static struct carry_capture_change as_left(const struct carry_capture_change *change,
-                                           enum carry_capture_left reason) {
+static struct carry_capture_change left_change(const struct carry_capture_change *change,
+                                               enum carry_capture_left reason) {
     struct carry_capture_change left = *change;
     left.is_left = true;
     left.left = reason;
@@ -69,7 +69,7 @@ static struct carry_capture_change as_left(const struct carry_capture_change *ch
 
 static void leave_sum(struct repair *repair, const struct carry_capture_change *change,
                       enum carry_capture_left reason) {
-    const struct carry_capture_change left = as_left(change, reason);
+    const struct carry_capture_change left = left_change(change, reason);
     carry_repairs_leave(repair->repairs, &left);
     report_change(repair, &left);
 }
@@ -171,8 +171,8 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
 }
 
 /* Counts a header repaired as a bad one, which may turn out to have been left to a network card. */
-static void note_alone(struct repair *repair, const struct carry_frame *frame,
-                       const struct carry_packet_sum *change) {
+static void count_lone_header(struct repair *repair, const struct carry_frame *frame,
+                              const struct carry_packet_sum *change) {
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->known, &count);
     const struct header_sender *sender =
@@ -221,7 +221,7 @@ static void count_changes(struct repair *repair, const struct carry_capture_pack
         const struct carry_capture_change change = in_frame(packet, &changes[i]);
         repair->repairs->repaired[changes[i].protocol][changes[i].verdict]++;
         if (carry_header_senders_is_alone(&changes[i]))
-            note_alone(repair, &frame, &changes[i]);
+            count_lone_header(repair, &frame, &changes[i]);
         report_change(repair, &change);
     }
 }
@@ -251,7 +251,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     size_t count;
     const struct header_sender *first = carry_header_senders_list(repair->headers, &count);
     struct carry_packet_sum known = *left->sum; /* the log shows the verdict known so far */
-    struct carry_capture_change logged = as_left(left, reason);
+    struct carry_capture_change logged = left_change(left, reason);
     logged.sum = &known;
     if (sender->leaves)
         carry_cause_leave(&known);
@@ -298,8 +298,8 @@ static void leave_in_frame(struct repair *repair, const struct carry_capture_pac
 }
 
 /* Checks whether a header was left only because the evidence for its repair came after it. */
-static bool came_early(const struct repair *repair, const struct header_sender *sender,
-                       enum carry_capture_left reason) {
+static bool preceded_evidence(const struct repair *repair, const struct header_sender *sender,
+                              enum carry_capture_left reason) {
     return reason == CARRY_CAPTURE_LEFT_ONLY && wants_repair(repair, CARRY_VERDICT_PARTIAL) &&
            carry_header_senders_leaves(repair->known, sender->address);
 }
@@ -311,8 +311,8 @@ static void settle_left(struct repair *repair) {
         for (unsigned slot = 0; slot < LEFT_SLOTS; slot++)
             carry_repairs_leave_headers(
                 repair->repairs, senders[i].leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD,
-                came_early(repair, &senders[i], left_of(slot)) ? CARRY_CAPTURE_LEFT_EARLY
-                                                               : left_of(slot),
+                preceded_evidence(repair, &senders[i], left_of(slot)) ? CARRY_CAPTURE_LEFT_EARLY
+                                                                      : left_of(slot),
                 &repair->waiting[i][slot]);
 }
 
@@ -394,7 +394,7 @@ static void write_changes(struct repair *repair, const struct datagram *datagram
     for (size_t i = 0; i < datagram->changes_count; i++) {
         repairs->repaired[datagram->changes[i].protocol][datagram->changes[i].verdict]++;
         if (carry_header_senders_is_alone(&datagram->changes[i]))
-            note_alone(repair, &frame, &datagram->changes[i]);
+            count_lone_header(repair, &frame, &datagram->changes[i]);
     }
     for (const struct source *source = datagram->sources; source; source = source->next) {
         bool changed = false;

@@ -25,7 +25,7 @@ static void widen_spans(struct timeline *timeline) {
 }
 
 /* Extends the timeline to the spans from `first` up to `end`; false if these are too many. */
-static bool stretch_timeline(struct timeline *timeline, uint64_t first, uint64_t end) {
+static bool extend_timeline(struct timeline *timeline, uint64_t first, uint64_t end) {
     if (end - first > CARRY_CAPTURE_SPANS_MAX)
         return false;
     const size_t moved = (size_t)(timeline->first - first), size = sizeof *timeline->counts;
@@ -53,7 +53,7 @@ static uint64_t *find_span(struct timeline *timeline, uint64_t time_ns) {
             return timeline->counts[place - timeline->first];
         const uint64_t end = timeline->first + timeline->used;
         const uint64_t first = place < timeline->first ? place : timeline->first;
-        if (stretch_timeline(timeline, first, place < end ? end : place + 1))
+        if (extend_timeline(timeline, first, place < end ? end : place + 1))
             return timeline->counts[place - first];
     }
 }

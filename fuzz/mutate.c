@@ -13,7 +13,7 @@ size_t edit_random(struct edit *edit, size_t limit) {
     return limit ? (size_t)(value % limit) : 0;
 }
 
-static bool is_there(const struct edit *edit, size_t at, size_t size) {
+static bool lies_in_input(const struct edit *edit, size_t at, size_t size) {
     return at <= edit->size && size <= edit->size - at;
 }
 
@@ -23,13 +23,13 @@ static unsigned shift_of(unsigned i, unsigned width, bool little) {
 
 uint32_t edit_get(const struct edit *edit, size_t at, unsigned width, bool little) {
     uint32_t value = 0;
-    for (unsigned i = 0; i < width && is_there(edit, at, width); i++)
+    for (unsigned i = 0; i < width && lies_in_input(edit, at, width); i++)
         value |= (uint32_t)edit->bytes[at + i] << shift_of(i, width, little);
     return value;
 }
 
 void edit_put(struct edit *edit, size_t at, unsigned width, bool little, uint32_t value) {
-    for (unsigned i = 0; i < width && is_there(edit, at, width); i++)
+    for (unsigned i = 0; i < width && lies_in_input(edit, at, width); i++)
         edit->bytes[at + i] = (uint8_t)(value >> shift_of(i, width, little));
 }
 
@@ -45,7 +45,7 @@ void edit_number(struct edit *edit, size_t at, unsigned width, bool little, uint
 }
 
 bool edit_replace(struct edit *edit, size_t at, size_t old, const void *bytes, size_t size) {
-    if (!is_there(edit, at, old) || size > edit->max - (edit->size - old))
+    if (!lies_in_input(edit, at, old) || size > edit->max - (edit->size - old))
         return false;
     memmove(edit->bytes + at + size, edit->bytes + at + old, edit->size - at - old);
     if (size)
@@ -55,7 +55,7 @@ bool edit_replace(struct edit *edit, size_t at, size_t old, const void *bytes, s
 }
 
 bool edit_repeat(struct edit *edit, size_t at, size_t from, size_t size) {
-    void *copy = is_there(edit, from, size) ? malloc(size + 1) : NULL;
+    void *copy = lies_in_input(edit, from, size) ? malloc(size + 1) : NULL;
     if (!copy)
         return false;
     memcpy(copy, edit->bytes + from, size);
@@ -65,7 +65,7 @@ bool edit_repeat(struct edit *edit, size_t at, size_t from, size_t size) {
 }
 
 void edit_any(struct edit *edit, size_t at, size_t size) {
-    if (!is_there(edit, at, size))
+    if (!lies_in_input(edit, at, size))
         return;
     size_t end = at + size;
     size_t room = end == edit->size ? edit->max - at : size;

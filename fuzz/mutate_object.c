@@ -435,7 +435,7 @@ static void change_section_byte(struct edit *edit) {
 }
 
 /* Writes a distance, as records contain. */
-static void lead_elsewhere(struct edit *edit) {
+static void put_random_distance(struct edit *edit) {
     const size_t at = any_section_place(edit, 4);
     edit_put(edit, at, 4, true, (uint32_t)(any_section_place(edit, 1) - at));
 }
@@ -461,7 +461,7 @@ static void cut_object(struct edit *edit) {
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed) {
     static edit_fn *const changes[] = {
         change_object_header, change_load, change_section, change_contents, change_section_byte,
-        lead_elsewhere,       put_address, repeat_entry,   cut_object,
+        put_random_distance,  put_address, repeat_entry,   cut_object,
     };
     struct edit edit = {.bytes = data, .size = size, .max = max, .random = seed};
     if (size < sizeof(Elf64_Ehdr) || memcmp(data, ELFMAG, SELFMAG) != 0 || !edit_random(&edit, 32))

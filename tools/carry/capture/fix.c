@@ -193,7 +193,7 @@ static int open_checked_output(const struct run *run, struct output *output, con
 
 /* Checks whether the output is written to the input. A socket may be both: it has two
    directions. */
-static bool feeds_itself(const struct run *run) {
+static bool writes_to_input(const struct run *run) {
     struct stat input, output;
     return source_status(run->capture, &input) && fstat(run->output.descriptor, &output) == 0 &&
            output_is_same(&input, &output) && (S_ISREG(input.st_mode) || S_ISFIFO(input.st_mode));
@@ -204,7 +204,7 @@ static int open_direct_copy(struct run *run) {
     run->is_direct = true;
     if (!output_open_direct(&run->output, path))
         return command_file_error(output_name(path), output_problem(errno));
-    if (feeds_itself(run))
+    if (writes_to_input(run))
         return command_file_error(output_name(path), input_is_output);
     return STATUS_CLEAN;
 }

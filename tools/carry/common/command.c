@@ -69,7 +69,7 @@ int command_bad_option(char **argv, int result) {
 }
 
 /* Copies a number without its commas, as far as there is room. */
-static const char *without_commas(char digits[TEXT_SIZE], const char *text) {
+static const char *strip_commas(char digits[TEXT_SIZE], const char *text) {
     size_t count = 0;
     for (; *text && count < TEXT_SIZE - 1; text++)
         if (*text != ',')
@@ -82,7 +82,7 @@ static const char *without_commas(char digits[TEXT_SIZE], const char *text) {
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number) {
     char *end, digits[TEXT_SIZE], printed[TEXT_SIZE];
     errno = 0;
-    unsigned long long value = strtoull(without_commas(digits, text), &end, 10);
+    unsigned long long value = strtoull(strip_commas(digits, text), &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value < low || value > high)
         return false;
     if (strchr(text, ',') && strcmp(text, text_count(printed, value)) != 0)

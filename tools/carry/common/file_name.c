@@ -18,7 +18,7 @@ static bool is_among(const char *const *words, const char *text, size_t size) {
     return false;
 }
 
-static size_t without_digits(const char *text, size_t size) {
+static size_t strip_digits(const char *text, size_t size) {
     while (size && isdigit((unsigned char)text[size - 1]))
         size--;
     return size;
@@ -30,7 +30,7 @@ bool file_name_is_capture(const char *path) {
         return false;
     for (size_t end = strlen(name); (dot = memrchr(name, '.', end)); end = (size_t)(dot - name)) {
         const char *part = dot + 1;
-        const size_t size = end - (size_t)(part - name), letters = without_digits(part, size);
+        const size_t size = end - (size_t)(part - name), letters = strip_digits(part, size);
         if (is_among(captures, part, letters))
             return true;
         if (letters && !is_among(file_name_packings, part, size))

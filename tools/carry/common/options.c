@@ -82,7 +82,7 @@ static int set_row(char **argv, const struct option_row *rows, int result) {
  * Gives the words after a "--" to the row that takes them, and ends the operands, which were moved
  * to the front, with a NULL. If no operand precedes the "--", operands follow it.
  */
-static void part_words(char **argv, int argc, const struct option_row *rows, int operands) {
+static void split_words(char **argv, int argc, const struct option_row *rows, int operands) {
     const struct option_row *row = rows;
     if (!operands)
         return;
@@ -116,7 +116,7 @@ bool options_read_help(int argc, char **argv, void (*print)(const void *context)
     }
     if (*status == STATUS_CLEAN && operands == OPERANDS_NONE && optind < argc)
         *status = command_usage(argv[0], "unexpected argument '%s'", argv[optind]);
-    part_words(argv, argc, rows, moved);
+    split_words(argv, argc, rows, moved);
     return *status == STATUS_CLEAN;
 }
 

@@ -244,7 +244,7 @@ static void forget_output(struct output *output) {
 }
 
 /* Opens compression if the name demands it; false with errno set, after removing the file. */
-static bool packs_as_named(struct output *output, const char *path) {
+static bool open_pack_as_named(struct output *output, const char *path) {
     if (!pack_knows(path))
         return true;
     output->is_stream = true;
@@ -273,7 +273,7 @@ bool output_open(struct output *output, const char *path, mode_t mode) {
     if (output->descriptor < 0)
         forget_output(output);
     errno = error;
-    return output->path && packs_as_named(output, path);
+    return output->path && open_pack_as_named(output, path);
 }
 
 /* --- Direct outputs --- */
@@ -400,7 +400,7 @@ void output_restrict(struct output *output, mode_t mode) {
     output->mode &= mode | OWNER_MODE;
 }
 
-static void give_mode_and_name(struct output *output) {
+static void set_mode_and_name(struct output *output) {
     sigset_t before;
     signals_hold(&before);
     if (output->mode & ~OWNER_MODE)
@@ -416,7 +416,7 @@ bool output_finish(struct output *output) {
     if (output->pack && !output->error)
         note_packed(output, pack_end(output->pack));
     if (output->temporary)
-        give_mode_and_name(output);
+        set_mode_and_name(output);
     close_descriptor(output);
     if (output->error)
         output_abandon(output);

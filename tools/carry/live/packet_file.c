@@ -87,7 +87,7 @@ static size_t write_piece(struct packet_file *file, const uint8_t *bytes, size_t
 }
 
 /* Writes the first `size` bytes, which are `packets` packets. */
-static void send_off(struct packet_file *file, size_t size, uint64_t packets) {
+static void write_waiting(struct packet_file *file, size_t size, uint64_t packets) {
     size_t sent = 0;
     while (sent < size && !packet_file_ended(file))
         if (reader_await(file->descriptor, file->live->stop_event, TIMEOUT_MS))
@@ -187,9 +187,9 @@ void packet_file_add(struct packet_file *file, const struct carry_capture_packet
         return;
     add_to_writer(file, packet);
     if (file->used > file->piece_size)
-        send_off(file, before, file->waiting - 1);
+        write_waiting(file, before, file->waiting - 1);
     if (file->used > file->piece_size)
-        send_off(file, file->used, file->waiting);
+        write_waiting(file, file->used, file->waiting);
 }
 
 void packet_file_count(struct packet_file *file, unsigned interface,
@@ -200,7 +200,7 @@ void packet_file_count(struct packet_file *file, unsigned interface,
 
 void packet_file_flush(struct packet_file *file) {
     packet_file_lock(file);
-    send_off(file, file->used, file->waiting);
+    write_waiting(file, file->used, file->waiting);
     packet_file_unlock(file);
 }
 
@@ -213,7 +213,7 @@ bool packet_file_close(struct packet_file *file, uint64_t *lost) {
         return true;
     if (!packet_file_ended(file))
         carry_capture_writer_end(file->writer);
-    send_off(file, file->used, file->waiting);
+    write_waiting(file, file->used, file->waiting);
     if (close(file->descriptor))
         note_error(file, errno);
     carry_capture_writer_free(file->writer);

@@ -310,7 +310,7 @@ static void add_vnet(struct carry_capture_packet *packet) {
     packet->left_at = vnet.csum_start + (uint32_t)vnet.csum_offset;
 }
 
-static void grow_in_front(struct carry_capture_packet *packet, uint32_t size) {
+static void prepend_bytes(struct carry_capture_packet *packet, uint32_t size) {
     packet->data -= size;
     packet->captured += size;
     packet->wire += size;
@@ -331,7 +331,7 @@ static void restore_vlan_tag(struct carry_capture_packet *packet, const struct t
         return;
     memmove(addresses, packet->data, ADDRESSES_SIZE);
     memcpy(addresses + ADDRESSES_SIZE, tag, sizeof tag);
-    grow_in_front(packet, TAG_SIZE);
+    prepend_bytes(packet, TAG_SIZE);
 }
 
 static bool is_ethernet(const struct sockaddr_ll *address) {
@@ -349,7 +349,7 @@ static void skip_link_header(struct carry_capture_packet *packet, const struct t
     if (packet->linktype == RING_LINKTYPE_OTHER)
         return;
     size = size < packet->captured ? size : packet->captured;
-    grow_in_front(packet, (uint32_t)0 - size);
+    prepend_bytes(packet, (uint32_t)0 - size);
 }
 
 static void describe_packet(const struct ring *ring, const struct tpacket3_hdr *head,

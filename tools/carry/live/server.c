@@ -144,7 +144,7 @@ static struct connection *find_idle_longest(struct server *server) {
     return found;
 }
 
-static bool lacks_descriptors(void) {
+static bool is_out_of_descriptors(void) {
     return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
 }
 
@@ -155,7 +155,7 @@ static bool lacks_descriptors(void) {
 static void accept_one(struct server *server) {
     struct connection *place = find_free(server), *idle = find_idle_longest(server);
     const int made = accept4(server->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (made < 0 && !lacks_descriptors())
+    if (made < 0 && !is_out_of_descriptors())
         return;
     if (made < 0)
         server->accepts_from = clock_ns() + RETRY_NS;
