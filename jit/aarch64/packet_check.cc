@@ -19,7 +19,6 @@ CheckEmitter::CheckEmitter(asmjit::CodeHolder &code, const PacketPlan &packet_pl
 /* Each sum has a place of its own. */
 void CheckEmitter::enter(size_t index) {
     a.add(x13, x1, index * sizeof(Found));
-    list(index);
 }
 
 void CheckEmitter::leave_if_zero(size_t index) {
@@ -52,6 +51,7 @@ void CheckEmitter::judge_header(size_t index) {
 
 /* The innermost. Sums around it want its bytes summed even where its own sum is absent. */
 void CheckEmitter::judge_content(size_t index) {
+    list(index);
     list_stored(index);
     a.sub(w6, w11, plan.content());
     list_pseudo(index);
@@ -62,8 +62,8 @@ void CheckEmitter::judge_content(size_t index) {
     sum_content();
     if (plan.count_around())
         leave_if_zero(index);
-    a.ldr(w6, member(offsetof(Found, pseudo)));
-    a.add(x6, x6, x12);
+    a.ldr(w4, member(offsetof(Found, pseudo)));
+    a.add(x6, x4, x12);
     verify(index);
 }
 
@@ -71,6 +71,7 @@ void CheckEmitter::judge_content(size_t index) {
 void CheckEmitter::judge_around(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     uint32_t offset = sum.found.cover_offset;
+    list(index);
     list_stored(index);
     load_number(x6, plan.lengths[sum.length].offset);
     list_pseudo(index);

@@ -67,12 +67,14 @@ void FillEmitter::fill_content() {
     a.add(x6, x4, x12);
     fold64();
     fold32();
-    load(x7, sum.found.field_offset, 2);
     if (!sum.found.pseudo_protocol) {
+        load(x7, sum.found.field_offset, 2);
         a.cmp(w6, w7);
         a.b_eq(rare);
     }
+    a.mov(w15, wzr);
     if (sum.may_be_absent || sum.zero_is_illegal) {
+        a.ldr(w7, member(offsetof(Found, stored)));
         a.cbnz(w7, not_zero);
         list_zero(index);
         a.b(expected);
@@ -145,7 +147,6 @@ void FillEmitter::emit_judgement() {
         return;
     }
     require_simple();
-    a.mov(w15, wzr);
     a.mov(x13, x1);
     fill_content();
     a.mov(w5, wzr);
