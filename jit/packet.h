@@ -64,7 +64,7 @@ struct Length {
 
 struct PlannedSum {
     struct carry_packet_sum found; /* of a good one, all that is the same in every frame */
-    bool over_header;              /* IPv4's: covers 20 bytes, whatever the lengths say */
+    bool over_header;              /* IPv4's: covers IPV4_HEADER_BYTES, whatever the lengths say */
     bool may_be_absent;            /* a stored 0 says so */
     bool zero_is_illegal;
     uint32_t length;    /* index of what tells where it ends */
@@ -72,6 +72,8 @@ struct PlannedSum {
 };
 
 constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
+
+constexpr uint32_t IPV4_HEADER_BYTES = 20; /* without options */
 
 /* Lengths have 16 bits, counted from the end of the header at most. */
 constexpr uint32_t CONTENT_MAX = 65535 + 40;
