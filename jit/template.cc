@@ -231,6 +231,11 @@ int make(const Spec &spec, const struct carry_jit **jit) {
 }
 
 } // namespace
+
+size_t TemplatePlan::count_changing() const {
+    return std::count_if(sums.begin(), sums.end(), [](const auto &sum) { return sum.changes; });
+}
+
 } // namespace carry::jit
 
 const char *carry_jit_template_error(const struct carry_jit_template_spec *spec) {

@@ -45,11 +45,13 @@ struct TemplateSum {
 struct TemplatePlan {
     std::vector<TemplateChunk> chunks;
     std::vector<TemplateSum> sums;
+
+    size_t count_changing() const;
 };
 
 /*
- * Each architecture's, in jit/<arch>/template.cc: 0, or CARRY_ERROR_UNSUPPORTED for a plan that it
- * has not the registers for.
+ * Defined by each architecture, in jit/<arch>/template.cc. accept_template() returns 0, or
+ * CARRY_ERROR_UNSUPPORTED if the plan needs more registers than there are.
  */
 int accept_template(const TemplatePlan &plan);
 Emit emit_template; /* its spec is a TemplatePlan */
