@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asmjit's own of these write to `stderr`, of another library: the one word by which an archive of
- * asmjit that was compiled for executables, as Debian's is, fits into no shared object.
+ * Replaces asmjit's functions for assertions, which write to `stderr`, an object of another
+ * library. Only because of that reference can an archive of asmjit that was compiled for
+ * executables, such as Debian's, not be linked into a shared object.
  */
 #include <cstdlib>
 #include <cstring>

@@ -14,12 +14,13 @@ namespace carry::jit {
 namespace {
 
 struct Code : ::carry_jit {
-    const std::string *key; /* where the cache keeps it */
+    const std::string *key; /* the cache's key */
     size_t users;
     Text text;
 };
 
-/* What a generator's error means: that what it was asked for cannot be written in instructions. */
+/* Returns the library's code for an error of asmjit. Any but a lack of memory means that
+   instructions cannot express what was asked for. */
 int error_of(asmjit::Error error) {
     switch (error) {
     case asmjit::kErrorOk:
@@ -31,7 +32,7 @@ int error_of(asmjit::Error error) {
     }
 }
 
-/* Generators need not look at what each instruction returns: the first error stays. */
+/* Keeps the first error, so that generators need not check what each instruction returns. */
 class FirstError : public asmjit::ErrorHandler {
   public:
     void handleError(asmjit::Error raised, const char *, asmjit::BaseEmitter *) override {
@@ -42,7 +43,7 @@ class FirstError : public asmjit::ErrorHandler {
     asmjit::Error error = asmjit::kErrorOk;
 };
 
-/* Has the generator write its instructions. */
+/* Calls the generator, and returns the first error. */
 asmjit::Error write_in(asmjit::CodeHolder &holder, Emit *emit, const void *spec) {
     FirstError first;
     ASMJIT_PROPAGATE(holder.init(asmjit::Environment::host()));
@@ -56,7 +57,7 @@ asmjit::Error write_in(asmjit::CodeHolder &holder, Emit *emit, const void *spec)
     return holder.hasUnresolvedLinks() ? asmjit::kErrorInvalidLabel : asmjit::kErrorOk;
 }
 
-/* Moves them to pages where they can be executed. */
+/* Copies the instructions to pages where they can be executed. */
 int place(Code &code, asmjit::CodeHolder &holder) {
     int error = code.text.map(holder.codeSize());
     if (error)
@@ -82,7 +83,7 @@ int make(Code &code, Emit *emit, const void *spec) {
 
 using Codes = std::unordered_map<std::string, Code>;
 
-std::mutex mutex; /* protects all of the cache, and the listing */
+std::mutex mutex; /* protects the cache and the listing */
 
 void lock() {
     mutex.lock();
@@ -92,10 +93,11 @@ void unlock() {
     mutex.unlock();
 }
 
-/* From the start, so that a child finds the cache whole and open whenever it was forked. */
+/* Registered at the start, so that a child finds the cache consistent and unlocked whenever it was
+   forked. */
 const int fork_error = pthread_atfork(lock, unlock, unlock);
 
-/* Never destroyed: threads may still run what was made, and release it, when the process ends. */
+/* Never destroyed: threads may still call and release functions when the process ends. */
 Codes &cache() {
     static Codes &codes = *new Codes;
     return codes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where functions live that were made at run time: their memory, their cache, their handles.
+ * The memory, cache and handles of functions that were made at run time.
  */
 #ifndef CARRY_JIT_CODE_H
 #define CARRY_JIT_CODE_H
@@ -18,21 +18,22 @@
 namespace carry::jit {
 
 /*
- * Writes one function for a spec into `code`, which is initialised; an asmjit error otherwise. An
- * instruction that asmjit refuses fails the function, whatever this returns. For the sake of
- * backtraces the function leaves the stack pointer where it was, and the caller's registers alone.
+ * Writes one function for `spec` into `code`, which is initialised. Returns an error of asmjit; if
+ * asmjit refuses an instruction, making the function fails whatever is returned. For backtraces,
+ * the function must not move the stack pointer or change callee-saved registers.
  */
 using Emit = asmjit::Error(asmjit::CodeHolder &code, const void *spec);
 
 /*
- * Finds the function kept under `key`, or has it written and keeps it. `key` names the kind of spec
- * and holds what tells it from others of the kind; `name` is for profilers and debuggers. Returns
- * 0 or an error of <carry/base.h>; throws std::bad_alloc, and has then done nothing.
+ * Finds the function in the cache under `key`, or makes it with `emit` and adds it. `key` begins
+ * with the kind of spec, and contains all by which specs of that kind differ; `name` is for
+ * profilers and debuggers. Returns 0 or an error of <carry/base.h>. If it throws std::bad_alloc, it
+ * has had no effect.
  */
 int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
            const struct carry_jit **jit);
 
-/* What a public function does with C++ in it: lack of memory is an error like others. */
+/* Runs the body of a public function, and returns a lack of memory as an error like others. */
 template <typename Body> int caught(Body body) noexcept {
     try {
         return body();
@@ -41,7 +42,7 @@ template <typename Body> int caught(Body body) noexcept {
     }
 }
 
-/* The bytes of a spec without pointers, as part of a key: it has no padding between members. */
+/* Returns the bytes of a spec as part of a key; the spec has no pointers and no padding. */
 template <typename Spec> std::string bytes_of(const Spec &spec) {
     static_assert(std::has_unique_object_representations_v<Spec>, "padding in a key");
     return std::string(reinterpret_cast<const char *>(&spec), sizeof spec);

@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char *SHAPE = "fields: a field that determines the shape of the packet";
 
-/* Why sums that are unverifiable for this reason have no place that is known. */
+/* Returns why no template can be made of a frame with such an unverifiable sum, or NULL. */
 const char *obstacle(uint8_t reason) {
     switch (reason) {
     case CARRY_REASON_FRAGMENT:
@@ -21,7 +21,7 @@ const char *obstacle(uint8_t reason) {
     }
 }
 
-/* What is no longer as it was of a sum, but for its pseudo-header, or NULL. */
+/* Returns what has changed of a sum apart from its pseudo-header, or NULL. */
 const char *difference(struct carry_packet_sum now, const struct carry_packet_sum &before) {
     now.pseudo = before.pseudo;
     if (memcmp(&now, &before, sizeof now) == 0)
@@ -35,14 +35,15 @@ bool folds_to(uint32_t a, uint32_t b) {
     return carry_sum_fold(a) == carry_sum_fold(b);
 }
 
-/* `sum` with the byte of an even offset, or of an odd one. */
+/* Returns `sum` plus the byte; its place in its word depends on whether `offset` is even. */
 uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
     uint8_t word[2] = {0, 0};
     word[offset & 1] = byte;
     return carry_sum(word, sizeof word, sum);
 }
 
-/* Each bit by itself, all of them, and the extremes: all values would take as many walks. */
+/* Returns values to try: each bit changed, all bits changed, and the extremes. Each value costs a
+   walk, so not all are tried. */
 std::vector<uint8_t> trials_of(uint8_t was) {
     std::vector<uint8_t> trials;
     for (unsigned bit = 0; bit < 8; bit++)
@@ -73,12 +74,12 @@ Example::Example(const struct carry_frame &example)
 }
 
 Example::Places Example::walk() const {
-    Places now; /* large: only what is counted is filled in */
+    Places now; /* large: only the first `count` sums are set */
     now.count = carry_packet_walk(&frame, nullptr, now.sums, CARRY_PACKET_SUMS_MAX);
     return now;
 }
 
-/* What the walk says of the field where all of its bytes are `stored`. */
+/* Returns the verdict if all bytes of the field are `stored`. */
 uint8_t Example::verdict_on(const struct carry_packet_sum &sum, uint8_t stored) {
     uint8_t *field = &bytes[sum.field_offset];
     std::vector<uint8_t> was(field, field + sum.field_size);
@@ -103,7 +104,8 @@ const char *Example::error() const {
     return nullptr;
 }
 
-/* False if a pseudo-header differs by something else than this byte. */
+/* Adds the effect of the byte on pseudo-headers to `effect`. Returns false if a pseudo-header
+   differs by anything but this byte. */
 bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const {
     for (size_t i = 0; i < places.count; i++) {
         uint32_t before = places.sums[i].pseudo, after = now.sums[i].pseudo;
@@ -118,7 +120,8 @@ bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effec
     return true;
 }
 
-/* What is wrong with the byte as it is now, when it was another; else its effect. */
+/* Compares the walk to that of the example, in which the byte at `at` was `was`. Returns why the
+   byte must not vary, or NULL, with its effect. */
 const char *Example::look(uint32_t at, uint8_t was, Effect &effect) const {
     Places now = walk();
     if (now.count < places.count)

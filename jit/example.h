@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packet like those that a template will write, and what its bytes mean to its checksums. That is
- * found by trying: the walk of <carry/packet.h> looks at the packet once for each change of a byte
- * that varies. Where a checksum then moves or covers something else, the byte is no mere value;
- * where the sum of its pseudo-header differs, the byte is one of that.
+ * A packet like those that a template will write, and the effect of its bytes on its checksums. The
+ * effects are found by trial: the walk of <carry/packet.h> examines the packet once for each
+ * changed value of each byte that varies. If a checksum then moves or covers other bytes, the byte
+ * must not vary; if the sum of its pseudo-header differs, the byte belongs to the pseudo-header.
  */
 #ifndef CARRY_JIT_EXAMPLE_H
 #define CARRY_JIT_EXAMPLE_H
@@ -16,21 +16,23 @@ namespace carry::jit {
 
 /* A checksum of the example. */
 struct ExampleSum : ::carry_packet_sum {
-    bool is_none;     /* whatever is stored */
-    bool may_be_none; /* where 0 is stored */
+    bool is_none;     /* there is no checksum, whatever is stored */
+    bool may_be_none; /* there is none if 0 is stored */
 };
 
 class Example {
   public:
     explicit Example(const struct carry_frame &example);
 
-    /* Why there can be no template of it, as carry_jit_template_error() says that, or NULL. */
+    /* Returns why no template can be made of the frame, in the words of carry_jit_template_error(),
+       or NULL. */
     const char *error() const;
 
-    /* The same of the byte at `at`; else `effect` is that on the pseudo-headers it counts in. */
+    /* Returns why the byte at `at` must not vary, or NULL, with its effect on the pseudo-headers
+       that it is in. */
     const char *try_byte(uint32_t at, Effect &effect);
 
-    /* Does the sum cover the byte, not counting its pseudo-header? */
+    /* Returns whether the sum covers the byte; its pseudo-header does not count. */
     bool covers(size_t sum, uint32_t at) const;
 
     bool is_checksum(uint32_t at) const;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a debugger finds the caller of a function that leaves the stack pointer where it was. */
+/* The rules by which a debugger finds the caller of a function that does not move the stack
+   pointer. */
 #ifndef CARRY_JIT_FRAME_H
 #define CARRY_JIT_FRAME_H
 
@@ -7,15 +8,15 @@
 
 namespace carry::jit {
 
-/* What DWARF's common information entry (section 6.4.1) says; numbers below 64, so one byte each.
- */
+/* The content of DWARF's common information entry (section 6.4.1); numbers below 64, so one byte
+   each. */
 struct FrameRules {
     uint16_t machine; /* of ELF */
     uint8_t code_alignment, data_alignment, return_register;
     uint8_t instructions[7]; /* the rest are DW_CFA_nop */
 };
 
-extern const FrameRules frame_rules; /* each architecture's, in jit/<arch>/frame.cc */
+extern const FrameRules frame_rules; /* defined in jit/<arch>/frame.cc */
 
 } // namespace carry::jit
 

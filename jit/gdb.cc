@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GDB's interface for text made at run time ("JIT Compilation Interface" of its manual): a list of
- * symbol files in memory, and a function at which GDB stops to read it. Each file here is of one
- * function: its name, its place and how to find its caller.
+ * GDB's interface for text made at run time ("JIT Compilation Interface" in its manual): a list of
+ * symbol files in memory, and a function at which GDB stops to read the list. Each file here
+ * describes one function: its name, its address and how to find its caller.
  */
 #include "listing.h"
 
@@ -14,9 +14,9 @@
 
 #include "frame.h"
 
-/* --- What GDB looks for, by name and layout --- */
+/* --- Names and layouts that GDB knows --- */
 
-/* Ours, though other libraries may define them too. */
+/* Uses the definition of this library, though other libraries may define the same names. */
 #define SEEN_BY_GDB __attribute__((visibility("protected")))
 
 extern "C" {
@@ -51,7 +51,7 @@ namespace {
 
 enum { NO_SECTION, TEXT, FRAME, SYMBOLS, STRINGS, SECTION_COUNT };
 
-/* .eh_frame (LSB, "Exception Frames"), with addresses as they are. */
+/* .eh_frame (LSB, "Exception Frames"), with absolute addresses. */
 struct __attribute__((packed)) Frame {
     uint32_t cie_size = offsetof(Frame, fde_size) - offsetof(Frame, cie_id);
     uint32_t cie_id = 0;
@@ -74,7 +74,7 @@ struct Fixed {
     Frame frame;
 };
 
-/* Returns where the string begins. */
+/* Adds a string with its terminator, and returns its offset. */
 uint32_t add(std::string &strings, const std::string &string) {
     size_t at = strings.size();
     strings += string;

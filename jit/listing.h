@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells profilers and debuggers of functions made at run time: see carry_jit_list(). */
+/* Lists functions made at run time for profilers and debuggers: see carry_jit_list(). */
 #ifndef CARRY_JIT_LISTING_H
 #define CARRY_JIT_LISTING_H
 
@@ -10,13 +10,14 @@
 namespace carry::jit {
 
 /*
- * Called under the cache's lock, when a function is there and when it is about to go. Who runs it
- * does not depend on it, so what cannot be listed, for lack of memory say, stays out.
+ * Called under the cache's lock, after a function was made and before it is removed. Callers of the
+ * function do not depend on the listing, so a function that cannot be listed, for example for lack
+ * of memory, is left out.
  */
 void list(const std::string &name, const struct carry_jit &jit) noexcept;
 void unlist(const struct carry_jit &jit) noexcept;
 
-/* perf's map of names. Can it be written? And: one line for it. */
+/* perf_has_map() returns whether perf's map of names can be written; perf_list() adds a line. */
 bool perf_has_map() noexcept;
 void perf_list(const std::string &name, const struct carry_jit &jit);
 

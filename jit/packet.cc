@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks of headers, worked out into what a function has to compare, follow and sum. */
+/* Plans packet functions: computes what a function compares, follows and sums for a stack. */
 #include "packet.h"
 
 #include <initializer_list>
@@ -8,9 +8,9 @@ namespace carry::jit {
 namespace {
 
 constexpr uint32_t ALL_FLAGS = CARRY_JIT_FILL;
-constexpr uint32_t NOTHING = CARRY_PROTOCOL_COUNT; /* behind the last layer */
+constexpr uint32_t NOTHING = CARRY_PROTOCOL_COUNT; /* follows the last layer */
 
-/* --- What announces what, from protocols.def --- */
+/* --- The numbers that announce protocols, from protocols.def --- */
 
 enum class Space { NONE, LINK, ETHERTYPE, IP, UDP, ICMP };
 
@@ -25,7 +25,7 @@ struct Key {
 #define CARRY_ON_IP(number)            {Space::IP, number},
 #define CARRY_ON_UDP(number)           {Space::UDP, number},
 #define CARRY_ON_ICMP(number)          {Space::ICMP, number},
-/* By protocol; what is left of a row is of Space::NONE. */
+/* By protocol; unused keys of a row have Space::NONE. */
 constexpr Key keys_of[CARRY_PROTOCOL_COUNT][5] = {
 #include <carry/protocols.def>
 };
@@ -59,15 +59,15 @@ TunnelPorts list_tunnel_ports() {
     return ports;
 }
 
-/* --- Protocols: a function each --- */
+/* --- Protocols: one function for each --- */
 
-/* Where a stack is being worked out. */
+/* The current header of a stack that is being planned. */
 struct Place {
     PacketPlan &plan;
     uint32_t at;      /* the offset of the header */
-    uint32_t next;    /* the protocol behind it, or NOTHING */
+    uint32_t next;    /* the protocol of the header that follows, or NOTHING */
     uint32_t network; /* the offset of the innermost IP header */
-    uint8_t version;  /* of that, or 0 */
+    uint8_t version;  /* of that header, or 0 */
 };
 
 void match(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
@@ -76,7 +76,7 @@ void match(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
         place.plan.matches.add({place.at + offset++, mask, value});
 }
 
-/* Has `size` bytes hold a number. */
+/* Requires that `size` bytes hold a number. */
 void match_number(Place &place, uint32_t offset, uint32_t size, uint32_t number) {
     for (uint32_t i = 0; i < size; i++)
         match(place, offset + i, {static_cast<uint8_t>(number >> 8 * (size - 1 - i))});
@@ -89,7 +89,7 @@ void match_choice(Place &place, const Choice &choice) {
         place.plan.choices.add(choice);
 }
 
-/* Has the bytes at `offset` announce what comes next; false if they cannot. */
+/* Requires that the bytes at `offset` announce the next protocol. Returns false if none can. */
 bool announce(Place &place, uint32_t offset, uint32_t size, Space space) {
     if (place.next == NOTHING)
         return false;
@@ -145,7 +145,8 @@ struct carry_packet_sum sum_of(const Place &place, uint8_t protocol, uint32_t fi
     return sum;
 }
 
-/* A sum over the content of the innermost IP header, with its pseudo-header unless that is 0. */
+/* Adds a sum over the content of the innermost IP header; it has a pseudo-header unless
+   `pseudo_protocol` is 0. */
 PlannedSum &add_sum(Place &place, uint8_t protocol, uint32_t field, uint8_t pseudo_protocol) {
     List<PlannedSum, SUMS_MAX> &sums = place.plan.sums;
     PlannedSum sum = {};
@@ -157,7 +158,7 @@ PlannedSum &add_sum(Place &place, uint8_t protocol, uint32_t field, uint8_t pseu
     return sums.items[sums.count - 1];
 }
 
-/* No options, and no fragment. */
+/* Accepts headers without options, and no fragments. */
 bool plan_ip(Place &place) {
     place.network = place.at;
     place.version = 4;
@@ -197,14 +198,14 @@ bool plan_udp(Place &place) {
     return !is_tunnel || ports.tunnel.count;
 }
 
-/* Echo and its reply: the walk looks into errors. */
+/* Accepts echo and its reply only: the walk examines the packets that errors quote. */
 bool plan_icmp(Place &place) {
     add_sum(place, CARRY_PROTOCOL_ICMP, 2, 0);
     match(place, 0, {0}, static_cast<uint8_t>(~8));
     return place.next == NOTHING;
 }
 
-/* Types 128 to 143: echo, and the discovery of neighbours and listeners. */
+/* Accepts types 128 to 143: echo, and the discovery of neighbours and listeners. */
 bool plan_icmpv6(Place &place) {
     add_sum(place, CARRY_PROTOCOL_ICMPV6, 2, 58);
     match(place, 0, {0x80}, 0xf0);
@@ -233,7 +234,7 @@ bool plan_geneve(Place &place) {
 struct Row {
     uint8_t protocol;
     uint8_t size;               /* of its header */
-    bool (*plan)(Place &place); /* false: this cannot come next */
+    bool (*plan)(Place &place); /* returns false if the next protocol cannot follow */
 };
 
 constexpr Row rows[] = {
@@ -263,7 +264,7 @@ const Row *row_of(uint32_t protocol) {
 
 /* --- Stacks --- */
 
-/* What leads to the first layer. */
+/* Returns whether frames of the link type begin with this protocol. */
 bool links_to(uint32_t linktype, uint32_t protocol) {
     for (const Key &key : keys_of[protocol])
         if (key.space == Space::LINK && key.number == linktype)
@@ -271,7 +272,7 @@ bool links_to(uint32_t linktype, uint32_t protocol) {
     return false;
 }
 
-/* False if no generator knows the stack, or no frame has it. */
+/* Returns false if no generator knows the stack, or if no frame can have it. */
 bool make_plan(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
     Place place = {plan, 0, NOTHING, 0, 0};
     plan.linktype = spec.linktype;
@@ -296,7 +297,7 @@ std::string name_of(const struct carry_jit_packet_spec &spec) {
     return name;
 }
 
-/* --- The shape of a frame, looked at without a function --- */
+/* --- The shape of a frame, without a function --- */
 
 uint32_t number_at(const uint8_t *bytes, uint32_t size) {
     uint32_t number = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the generators of packet functions share: a stack of headers worked out into bytes to
- * compare, lengths to follow and sums to take, and one generator per architecture.
+ * The plan of a packet function: the bytes to compare, lengths to follow and sums to compute for a
+ * stack of headers; and the interface of each architecture's generator.
  */
 #ifndef CARRY_JIT_PACKET_H
 #define CARRY_JIT_PACKET_H
@@ -10,7 +10,7 @@
 
 namespace carry::jit {
 
-/* A short array that knows how many of its places are used. */
+/* A short array with a count of the used items. */
 template <typename T, size_t N> struct List {
     static constexpr size_t CAPACITY = N;
 
@@ -32,7 +32,7 @@ template <typename T, size_t N> struct List {
     }
 };
 
-/* A byte of which the bits in `mask` are those of `value`. */
+/* A byte whose bits in `mask` must be those of `value`. */
 struct Match {
     uint32_t offset;
     uint8_t mask, value;
@@ -40,94 +40,96 @@ struct Match {
 
 using Numbers = List<uint32_t, 8>;
 
-/* Bytes that hold one of several numbers, in network order. */
+/* Bytes that must hold one of several numbers, in network order. */
 struct Choice {
     uint32_t offset, size; /* 2 or 4 bytes */
     Numbers numbers;
 };
 
 /*
- * The ports of a UDP header. The walk goes by the destination port, or by the source port if that
- * one announces nothing: `tunnel` is to be what it finds, or none of all.
+ * The ports of a UDP header. The walk uses the destination port, or the source port if the
+ * destination port announces no tunnel. The port that it uses must be one of `tunnel`, or if that
+ * is empty, no port of any tunnel.
  */
 struct Ports {
-    uint32_t offset; /* of the source port; that of the destination follows */
+    uint32_t offset; /* of the source port; the destination port follows */
     Numbers tunnel;
 };
 
 using TunnelPorts = List<uint16_t, 32>;
 
-/* A length field of 16 bits: what it is about ends at base + length, counted in the frame. */
+/* A length field of 16 bits: what it measures ends at the offset base + length in the frame. */
 struct Length {
     uint32_t offset, base;
 };
 
 struct PlannedSum {
-    struct carry_packet_sum found; /* of a good one, all that is the same in every frame */
+    struct carry_packet_sum found; /* a good sum: members that are the same in every frame */
     bool over_header;              /* IPv4's: covers IPV4_HEADER_BYTES, whatever the lengths say */
-    bool may_be_absent;            /* a stored 0 says so */
+    bool may_be_absent;            /* a stored 0 means absent */
     bool zero_is_illegal;
-    uint32_t length;    /* index of what tells where it ends */
-    uint32_t addresses; /* offset of those of its pseudo-header */
+    uint32_t length;    /* index of the length that ends the covered bytes */
+    uint32_t addresses; /* offset of the addresses in its pseudo-header */
 };
 
 constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
 
 constexpr uint32_t IPV4_HEADER_BYTES = 20; /* without options */
 
-/* Lengths have 16 bits, counted from the end of the header at most. */
+/* The most that a length of 16 bits can be, with the 40 bytes of an IPv6 header before. */
 constexpr uint32_t CONTENT_MAX = 65535 + 40;
 
-/* Up to 8 bytes that are compared at once, as they are loaded with the lowest byte first. */
+/* Up to 8 bytes that are compared at once, as a little-endian number. */
 struct MatchGroup {
     uint32_t offset, size;
     uint64_t mask, value;
 };
 
-/* A number in the network's byte order, as it is loaded with the lowest byte first. */
+/* Returns what a little-endian load gives where the frame holds a number in network order. */
 inline uint32_t loaded(uint32_t number, uint32_t size) {
     return __builtin_bswap32(number) >> 8 * (4 - size);
 }
 
-/* What a function checks, all from outer to inner. */
+/* All that a function checks, from outer to inner. */
 struct PacketPlan {
     uint32_t linktype, flags;
     uint32_t size;        /* of all headers */
     uint32_t vector_bits; /* of the vectors that sum */
-    uint64_t features;    /* bits of the generator's own, of what this CPU has of use for it */
+    uint64_t features;    /* of this CPU, as bits that the generator defines */
     List<Match, 8 * CARRY_JIT_LAYERS_MAX> matches; /* by ascending offsets */
     List<Choice, CARRY_JIT_LAYERS_MAX> choices;
     List<Ports, CARRY_JIT_LAYERS_MAX> ports;
     List<Length, CARRY_JIT_LAYERS_MAX>
-        lengths;                     /* each ends within what the one before it is about */
-    List<PlannedSum, SUMS_MAX> sums; /* the last is that of the innermost header */
+        lengths;                     /* each ends within what the one before it measures */
+    List<PlannedSum, SUMS_MAX> sums; /* the last one is of the innermost header */
 
     size_t innermost() const {
         return sums.count - 1;
     }
-    /* The offset of what the innermost sum covers. */
+    /* Returns the offset of the bytes that the innermost sum covers. */
     uint32_t content() const {
         return sums[innermost()].found.cover_offset;
     }
-    /* UDP around a tunnel. */
+    /* Returns whether the sum is that of UDP around a tunnel. */
     bool is_around(size_t index) const {
         return !sums[index].over_header && index != innermost();
     }
     size_t count_around() const;
 
-    /* Sums with pseudo-headers that are further in. */
+    /* Returns the number of sums with pseudo-headers further in. */
     size_t transports_within(size_t index) const;
 
-    /* The matches from `match` on that one load can hold, within the headers; passes them. */
+    /* Returns the matches from `match` on that one load within the headers can hold. Sets `match`
+       to the next one. */
     MatchGroup next_group(const Match *&match) const;
 };
 
-/* All ports that announce a tunnel. */
+/* Returns all ports that announce a tunnel. */
 const TunnelPorts &tunnel_ports();
 
 /*
- * Each architecture's, in jit/<arch>/packet.cc. plan_packet() fills in vector_bits and features by
- * this CPU and its mask: 0, or CARRY_ERROR_UNSUPPORTED.
+ * Defined by each architecture, in jit/<arch>/packet.cc. plan_packet() sets vector_bits and
+ * features by carry_cpu_has(), and returns 0 or CARRY_ERROR_UNSUPPORTED.
  */
 int plan_packet(PacketPlan &plan);
 Emit emit_packet; /* its spec is a PacketPlan */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * /tmp/perf-PID.map, of lines "ADDRESS SIZE NAME" in hexadecimal digits, as Documentation/jit-
- * interface.txt of perf has it. Lines can only be added. The file is opened for each line: so a
- * child that was forked writes one of its own, and programs may close all descriptors they find.
+ * Writes /tmp/perf-PID.map, with lines "ADDRESS SIZE NAME" in hexadecimal digits, as perf's
+ * Documentation/jit-interface.txt describes it. Lines can only be added. The file is opened for
+ * each line, so that a forked child writes its own file, and programs may close all descriptors.
  *
- * It may be there already: other generators of this process add to it as well, and nobody removes
- * what an earlier process of the same number has left. The latter goes, the former stays.
+ * The file may exist already: other generators of this process write to it too, and their lines
+ * must stay. Nothing removes the lines of an earlier process with the same number; these are
+ * dropped.
  */
 #include "listing.h"
 
@@ -24,10 +25,10 @@ namespace {
 
 constexpr size_t LINE_MAX_BYTES = 256;
 constexpr size_t STAT_MAX_BYTES = 1024;
-constexpr int STAT_START = 22;       /* the field of the time of start, by proc(5) */
-constexpr time_t MARGIN_SECONDS = 4; /* for times of files, and of here, that are cut to seconds */
+constexpr int STAT_START = 22;       /* the field with the start time, by proc(5) */
+constexpr time_t MARGIN_SECONDS = 4; /* times of files, and those used here, are cut to seconds */
 
-/* Anybody may have put something else there: links, pipes, files of theirs. */
+/* Checks whether it is our own file: any user may have put a link, pipe or other file there. */
 bool is_own_file(int fd) {
     struct stat status;
     return !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
@@ -44,7 +45,7 @@ int open_map() {
     return -1;
 }
 
-/* When this process started, by the clock that dates files; 0 if the system does not tell. */
+/* Returns when this process started, by the clock that dates files, or 0 if that is unknown. */
 time_t start_of_process() {
     char text[STAT_MAX_BYTES];
     int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -53,7 +54,7 @@ time_t start_of_process() {
     ssize_t size = read(fd, text, sizeof text - 1);
     close(fd);
     text[size < 0 ? 0 : size] = '\0';
-    const char *at = strrchr(text, ')'); /* of field 2, a name, in which anything may stand */
+    const char *at = strrchr(text, ')'); /* ends field 2, a name with any characters */
     for (int field = 2; at && field < STAT_START; field++)
         at = strchr(at + 1, ' ');
     struct timespec now, since_boot;
@@ -64,8 +65,8 @@ time_t start_of_process() {
 }
 
 /*
- * Before the first line of a process, which is not asked again: the clock may be set, and its own
- * lines would look old. Under the cache's lock.
+ * Empties a map of an earlier process, before the first line of this one. Must not be repeated: if
+ * the clock was set since, our own lines would look old. Runs under the cache's lock.
  */
 void drop_earlier_lines(int fd) {
     static pid_t done_by;
@@ -87,7 +88,8 @@ bool perf_has_map() noexcept {
     return true;
 }
 
-/* In one call, so that lines of others stay whole. One that is cut short ends the map for perf. */
+/* Writes the line in one call, so that it does not mix with lines of others. perf reads no further
+   than a line that is cut short. */
 void perf_list(const std::string &name, const struct carry_jit &jit) {
     char line[LINE_MAX_BYTES];
     int fd = open_map();

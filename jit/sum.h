@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the generators of sums share: a spec in plain words, and one generator per architecture.
+ * The plan of a sum, and the interface of each architecture's generator.
  */
 #ifndef CARRY_JIT_SUM_H
 #define CARRY_JIT_SUM_H
@@ -14,12 +14,12 @@ namespace carry::jit {
 struct SumPlan {
     uint64_t min_size, max_size, multiple, alignment;
     uint32_t flags, result, seed, vector_bits;
-    uint64_t features; /* bits of the generator's own, of what this CPU has of use for it */
+    uint64_t features; /* of this CPU, as bits that the generator defines */
 };
 
 /*
- * Each architecture's, in jit/<arch>/sum.cc. plan_sum() fills in vector_bits and features by this
- * CPU and its mask (carry_cpu_has()): 0, or CARRY_ERROR_UNSUPPORTED.
+ * Defined by each architecture, in jit/<arch>/sum.cc. plan_sum() sets vector_bits and features by
+ * carry_cpu_has(), and returns 0 or CARRY_ERROR_UNSUPPORTED.
  */
 int plan_sum(SumPlan &plan);
 Emit emit_sum; /* its spec is a SumPlan */

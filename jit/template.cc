@@ -10,7 +10,7 @@
 namespace carry::jit {
 namespace {
 
-/* Of all that a sum covers, the first bytes of its header at most are sure to be the example's. */
+/* Of all covered bytes, only the first ones of the header are certain to be the example's. */
 constexpr uint32_t SURE_BYTES = 8;
 
 using Spec = struct carry_jit_template_spec;
@@ -20,7 +20,7 @@ class Planner {
     explicit Planner(const Spec &template_spec) : spec(template_spec), example(spec.frame) {
     }
 
-    /* What is wrong with the fields, or NULL: finds what plan() needs. */
+    /* Returns what is wrong with the fields, or NULL. Must precede plan(). */
     const char *try_fields();
 
     int plan(TemplatePlan &plan) const;
@@ -36,11 +36,11 @@ class Planner {
 
     const Spec &spec;
     Example example;
-    std::vector<uint32_t> places; /* of each varying byte, in order */
-    std::vector<Effect> pseudo;   /* on the sums of which it is in the pseudo-header */
+    std::vector<uint32_t> places; /* offsets of the varying bytes, ascending */
+    std::vector<Effect> pseudo;   /* of each, on the sums whose pseudo-header it is in */
 };
 
-/* What is wrong with a spec, not looking into the frame. */
+/* Returns what is wrong with a spec, or NULL. Does not examine the frame. */
 const char *outline_error(const Spec &spec) {
     if (spec.frame.captured && !spec.frame.data)
         return "frame: no data";
@@ -59,7 +59,7 @@ const char *outline_error(const Spec &spec) {
     }
     if (end > spec.frame.captured)
         return "fields: beyond the frame";
-    if (end > INT32_MAX) /* what instructions reach */
+    if (end > INT32_MAX) /* the range of instructions */
         return "fields: beyond 2 GiB";
     if (bytes > CARRY_JIT_FIELDS_BYTES_MAX)
         return "fields: above CARRY_JIT_FIELDS_BYTES_MAX in all";
@@ -94,7 +94,8 @@ bool Planner::is_field(uint32_t at) const {
     return std::binary_search(places.begin(), places.end(), at);
 }
 
-/* Nothing but zeros sum up to 0, and then 0xffff is right, where else 0 is as good and usual. */
+/* Returns whether all covered bytes may be 0. Only zeros sum up to 0; their checksum must be
+   0xffff, while for other bytes 0 is as good and usual. */
 bool Planner::may_be_all_zero(const ExampleSum &sum) const {
     if (sum.pseudo)
         return false;
@@ -105,7 +106,7 @@ bool Planner::may_be_all_zero(const ExampleSum &sum) const {
     return true;
 }
 
-/* On all sums, innermost first. Words stand at even offsets of the packet here. */
+/* Returns the effect of the byte at `at` on all sums. Words begin at even offsets of the packet. */
 Effect Planner::effect_at(uint32_t at, const Effect &in_pseudo) const {
     Effect effect{};
     for (size_t i = example.sums.size(); i-- > 0;) {
@@ -127,7 +128,7 @@ Effect Planner::effect_at(uint32_t at, const Effect &in_pseudo) const {
     return effect;
 }
 
-/* The same, where words start at `at`. */
+/* Returns the effect where words begin at `at`. */
 Effect from(uint32_t at, Effect effect) {
     if (at & 1)
         for (auto &one : effect)
@@ -162,7 +163,7 @@ bool has_effect(const Effect &effect, size_t sum) {
     return effect[sum][0] || effect[sum][1];
 }
 
-/* Does the sum change, as those inside it do or do not? */
+/* Returns whether the sum changes; that of the inner sums is known. */
 bool changes(const TemplatePlan &plan, size_t sum) {
     for (const TemplateChunk &chunk : plan.chunks)
         if (has_effect(chunk.effect, sum))
@@ -184,7 +185,7 @@ TemplateSum Planner::sum_at(size_t index) const {
     return planned;
 }
 
-/* CRCs have no update in place, and Internet checksums are words of what they cover. */
+/* Returns whether the checksum can be updated: it is no CRC, and is a word of the covered bytes. */
 bool is_updatable(const ExampleSum &sum) {
     return sum.field_size == 2 && ((sum.field_offset - sum.cover_offset) & 1) == 0;
 }
@@ -205,7 +206,7 @@ template <typename Value> void append(std::string &key, const Value &value) {
     key += bytes_of(value);
 }
 
-/* All that the generator reads: examples that differ elsewhere share a function. */
+/* Returns all that the generator reads: examples that differ elsewhere share a function. */
 std::string key_of(const TemplatePlan &plan) {
     std::string key = "template";
     append(key, plan.chunks.size());

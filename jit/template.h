@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the generators of templates share: which bytes change, and what that does to checksums.
+ * The plan of a template: which bytes change, and their effect on checksums.
  *
- * Checksums are linear: where the words of a sum change by D (new less old, in one's complement),
- * what is stored changes by -D. That of a checksum which another one covers is a change there, too,
- * so the sums around know theirs from the fields alone: what a field adds to a sum around it, the
- * field's own checksum takes away again, and most changes within tunnels leave those be. UDP's
- * checksums are the exception, since only the packet says whether there is one.
+ * Checksums are linear: if the words of a sum change by D (new less old, in one's complement), the
+ * stored checksum changes by -D. If another sum covers that checksum, its words change too; so the
+ * change of an outer sum follows from the fields alone. What a field adds to an outer sum, the
+ * field's own checksum subtracts, so most changes within tunnels do not change outer sums. UDP's
+ * checksums are the exception, since only the packet shows whether there is one.
  */
 #ifndef CARRY_JIT_TEMPLATE_H
 #define CARRY_JIT_TEMPLATE_H
@@ -20,15 +20,15 @@
 namespace carry::jit {
 
 /*
- * How often a change counts in each sum: as it is, and with the bytes of its words swapped, which
- * stand at odd offsets of what the sum covers.
+ * How often a change counts in each sum: as it is, and with the bytes of its words swapped. The
+ * latter is for words at odd offsets of the covered bytes.
  */
 using Effect = std::array<std::array<int8_t, 2>, CARRY_PACKET_SUMS_MAX>;
 
 /* Bytes that are moved by one load and one store. */
 struct TemplateChunk {
     uint32_t offset; /* in the packet */
-    uint32_t value;  /* offset of what is written, in the values */
+    uint32_t value;  /* offset of the written bytes in the values */
     uint32_t size;   /* 1, 2, 4 or 8 */
     Effect effect;
 };
@@ -36,8 +36,8 @@ struct TemplateChunk {
 /* A checksum of the packet, outer to inner. */
 struct TemplateSum {
     uint32_t offset;     /* of its field */
-    uint16_t for_zero;   /* what is stored where 0 would be: 0 or 0xffff */
-    uint8_t may_be_none; /* a stored 0 means that there is none, and stays */
+    uint16_t for_zero;   /* is stored in place of 0: 0 or 0xffff */
+    uint8_t may_be_none; /* a stored 0 means that there is no checksum, and stays */
     uint8_t changes;
     Effect effect; /* of its own change, if it may be none */
 };

@@ -16,10 +16,10 @@
 namespace carry::jit {
 namespace {
 
-constexpr size_t CACHE_LINE = 64; /* and what constants in text are aligned to */
-constexpr size_t BEHIND = 16;     /* bytes that valgrind reads behind what it translates */
+constexpr size_t CACHE_LINE = 64; /* a multiple of the alignment of constants */
+constexpr size_t BEHIND = 16;     /* bytes that valgrind reads past what it translates */
 
-/* What an errno of a call for pages means. */
+/* Returns the library's code for an errno of a call for pages. */
 int error_of_system(int number) {
     switch (number) {
     case ENOMEM:
@@ -33,16 +33,16 @@ int error_of_system(int number) {
 }
 
 /*
- * Where in `slack` bytes to begin. If all functions began where their page does, all would meet in
- * a few sets of the instruction cache.
+ * Returns the offset of the next function, up to `slack`. If all functions began at the start of a
+ * page, they would share a few sets of the instruction cache.
  */
 size_t next_offset(size_t slack) {
     static size_t lines;
-    lines += 5; /* in five lines each, most do not reach into the next one's */
+    lines += 5; /* most functions fit into five lines */
     return lines % (slack / CACHE_LINE + 1) * CACHE_LINE;
 }
 
-/* Systems may be set to refuse files that do not say they will be executed, or those that do. */
+/* Opens a file in memory. Systems may refuse files without MFD_EXEC, or those with it. */
 int open_file() {
     int fd = memfd_create("carry-jit", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-jit", MFD_CLOEXEC) : fd;
@@ -85,8 +85,9 @@ int Text::map(size_t size) {
 }
 
 /*
- * Where pages that were writable may not become executable (PR_SET_MDWE, SELinux, systemd), a file
- * may still be mapped so. It is second choice: perf looks into files, not into its map of names.
+ * Maps a file in place of the pages. Where writable pages must not become executable (PR_SET_MDWE,
+ * SELinux, systemd), that may still be allowed. It is the second choice: for files, perf reads
+ * symbols from the file and not from its map of names.
  */
 int Text::replace_by_file() {
     void *place = MAP_FAILED;

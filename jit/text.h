@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages of instructions. No page is ever writable and executable at once, and none that was
- * executable is written again: what is forked shares them without harm, and no other core, emulator
- * or checker runs what stood there before.
+ * Pages of instructions. No page is ever writable and executable at once, and no page that was
+ * executable is written again. So forked processes can share pages, and no other core, emulator or
+ * checker runs an earlier content.
  */
 #ifndef CARRY_JIT_TEXT_H
 #define CARRY_JIT_TEXT_H
@@ -12,7 +12,7 @@
 
 namespace carry::jit {
 
-/* Room for one function, on pages of its own. Not for two threads at once. */
+/* The pages of one function. Only one thread at a time may use an object. */
 class Text {
   public:
     Text() = default;
@@ -20,9 +20,9 @@ class Text {
     Text &operator=(Text &&) = delete;
     ~Text();
 
-    /* Writable room for `size` bytes, at least 1, zeros. Returns 0 or an error. */
+    /* Maps writable zeros for `size` bytes, at least 1. Returns 0 or an error. */
     int map(size_t size);
-    /* Makes it executable, where it is. Returns 0 or an error. */
+    /* Makes the pages executable, at the same address. Returns 0 or an error. */
     int finish();
     uint8_t *start() const {
         return pages + offset;
@@ -33,7 +33,7 @@ class Text {
 
     uint8_t *pages = nullptr;
     size_t bytes = 0;  /* of the pages */
-    size_t offset = 0; /* where the function begins on the first of them */
+    size_t offset = 0; /* of the function on the first page */
 };
 
 } // namespace carry::jit

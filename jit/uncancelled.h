@@ -7,8 +7,9 @@
 namespace carry::jit {
 
 /*
- * While one lives its thread is not cancelled. Files are opened and written here, by calls that are
- * points of cancellation: the stack would be unwound there, through functions that are noexcept.
+ * Disables cancellation of the thread while an object exists. The library opens and writes files;
+ * these calls are cancellation points, at which the stack would be unwound through noexcept
+ * functions.
  */
 class Uncancelled {
   public:

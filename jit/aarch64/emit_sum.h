@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums of runs of bytes, written into a function. */
+/* Writes code that sums runs of bytes. */
 #ifndef CARRY_JIT_AARCH64_EMIT_SUM_H
 #define CARRY_JIT_AARCH64_EMIT_SUM_H
 
@@ -12,12 +12,11 @@ namespace carry::jit {
 constexpr uint32_t LANDING_PAD = 34; /* HINT #34: BTI c */
 
 /*
- * None holds anything of use afterwards. `size` is of a run of many sizes; of one, it is used only
- * where that is large.
+ * The registers that the code uses, and spoils. `size` is used if the size varies, or is large.
  */
 struct SumRegisters {
     asmjit::arm::GpX data, size;
-    asmjit::arm::GpX copy; /* where to, if it copies */
+    asmjit::arm::GpX copy; /* the destination, if it copies */
 };
 
 /* Clobbers: x4 to x8, flags, v0 to v5 */
@@ -28,7 +27,7 @@ class SumEmitter {
     /* Writes the whole function. */
     void emit();
 
-    /* Writes what leaves the sum of a run of the plan's sizes in the 32 bits of `total`. */
+    /* Writes code that sets the 32 bits of `total` to the sum of a run of the plan's sizes. */
     void add_run(const asmjit::arm::Gp &total);
 
   private:

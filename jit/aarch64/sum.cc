@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that sum, as carry_sum() and carry_sum_copy() do:
+ * Functions that do what carry_sum() and carry_sum_copy() do:
  *
  *     sum: x0 data, x1 size, w2 seed;  copy: x0 target, x1 data, x2 size, w3 seed
  *
  * Clobbers: x0 to x2, x4 to x8, flags, v0 to v5
  *
  * Words of 64 bits are added with carry. Vectors add neighbouring 16-bit words into 32-bit lanes
- * (UADALP), of which the four hold what is in PART_BYTES; so do several accumulators together.
+ * (UADALP). The sum of PART_BYTES fits into 32 bits, so also into the lanes, and their sum.
  */
 #include "emit_sum.h"
 
@@ -24,11 +24,11 @@ constexpr uint64_t VECTOR_BYTES = 16;
 constexpr uint64_t BLOCK_BYTES = 4 * VECTOR_BYTES; /* a vector for each accumulator */
 constexpr uint64_t PART_BYTES = 0x20000; /* 2^16 words below 2^16 add up to less than 2^32 */
 
-/* Up to these sizes there is no loop, since what LDP reaches ends at 504 and 1,008. */
+/* Up to these sizes there is no loop: the offsets of LDP end at 504 and 1,008. */
 constexpr uint64_t SCALAR_STRAIGHT_MAX = 512;
 constexpr uint64_t VECTOR_STRAIGHT_MAX = 1024;
 
-/* From here on vectors are fewer instructions: 6 for 64 bytes, not 12, and 12 to sum up. */
+/* From this size on vectors need fewer instructions: 6 for 64 bytes, not 12, and 12 at the end. */
 constexpr uint64_t VECTOR_MIN = 192;
 
 } // namespace
@@ -69,7 +69,7 @@ void SumEmitter::load_pair(int32_t offset) {
     add_term(second);
 }
 
-/* 1, 2, 4 or 8 bytes. */
+/* Adds 1, 2, 4 or 8 bytes. */
 void SumEmitter::add_piece(int32_t offset, uint32_t bytes) {
     const asmjit::arm::Mem from = ptr(data, offset), to = ptr(copy, offset);
     if (bytes == 8)
@@ -93,7 +93,7 @@ void SumEmitter::add_piece(int32_t offset, uint32_t bytes) {
         a.strb(first.w(), to);
 }
 
-/* Less than two words, in pieces that begin at multiples of their sizes. */
+/* Adds fewer bytes than two words, in pieces that begin at multiples of their sizes. */
 void SumEmitter::add_rest(int32_t offset, uint32_t bytes) {
     for (uint32_t piece = 8; piece; piece /= 2)
         if (bytes & piece) {
@@ -148,7 +148,7 @@ void SumEmitter::add_lanes() {
     settle();
 }
 
-/* Whole vectors without a loop. */
+/* Adds whole vectors without a loop. */
 void SumEmitter::add_vectors(uint64_t bytes) {
     int32_t offset = 0;
     const int32_t end = static_cast<int32_t>(bytes);
@@ -163,7 +163,7 @@ void SumEmitter::add_vectors(uint64_t bytes) {
     add_lanes();
 }
 
-/* `count` blocks, at least one; passes them. */
+/* Adds `count` blocks, at least one, and advances past them. */
 void SumEmitter::add_vector_loop() {
     asmjit::Label block = a.newLabel();
     zero_lanes();
@@ -176,7 +176,7 @@ void SumEmitter::add_vector_loop() {
     add_lanes();
 }
 
-/* `part` blocks, at least one, in parts that the lanes hold. */
+/* Adds `part` blocks, at least one, in parts whose sums fit into the lanes. */
 void SumEmitter::add_vector_parts() {
     constexpr uint64_t PART_BLOCKS = PART_BYTES / BLOCK_BYTES;
     asmjit::Label again = a.newLabel();
@@ -191,7 +191,7 @@ void SumEmitter::add_vector_parts() {
 
 /* --- Many sizes, and large ones --- */
 
-/* `part` blocks of words, at least one. */
+/* Adds `part` blocks of words, at least one. */
 void SumEmitter::add_scalar_loop() {
     asmjit::Label block = a.newLabel();
     a.bind(block);
@@ -211,7 +211,7 @@ bool SumEmitter::always_has(uint64_t bit) const {
     return plan.min_size / bit == plan.max_size / bit && plan.min_size & bit;
 }
 
-/* Less than a block, by the bits of the size. */
+/* Adds less than a block, by the bits of the size. */
 void SumEmitter::add_bits() {
     for (uint64_t bit = BLOCK_BYTES / 2; bit; bit /= 2) {
         asmjit::Label next = a.newLabel();
@@ -272,8 +272,8 @@ void SumEmitter::add_run(const Gp &total) {
     fold(total);
 }
 
-/* The folds of <carry/sum.h>: the upper half of a sum and its halves exchanged is the sum folded.
- */
+/* Computes the folds of <carry/sum.h>. The upper half of the sum plus the sum rotated by 16 bits is
+   the folded sum. */
 void SumEmitter::finish() {
     fold(x0);
     if (plan.result == CARRY_JIT_PARTIAL)
@@ -305,7 +305,7 @@ int plan_sum(SumPlan &plan) {
     const bool has_vectors = carry_cpu_has("neon");
     if (!plan.vector_bits)
         plan.vector_bits = has_vectors ? 128 : 64;
-    plan.alignment = 1; /* no use is made of more */
+    plan.alignment = 1; /* larger ones have no effect */
     if (plan.vector_bits == 64 || (plan.vector_bits == 128 && has_vectors))
         return CARRY_OK;
     return CARRY_ERROR_UNSUPPORTED;

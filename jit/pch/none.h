@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* What takes longest to compile in each file, compiled once: asmjit's core. */
+/* The precompiled header: asmjit's core takes longest to compile. */
 #include <asmjit/core.h>

@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: MIT */
-/* What takes longest to compile in each file, compiled once: asmjit's assembler. */
+/* The precompiled header: asmjit's assembler takes longest to compile. */
 #include <asmjit/x86.h>

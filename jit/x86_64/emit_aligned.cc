@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by vectors that straddle no lines: what stands before the first line is taken by a mask. If
- * it is odd, words are taken from odd offsets on from there: their sum is that of swapped words. So
- * the accumulator and what stands before are turned by 8 bits, and all is turned back in the end.
+ * Sums by vectors that straddle no cache lines. A masked load reads the head: the bytes before the
+ * first line. If the head has an odd size, the words after it begin at odd offsets, and their sum
+ * is that of words with swapped bytes. So the accumulator and the head are rotated by 8 bits, and
+ * all is rotated back at the end.
  */
 #include "emit_sum.h"
 
@@ -13,17 +14,17 @@ using namespace asmjit::x86;
 namespace {
 
 constexpr uint32_t LINE_BYTES = 64;
-constexpr uint32_t TURNS = 9; /* a vector: how far the head is turned */
+constexpr uint32_t TURNS = 9; /* a vector: the bits by which the head is rotated */
 
 } // namespace
 
-/* With narrower vectors only every other load straddles. */
+/* Returns whether to align loads. With narrower vectors only every other load straddles. */
 bool SumEmitter::aligns(const SumSizes &sizes, uint64_t alignment) const {
     return target.vector_bits == 8 * LINE_BYTES && alignment < LINE_BYTES &&
            sizes.max >= SUM_ALIGNED_MIN;
 }
 
-/* scratch[3] = the bytes before the first line of the copy, or else of the data; flags by it. */
+/* scratch[3] = the size of the head, in the copy if there is one, else in the data; sets flags. */
 void SumEmitter::count_head(int32_t offset) {
     const Gp head = at.scratch[3].r32();
     a.lea(head, ptr(copies() ? at.copy : at.data, offset));
@@ -31,7 +32,7 @@ void SumEmitter::count_head(int32_t offset) {
     a.and_(head, LINE_BYTES - 1);
 }
 
-/* Adds and passes them; scratch[4] = how far all is turned. */
+/* Adds the head, and advances past it; scratch[4] = the bits by which all is rotated. */
 void SumEmitter::add_head(int32_t offset, uint64_t alignment) {
     const Gp head = at.scratch[3], turn = at.scratch[4].r32();
     set_mask(head);
@@ -59,13 +60,13 @@ void SumEmitter::turn_back(uint64_t alignment) {
     a.ror(acc.sum, cl);
 }
 
-/* The last scratch[3] bytes, at most 126, in two vectors. */
+/* Adds the last scratch[3] bytes, at most 126, in two vectors. */
 void SumEmitter::add_last_vectors(int32_t offset) {
     const Gp left = at.scratch[3], index = at.scratch[2], zero = at.scratch[0];
     set_mask(left);
     add_words_of(load_masked(offset), 0);
-    /* Nothing of the second stays with the first: beyond it there may be no page, and to find that
-       out costs hundreds of cycles even where all is masked out. */
+    /* If nothing is left for the second load, it repeats the address of the first: beyond it there
+       may be no page, and that costs hundreds of cycles even if all bytes are masked out. */
     a.xor_(zero.r32(), zero.r32());
     a.mov(index.r32(), LINE_BYTES);
     a.sub(left.r32(), LINE_BYTES);
@@ -75,7 +76,7 @@ void SumEmitter::add_last_vectors(int32_t offset) {
     add_words_of(load_masked(index, offset), 1);
 }
 
-/* One size, of at most PART_BYTES; its head is counted. */
+/* Adds a run of one size, at most PART_BYTES, whose head is counted. */
 void SumEmitter::add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignment) {
     const uint64_t lines = (bytes - (LINE_BYTES - 1)) / LINE_BYTES;
     const Gp left = at.scratch[3].r32();
@@ -92,7 +93,7 @@ void SumEmitter::add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignme
     turn_back(alignment);
 }
 
-/* Constants are loaded, and the lane of the head is 0. */
+/* Adds a run of many sizes. The constants are loaded, and the lane of the head is 0. */
 void SumEmitter::add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
     asmjit::Label aligned = a.newLabel();
     if (alignment == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by add and adc: of what is short, and of all without vectors. */
+/* Sums by add and adc: short runs, and all runs without vectors. */
 #include "emit_sum.h"
 
 namespace carry::jit {
@@ -8,13 +8,13 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* From so many words on they answer sooner. */
+/* From so many words on, more chains are faster. */
 constexpr uint64_t TWO_CHAINS_MIN = 6;
 constexpr uint64_t THREE_CHAINS_MIN = 15;
 
 } // namespace
 
-/* Where nothing can be carried out, the flag is not read afterwards. */
+/* Adds a term of at most `limit`. If the sum cannot exceed 64 bits, the carry is not read later. */
 template <typename Term> void SumEmitter::add_term(Chain &chain, const Term &term, uint64_t limit) {
     if (!chain.limit) {
         a.mov(chain.sum, term);
@@ -33,7 +33,7 @@ void SumEmitter::add_register(const Gp &term, uint64_t limit) {
     add_term(acc, term, limit);
 }
 
-/* 1, 2, 4 or 8 bytes into a register, and to the copy. */
+/* Loads 1, 2, 4 or 8 bytes into a register, and stores them to the copy if there is one. */
 void SumEmitter::load(const Gp &to, int32_t offset, uint32_t bytes) {
     const Mem from = ptr(at.data, offset, bytes);
     if (bytes == 8)
@@ -55,7 +55,7 @@ void SumEmitter::load(const Gp &to, int32_t offset, uint32_t bytes) {
         a.mov(target_at, to.r8());
 }
 
-/* A register to load into: the sum's own, if that has no value yet. */
+/* Returns a register to load into: the sum's own if that has no value yet. */
 Gp SumEmitter::free_register(const Chain &chain) const {
     return chain.limit ? at.scratch[0] : chain.sum;
 }
@@ -74,7 +74,7 @@ void SumEmitter::add_piece(Chain &chain, int32_t offset, uint32_t bytes) {
     add_loaded(chain, piece, bytes);
 }
 
-/* The bytes at the end of the word that ends with them. */
+/* Adds fewer bytes than a word, by loading the word that ends with them. */
 void SumEmitter::add_cut_word(Chain &chain, int32_t offset, uint32_t bytes) {
     const Gp word = free_register(chain);
     settle(chain);
@@ -83,7 +83,7 @@ void SumEmitter::add_cut_word(Chain &chain, int32_t offset, uint32_t bytes) {
     add_loaded(chain, word, bytes);
 }
 
-/* Less than a word. `behind_word`: a word's bytes stand before it in the run. */
+/* Adds fewer bytes than a word. `behind_word`: at least a word precedes them in the run. */
 void SumEmitter::add_rest(Chain &chain, int32_t offset, uint32_t bytes, bool behind_word) {
     const bool one_piece = !(bytes & (bytes - 1));
     if (behind_word && !one_piece)
@@ -95,7 +95,7 @@ void SumEmitter::add_rest(Chain &chain, int32_t offset, uint32_t bytes, bool beh
         }
 }
 
-/* Whole words. */
+/* Adds whole words. */
 void SumEmitter::add_chain(Chain &chain, int32_t offset, uint64_t bytes) {
     for (const int32_t end = offset + static_cast<int32_t>(bytes); offset < end;
          offset += WORD_BYTES) {
@@ -109,9 +109,9 @@ void SumEmitter::add_chain(Chain &chain, int32_t offset, uint64_t bytes) {
 }
 
 /*
- * Words in several chains, which run side by side. The accumulator takes the others in one after
- * the other, so each of them has time for one word more. The third spoils scratch[3]: what is short
- * of a vector has no words for it.
+ * Adds words in several chains, which the CPU runs in parallel. The accumulator adds the other
+ * chains one after the other, so each of these has time for one word more. The third chain spoils
+ * scratch[3]; rests shorter than a vector have too few words for it.
  */
 void SumEmitter::add_words(int32_t offset, uint64_t bytes) {
     const uint64_t words = bytes / WORD_BYTES;
@@ -147,7 +147,7 @@ void SumEmitter::add_scalar(int32_t offset, uint64_t bytes, bool behind_word) {
     add_words(offset, words);
 }
 
-/* Few words, and a rest: which is added to what there was before, while the words are. */
+/* Adds few words and a rest. The rest is added to the earlier sum in parallel to the words. */
 void SumEmitter::add_beside(int32_t offset, uint64_t words, uint32_t rest) {
     Chain other = {at.scratch[1], 0, false};
     settle(acc);
@@ -160,7 +160,7 @@ void SumEmitter::add_beside(int32_t offset, uint64_t words, uint32_t rest) {
     add_term(acc, other.sum, other.limit);
 }
 
-/* Blocks, at least one, with two chains; passes them. */
+/* Adds `count` blocks, at least one, with two chains, and advances past them. */
 void SumEmitter::add_block_loop(int32_t offset, const Gp &count) {
     Chain other = {at.scratch[1], 0, false};
     asmjit::Label block = a.newLabel();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by add and adc of runs of many sizes: the end first, blocks, and words by the size's bits.
+/* Sums by add and adc of runs of many sizes: the end, then blocks, then words by the size's bits.
  */
 #include "emit_sum.h"
 
@@ -7,22 +7,22 @@ namespace carry::jit {
 
 using namespace asmjit::x86;
 
-/* Whether sizes have this bit. */
+/* Returns whether sizes have this bit. */
 SumEmitter::Often SumEmitter::often(const SumSizes &sizes, uint64_t bit) {
     if (sizes.min / bit == sizes.max / bit)
         return sizes.min & bit ? Often::ALWAYS : Often::NEVER;
     return sizes.multiple % (2 * bit) ? Often::SOMETIMES : Often::NEVER;
 }
 
-/* At most 7 bytes. */
+/* Adds at most 7 bytes. */
 void SumEmitter::add_short_range(int32_t offset, const SumSizes &sizes) {
     for (uint32_t bit = 4; bit; bit /= 2)
         add_by_bit(at.size, sizes, bit, [&] { add_piece(acc, offset, bit); });
 }
 
 /*
- * The last size % 8 bytes, from the word that ends with them: shifted right by 8 bytes less those,
- * in two steps since a shift by 64 bits would be none.
+ * Adds the last size % 8 bytes. Loads the word that ends with them, and shifts it right by the
+ * other bytes, in two steps, since a shift by 64 bits has no effect.
  */
 void SumEmitter::add_last_range(int32_t offset) {
     const Gp count = at.scratch[0], word = at.scratch[1];
@@ -54,7 +54,7 @@ void SumEmitter::add_scalar_blocks(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* Sizes of at least 8, or behind a word's bytes. */
+/* Adds runs of at least 8 bytes, or with at least 8 bytes before them. */
 void SumEmitter::add_word_range(int32_t offset, const SumSizes &sizes) {
     if (sizes.multiple % WORD_BYTES)
         add_last_range(offset);

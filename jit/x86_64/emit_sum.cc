@@ -9,11 +9,11 @@ namespace carry::jit {
 
 using namespace asmjit::x86;
 
-/* --- What the CPU can do --- */
+/* --- Features of the CPU --- */
 
 namespace {
 
-/* The feature's bit if the CPU has what it is about. */
+/* Returns the feature's bit if it is present. */
 uint64_t bit_if(bool present, SumFeature feature) {
     return present ? feature : uint64_t{0};
 }
@@ -83,7 +83,7 @@ void SumEmitter::settle(Chain &chain) {
     chain.carries = false;
 }
 
-/* A value of any size, for code that does not run in the order in which it stands. */
+/* Settles a chain and sets no limit for its value, where code does not run in its written order. */
 void SumEmitter::hold(Chain &chain) {
     settle(chain);
     chain.limit = UINT64_MAX;
@@ -94,8 +94,8 @@ void SumEmitter::settle() {
 }
 
 /*
- * The halves, and the carry: of the sums of 64 bits that come with a carry none is the largest, so
- * the halves and the carry are less than 2^33 - 1, and one more end-around carry is all.
+ * Adds the halves and the carry. A 64-bit sum that produced a carry is less than 2^64 - 1. So the
+ * halves and the carry add up to less than 2^33 - 1, and one more end-around carry suffices.
  */
 void SumEmitter::fold() {
     if (acc.limit <= UINT32_MAX)
@@ -126,7 +126,7 @@ void SumEmitter::advance(int32_t bytes) {
         a.add(at.copy, bytes);
 }
 
-/* Up to here vectors answer later than words; stores hold words up sooner. */
+/* Returns the largest size for which words are faster than vectors; stores slow words down. */
 uint64_t SumEmitter::scalar_max() const {
     constexpr uint64_t WITH_VNNI = 256, WITHOUT_VNNI = 384, COPIED = 128;
     if (target.vector_bits == 64)

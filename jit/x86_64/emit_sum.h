@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums of runs of bytes, written into a function: what every x86-64 generator sums with.
+ * Writes code that sums runs of bytes, for every x86-64 generator.
  *
  *     SumRegisters at;
  *     SumEmitter sum(a, target, at);
  *     sum.start(edx);                  rax = the seed
  *     sum.add(0, 20);                  rax += the 20 bytes at rdi
  *     sum.add(20, {0, 65515, 1});      rax += the rsi bytes at rdi + 20
- *     sum.settle();                    rax can be read, flags can be spoiled
- *     sum.leave();                     the function can return
+ *     sum.settle();                    rax may be read, flags may be spoiled
+ *     sum.leave();                     the function may return
  *     ...
- *     sum.place_constants();           behind the text
+ *     sum.place_constants();           after the instructions
  *
- * The accumulator has 64 bits, and its carries go round: 2^64 is 1 modulo 0xffff. It is 0 only if
- * all that was added is 0.
+ * The accumulator has 64 bits, with end-around carry: 2^64 is 1 modulo 0xffff. It is 0 only if
+ * all added bytes are 0.
  */
 #ifndef CARRY_JIT_X86_64_EMIT_SUM_H
 #define CARRY_JIT_X86_64_EMIT_SUM_H
@@ -25,12 +25,12 @@
 
 namespace carry::jit {
 
-/* What the CPU has of use to sums, by carry_cpu_has(). */
+/* Features of the CPU that sums use, by carry_cpu_has(). */
 enum SumFeature : uint64_t {
     SUM_MASKS = 1 << 0,    /* AVX-512BW and VL: loads masked by byte */
     SUM_VNNI = 1 << 1,     /* AVX-512 VNNI: dot products that add up */
     SUM_VEX_VNNI = 1 << 2, /* the same without AVX-512, to 256 bits */
-    SUM_BMI2 = 1 << 3,     /* shifts and turns that leave the flags alone */
+    SUM_BMI2 = 1 << 3,     /* shifts and rotations that keep the flags */
     SUM_SHIFTS = 1 << 4,   /* multiplications slow the core: words by shifts and additions */
 };
 
@@ -47,33 +47,34 @@ struct SumTarget {
 };
 
 /*
- * What this CPU can do, by carry_cpu_has(), with vectors of so many bits; 0 for those that it
- * prefers. False if it lacks them.
+ * Sets `target` to the features of this CPU for vectors of `vector_bits`, or with 0 for those that
+ * it prefers. Returns false if the CPU lacks them.
  */
 bool find_sum_target(uint32_t vector_bits, SumTarget &target);
 
-/* The sizes of a run that is not always of one. */
+/* The sizes that a run may have. */
 struct SumSizes {
     uint64_t min, max, multiple;
 };
 
 /*
- * What code for sums uses: 64-bit registers, no two the same; `size` and the last of `scratch` only
- * where sizes vary, and for large ones. With more than 64 bits vectors 0 to 15 and k1 too.
+ * The registers that the code uses: different 64-bit registers. `size` and the last of `scratch`
+ * are used only if sizes vary, or for large sizes. With vectors, the code also uses vectors 0 to 15
+ * and k1.
  */
 struct SumRegisters {
     asmjit::x86::Gp data = asmjit::x86::rdi; /* points to the bytes */
-    asmjit::x86::Gp copy;                    /* and to where they are copied, if they are */
-    asmjit::x86::Gp size = asmjit::x86::rsi; /* of a run of many sizes */
+    asmjit::x86::Gp copy;                    /* points to their copy, if there is one */
+    asmjit::x86::Gp size = asmjit::x86::rsi; /* of a run whose size varies */
     asmjit::x86::Gp acc = asmjit::x86::rax;
-    asmjit::x86::Gp scratch[5] = {asmjit::x86::rcx, /* for it shifts by cl */
+    asmjit::x86::Gp scratch[5] = {asmjit::x86::rcx, /* must be rcx, for shifts by cl */
                                   asmjit::x86::r8, asmjit::x86::r9, asmjit::x86::r10,
                                   asmjit::x86::r11};
 };
 
 constexpr uint32_t WORD_BYTES = 8;
 
-/* From here on runs are aligned to lines, where their loads would straddle too many. */
+/* From this size on, runs are aligned to lines if their loads would straddle too many. */
 constexpr uint64_t SUM_ALIGNED_MIN = 1024;
 
 class SumEmitter {
@@ -82,8 +83,8 @@ class SumEmitter {
                const SumRegisters &registers);
 
     /*
-     * What the accumulator, at.acc, holds from here on: nothing; a 32-bit register; a number; what
-     * other code has left in it.
+     * Sets the accumulator, at.acc, to 0, to a 32-bit register or to a number. resume() uses the
+     * value that other code left in it.
      */
     void start();
     void start(const asmjit::x86::Gp &seed);
@@ -91,19 +92,19 @@ class SumEmitter {
     void resume();
 
     /*
-     * Adds the bytes at data + offset, a multiple of `alignment`. One size below SUM_ALIGNED_MIN
-     * leaves the pointers and the size as they are; otherwise they are spoiled.
+     * Adds the bytes at data + offset, a multiple of `alignment`. Spoils the pointers and the size,
+     * except for one fixed size below SUM_ALIGNED_MIN.
      */
     void add(int32_t offset, uint64_t size, uint64_t alignment = 1);
     void add(int32_t offset, const SumSizes &sizes, uint64_t alignment = 1);
 
-    /* To be called before other code reads the accumulator, or spoils the carry flag. */
+    /* Must be called before other code reads the accumulator, or spoils the carry flag. */
     void settle();
 
-    /* The accumulator's lower half = its sum in 32 bits. Nothing can be added any more. */
+    /* Folds the accumulator to 32 bits. Nothing may be added afterwards. */
     void fold();
 
-    /* Cleans the upper halves of vectors, if they were spoiled since the last time. */
+    /* Zeroes the upper halves of vectors if they were used since the last call. */
     void leave();
 
     void place_constants();
@@ -120,13 +121,13 @@ class SumEmitter {
     static constexpr uint32_t LANES = 8;
     static constexpr uint32_t HEAD_LANE = LANES - 1;
 
-    /* The words of so many bytes, and of what is before a line, add up to less than 2^32. */
+    /* The words of so many bytes, and of a head, add up to less than 2^32. */
     static constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
 
     /* A sum that grows by add and adc. */
     struct Chain {
         asmjit::x86::Gp sum;
-        uint64_t limit; /* the most that it can be; 0: the register has no value yet */
+        uint64_t limit; /* the largest possible sum; 0: the register has no value yet */
         bool carries;   /* the carry flag is still to be added */
     };
 
@@ -135,7 +136,7 @@ class SumEmitter {
         asmjit::Label label;
     };
 
-    /* Whether sizes have a bit. */
+    /* How often sizes have a bit. */
     enum class Often { NEVER, SOMETIMES, ALWAYS };
 
     bool copies() const;
@@ -225,13 +226,13 @@ class SumEmitter {
     const SumTarget target;
     Chain acc;
     std::vector<Constant> constants;
-    uint32_t lanes_used = 0; /* bits: vector accumulators that hold something */
-    bool dirty = false;      /* upper halves */
+    uint32_t lanes_used = 0; /* bits: vector accumulators that have a value */
+    bool dirty = false;      /* upper halves of vectors are used */
 };
 
 /*
- * Adds and passes the `bit` bytes by add_bytes(), where the register `bits` has that bit; the
- * accumulator is settled before and after.
+ * Adds `bit` bytes with add_bytes(), and advances past them, if the register `bits` has that bit.
+ * The accumulator is settled before and after.
  */
 template <typename AddBytes>
 void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, uint64_t bit,
@@ -251,8 +252,8 @@ void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, 
 }
 
 /*
- * By lower() up to lower_max, by upper() above it, with code for what there is of them; the
- * accumulator is settled before.
+ * Adds sizes up to lower_max with lower(), and sizes above it with upper(). Emits no code for sizes
+ * that cannot occur. The accumulator is settled before.
  */
 template <typename Lower, typename Upper>
 void SumEmitter::split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,

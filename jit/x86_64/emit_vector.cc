@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign
- * bits are flipped, and 0x8000 is given back for each of them, those too that a masked load leaves
- * 0. The sum of all lanes, modulo 2^32, is that of the words, since it is less for any part. Where
- * multiplications slow the core down, shifts give the same signed words, and additions add them.
+ * Sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign bits
+ * are flipped, and 0x8000 is added for each word, also for those that a masked load sets to 0. The
+ * sum of all lanes modulo 2^32 is that of the words, since the sum of a part is less than 2^32.
+ * Where multiplications slow the core down, shifts produce the same signed words, and additions add
+ * them.
  */
 #include "emit_sum.h"
 
@@ -17,7 +18,7 @@ constexpr uint32_t WORDS = 8; /* the vector that was loaded last */
 constexpr uint32_t FLIP = 14; /* 0x8000 in every word */
 constexpr uint32_t ONES = 15; /* 1 in every word; with SUM_SHIFTS, the upper words of lanes */
 
-constexpr uint64_t EIGHT_LANES_MIN = 12; /* vectors; fewer are not worth to merge more lanes */
+constexpr uint64_t EIGHT_LANES_MIN = 12; /* vectors; with fewer, merging lanes costs too much */
 constexpr uint64_t MASKED_MIN = 16;      /* shorter rests are summed as words */
 
 } // namespace
@@ -77,7 +78,7 @@ template <typename To, typename From> void SumEmitter::move(const To &to, const 
         a.vmovdqu(to, from);
 }
 
-/* The same as add_dot(), which calls it, without multiplications. */
+/* Does what add_dot() does, without multiplications. */
 void SumEmitter::add_shifted(const Vec &words, uint32_t lane) {
     const Vec sum = vector(lane), upper = vector(ONES);
     const bool used = lanes_used >> lane & 1;
@@ -90,7 +91,7 @@ void SumEmitter::add_shifted(const Vec &words, uint32_t lane) {
     a.vpaddd(sum, upper, words);
 }
 
-/* lane.32[i] += words.16[2i] + words.16[2i + 1], signed; the first into a lane needs no zeros. */
+/* lane.32[i] += words.16[2i] + words.16[2i + 1], signed. The first addition sets the lane. */
 void SumEmitter::add_dot(const Vec &words, uint32_t lane) {
     if (target.has(SUM_SHIFTS))
         return add_shifted(words, lane);
@@ -122,7 +123,7 @@ void SumEmitter::add_vector(int32_t offset, uint32_t lane) {
     add_dot(words, lane);
 }
 
-/* A vector with the bytes at data + index + offset that k1 names, and zeros. */
+/* Returns a vector with the bytes at data + index + offset that k1 selects, and zeros. */
 Vec SumEmitter::load_masked(const Gp &index, int32_t offset) {
     const Vec words = vector(WORDS);
     a.k(k1).z().vmovdqu8(words, ptr(at.data, index, 0, offset, target.vector_bytes()));
@@ -155,7 +156,7 @@ void SumEmitter::add_masked_rest(int32_t offset, uint32_t bytes, uint32_t lane) 
     add_words_of(load_masked(offset), lane);
 }
 
-/* All lanes into lane 0. */
+/* Adds all lanes to lane 0. */
 void SumEmitter::merge_lanes() {
     for (uint32_t step = 1; step < LANES; step *= 2)
         for (uint32_t lane = 0; lane + step < LANES; lane += 2 * step)
@@ -163,7 +164,7 @@ void SumEmitter::merge_lanes() {
                 a.vpaddd(vector(lane), vector(lane), vector(lane + step));
 }
 
-/* scratch[2] and scratch[3] = words that the sum of the lanes, beginning with lane 0, comes to. */
+/* scratch[2] and scratch[3] = words whose sum is that of the lanes. */
 void SumEmitter::sum_lanes() {
     merge_lanes();
     if (target.vector_bits == 512) {
@@ -182,19 +183,19 @@ void SumEmitter::sum_lanes() {
     lanes_used = 0;
 }
 
-/* scratch[2] and scratch[3], which are words of 32 bits in pairs. */
+/* Adds scratch[2] and scratch[3], each of which holds two sums of 32 bits. */
 void SumEmitter::add_lanes() {
     add_register(at.scratch[2], UINT64_MAX);
     add_register(at.scratch[3], UINT64_MAX);
 }
 
-/* 0x8000 for each word that so many vectors hold. */
+/* Lane = 0x8000 for each word of so many vectors. */
 void SumEmitter::start_lane(uint32_t lane, uint64_t vectors) {
     a.vpbroadcastd(vector(lane), dword_ptr(constant(static_cast<uint32_t>(vectors << 16))));
     lanes_used |= 1u << lane;
 }
 
-/* The lanes that are used in a loop. */
+/* Zeroes the lanes that have no value yet, for a loop that uses all. */
 void SumEmitter::zero_lanes() {
     for (uint32_t lane = 0; lane < LANES; lane++)
         if (!(lanes_used >> lane & 1))
@@ -209,7 +210,7 @@ void SumEmitter::add_vectors_straight(int32_t offset, uint64_t count, uint32_t l
         add_vector(offset + static_cast<int32_t>(i * size), lane + i % lanes);
 }
 
-/* So many blocks of one vector a lane as scratch[0] says, at least one; passes them. */
+/* Adds scratch[0] blocks of one vector per lane, at least one, and advances past them. */
 void SumEmitter::add_vector_loop(int32_t offset) {
     asmjit::Label block = a.newLabel();
     a.bind(block);
@@ -219,9 +220,9 @@ void SumEmitter::add_vector_loop(int32_t offset) {
     a.jnz(block);
 }
 
-/* --- Of one size --- */
+/* --- Runs of one size --- */
 
-/* Blocks that are too many for straight code; returns the bytes that they have. */
+/* Adds blocks in a loop if they are too many for straight code; returns their bytes. */
 uint64_t SumEmitter::add_blocks(int32_t offset, uint64_t bytes) {
     const uint64_t block = LANES * target.vector_bytes();
     if (bytes <= STRAIGHT_MAX)
@@ -232,7 +233,7 @@ uint64_t SumEmitter::add_blocks(int32_t offset, uint64_t bytes) {
     return bytes / block * block;
 }
 
-/* At most PART_BYTES. What is short of a vector is summed as words, or as a vector with zeros. */
+/* Adds at most PART_BYTES. A rest shorter than a vector is added as words, or by a masked load. */
 void SumEmitter::add_part(int32_t offset, uint64_t bytes) {
     const uint32_t size = target.vector_bytes();
     const uint64_t rest = bytes % size;
@@ -252,7 +253,8 @@ void SumEmitter::add_part(int32_t offset, uint64_t bytes) {
 }
 
 /*
- * Lines that loads straddle cost more than to align, if they are many; then the two ways are apart.
+ * Adds at most PART_BYTES. In long runs, loads that straddle lines cost more than aligning them;
+ * then aligned and misaligned data have code of their own.
  */
 void SumEmitter::add_vectors(int32_t offset, uint64_t bytes, uint64_t alignment) {
     if (!aligns({bytes, bytes, 1}, alignment))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by vectors of runs of many sizes: blocks, the bits of the size, and a mask or words. */
+/* Sums by vectors of runs of many sizes: blocks, then vectors by the size's bits, then the rest. */
 #include "emit_sum.h"
 
 #include <numeric>
@@ -14,8 +14,8 @@ constexpr uint64_t MASKED_SHORT_MAX = 128;
 
 } // namespace
 
-/* scratch[3] = the bytes of the next part; whole vectors, where what is behind them is not masked.
- * Returns the sizes that parts have. */
+/* scratch[3] = the bytes of the next part; only whole vectors if there are no masked loads. Returns
+   the sizes of parts. */
 SumSizes SumEmitter::choose_part(const SumSizes &sizes) {
     const Gp part = at.scratch[3];
     const bool one = sizes.max <= PART_BYTES;
@@ -43,7 +43,7 @@ void SumEmitter::add_part_blocks(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* k1 = the first bytes of a vector, by their number modulo its size, in scratch[0]. */
+/* k1 selects the first bytes of a vector: `bytes` modulo 256, limited to its size. */
 void SumEmitter::set_mask(const Gp &bytes) {
     const Gp mask = at.scratch[1];
     a.mov(mask, -1);
@@ -71,7 +71,7 @@ void SumEmitter::add_part_rest(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* 0x8000 for each word of the vectors that hold the part's bytes, in lane 0. */
+/* Lane 0 = 0x8000 for each word of the vectors that hold the part's bytes. */
 void SumEmitter::start_part() {
     const Gp bias = at.scratch[0].r32();
     const uint32_t size = target.vector_bytes();
@@ -101,7 +101,7 @@ void SumEmitter::add_range_part(int32_t offset, const SumSizes &sizes) {
     settle(acc);
 }
 
-/* Parts as long as there is more than what is left to the scalar code. */
+/* Adds parts until only the bytes are left that scalar code adds. */
 void SumEmitter::add_range_parts(int32_t offset, const SumSizes &sizes) {
     asmjit::Label part = a.newLabel(), end = a.newLabel();
     a.bind(part);
@@ -116,7 +116,7 @@ void SumEmitter::add_range_parts(int32_t offset, const SumSizes &sizes) {
     a.bind(end);
 }
 
-/* Sizes of at least one vector. What no mask cuts is left to the scalar code. */
+/* Adds runs of at least one vector. Without masked loads, scalar code adds the rest. */
 void SumEmitter::add_vector_range(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
     const uint32_t size = target.vector_bytes();
     hold(acc);
@@ -131,7 +131,7 @@ void SumEmitter::add_vector_range(int32_t offset, const SumSizes &sizes, uint64_
     add_word_range(offset, {0, size - 1, sizes.multiple});
 }
 
-/* At most one vector, in one load. */
+/* Adds at most one vector, in one load. */
 void SumEmitter::add_masked_only(int32_t offset) {
     load_constants();
     start_lane(0, 1);
@@ -148,9 +148,9 @@ void SumEmitter::add_masked_range(int32_t offset, const SumSizes &sizes) {
 }
 
 /*
- * Multiples of 4 are sizes of headers: they repeat, so that branches on their bits are predicted,
- * and words answer sooner than vectors. Others are taken to vary from call to call: a masked load
- * has no branch to mispredict.
+ * Adds short runs. Multiples of 4 are sizes of headers: they repeat, so that branches on their bits
+ * are predicted, and words are faster than vectors. Other sizes are assumed to vary from call to
+ * call: a masked load has no branch to mispredict.
  */
 void SumEmitter::add_short_range_by_mask(int32_t offset, const SumSizes &sizes) {
     if (!(sizes.multiple % 4))

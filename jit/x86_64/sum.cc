@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that sum, as carry_sum() and carry_sum_copy() do:
+ * Functions that do what carry_sum() and carry_sum_copy() do:
  *
  *     sum: rdi data, rsi size, edx seed;  copy: rdi target, rsi data, rdx size, ecx seed
  *
- * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags; with vectors 0 to 15 of them, and k1
+ * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags; with vectors, vectors 0 to 15 and k1
  */
 #include "../sum.h"
 
@@ -33,8 +33,8 @@ void start(SumEmitter &sum, const SumPlan &plan) {
         sum.start(plan.flags & CARRY_JIT_COPY ? ecx : edx);
 }
 
-/* carry_sum_fold() and what builds on it; the upper half of the sum and its halves turned around
- * is the folded sum. */
+/* Computes carry_sum_fold() and the functions that use it. The upper half of the sum plus the sum
+   rotated by 16 bits is the folded sum. */
 void emit_result(Assembler &a, uint32_t result) {
     if (result == CARRY_JIT_PARTIAL)
         return;
