@@ -21,7 +21,7 @@ struct Code : ::carry_jit {
 
 /* Returns the library's code for an error of asmjit. Any but a lack of memory means that
    instructions cannot express what was asked for. */
-int error_of(asmjit::Error error) {
+int error_of_asmjit(asmjit::Error error) {
     switch (error) {
     case asmjit::kErrorOk:
         return CARRY_OK;
@@ -44,7 +44,7 @@ class FirstError : public asmjit::ErrorHandler {
 };
 
 /* Calls the generator, and returns the first error. */
-asmjit::Error write_in(asmjit::CodeHolder &holder, Emit *emit, const void *spec) {
+asmjit::Error write_code(asmjit::CodeHolder &holder, Emit *emit, const void *spec) {
     FirstError first;
     ASMJIT_PROPAGATE(holder.init(asmjit::Environment::host()));
     holder.setErrorHandler(&first);
@@ -58,7 +58,7 @@ asmjit::Error write_in(asmjit::CodeHolder &holder, Emit *emit, const void *spec)
 }
 
 /* Copies the instructions to pages where they can be executed. */
-int place(Code &code, asmjit::CodeHolder &holder) {
+int place_code(Code &code, asmjit::CodeHolder &holder) {
     int error = code.text.map(holder.codeSize());
     if (error)
         return error;
@@ -67,35 +67,35 @@ int place(Code &code, asmjit::CodeHolder &holder) {
     if (raised == asmjit::kErrorOk)
         raised = holder.copyFlattenedData(start, holder.codeSize());
     if (raised != asmjit::kErrorOk)
-        return error_of(raised);
+        return error_of_asmjit(raised);
     code.sum = reinterpret_cast<carry_sum_fn *>(start);
     code.text_size = holder.codeSize();
     return code.text.finish();
 }
 
-int make(Code &code, Emit *emit, const void *spec) {
+int make_code(Code &code, Emit *emit, const void *spec) {
     asmjit::CodeHolder holder;
-    int error = error_of(write_in(holder, emit, spec));
-    return error ? error : place(code, holder);
+    int error = error_of_asmjit(write_code(holder, emit, spec));
+    return error ? error : place_code(code, holder);
 }
 
 /* --- The cache --- */
 
 using Codes = std::unordered_map<std::string, Code>;
 
-std::mutex mutex; /* protects the cache and the listing */
+std::mutex cache_mutex; /* protects the cache and the listing */
 
-void lock() {
-    mutex.lock();
+void lock_cache() {
+    cache_mutex.lock();
 }
 
-void unlock() {
-    mutex.unlock();
+void unlock_cache() {
+    cache_mutex.unlock();
 }
 
 /* Registered at the start, so that a child finds the cache consistent and unlocked whenever it was
    forked. */
-const int fork_error = pthread_atfork(lock, unlock, unlock);
+const int fork_error = pthread_atfork(lock_cache, unlock_cache, unlock_cache);
 
 /* Never destroyed: threads may still call and release functions when the process ends. */
 Codes &cache() {
@@ -103,31 +103,31 @@ Codes &cache() {
     return codes;
 }
 
-void release(Code *code) {
-    std::lock_guard<std::mutex> guard(mutex);
+void release_code(Code *code) {
+    std::lock_guard<std::mutex> guard(cache_mutex);
     if (--code->users)
         return;
-    unlist(*code);
+    unlist_function(*code);
     cache().erase(cache().find(*code->key));
 }
 
 } // namespace
 
-int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
-           const struct carry_jit **jit) {
+int obtain_code(const std::string &key, const std::string &name, Emit *emit, const void *spec,
+                const struct carry_jit **jit) {
     if (fork_error)
         return CARRY_ERROR_MEMORY;
     Uncancelled uncancelled;
-    std::lock_guard<std::mutex> guard(mutex);
+    std::lock_guard<std::mutex> guard(cache_mutex);
     auto at = cache().find(key);
     if (at == cache().end()) {
         Code made{};
-        int error = make(made, emit, spec);
+        int error = make_code(made, emit, spec);
         if (error)
             return error;
         at = cache().emplace(key, std::move(made)).first;
         at->second.key = &at->first;
-        list(name, at->second);
+        list_function(name, at->second);
     }
     at->second.users++;
     *jit = &at->second;
@@ -139,5 +139,5 @@ int obtain(const std::string &key, const std::string &name, Emit *emit, const vo
 void carry_jit_release(const struct carry_jit *jit) {
     using namespace carry::jit;
     if (jit)
-        release(const_cast<Code *>(static_cast<const Code *>(jit)));
+        release_code(const_cast<Code *>(static_cast<const Code *>(jit)));
 }

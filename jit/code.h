@@ -30,11 +30,11 @@ using Emit = asmjit::Error(asmjit::CodeHolder &code, const void *spec);
  * profilers and debuggers. Returns 0 or an error of <carry/base.h>. If it throws std::bad_alloc, it
  * has had no effect.
  */
-int obtain(const std::string &key, const std::string &name, Emit *emit, const void *spec,
-           const struct carry_jit **jit);
+int obtain_code(const std::string &key, const std::string &name, Emit *emit, const void *spec,
+                const struct carry_jit **jit);
 
 /* Runs the body of a public function, and returns a lack of memory as an error like others. */
-template <typename Body> int caught(Body body) noexcept {
+template <typename Body> int catch_no_memory(Body body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc &) {

@@ -7,7 +7,7 @@ namespace {
 constexpr const char *SHAPE = "fields: a field that determines the shape of the packet";
 
 /* Returns why no template can be made of a frame with such an unverifiable sum, or NULL. */
-const char *obstacle(uint8_t reason) {
+const char *unverifiable_reason(uint8_t reason) {
     switch (reason) {
     case CARRY_REASON_FRAGMENT:
         return "frame: a fragment";
@@ -22,7 +22,7 @@ const char *obstacle(uint8_t reason) {
 }
 
 /* Returns what has changed of a sum apart from its pseudo-header, or NULL. */
-const char *difference(struct carry_packet_sum now, const struct carry_packet_sum &before) {
+const char *sum_difference(struct carry_packet_sum now, const struct carry_packet_sum &before) {
     now.pseudo = before.pseudo;
     if (memcmp(&now, &before, sizeof now) == 0)
         return nullptr;
@@ -44,7 +44,7 @@ uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
 
 /* Returns values to try: each bit changed, all bits changed, and the extremes. Each value costs a
    walk, so not all are tried. */
-std::vector<uint8_t> trials_of(uint8_t was) {
+std::vector<uint8_t> trial_values(uint8_t was) {
     std::vector<uint8_t> trials;
     for (unsigned bit = 0; bit < 8; bit++)
         trials.push_back(static_cast<uint8_t>(was ^ 1u << bit));
@@ -96,7 +96,7 @@ const char *Example::error() const {
     if (!carry_packet_knows_link(frame.linktype))
         return "frame: unknown link type";
     for (const ExampleSum &sum : sums) {
-        if (const char *text = obstacle(sum.reason))
+        if (const char *text = unverifiable_reason(sum.reason))
             return text;
         if (sum.field_offset + uint64_t{sum.field_size} > bytes.size())
             return "frame: cut off within a checksum";
@@ -122,26 +122,26 @@ bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effec
 
 /* Compares the walk to that of the example, in which the byte at `at` was `was`. Returns why the
    byte must not vary, or NULL, with its effect. */
-const char *Example::look(uint32_t at, uint8_t was, Effect &effect) const {
+const char *Example::compare_walk(uint32_t at, uint8_t was, Effect &effect) const {
     Places now = walk();
     if (now.count < places.count)
         return SHAPE;
     if (memcmp(now.sums, places.sums, places.count * sizeof *now.sums) == 0)
         return nullptr;
     for (size_t i = 0; i < places.count; i++)
-        if (const char *text = difference(now.sums[i], places.sums[i]))
+        if (const char *text = sum_difference(now.sums[i], places.sums[i]))
             return text;
     return count_in_pseudo(now, at, was, effect) ? nullptr : SHAPE;
 }
 
 const char *Example::try_byte(uint32_t at, Effect &effect) {
     const uint8_t was = bytes[at];
-    const std::vector<uint8_t> trials = trials_of(was);
+    const std::vector<uint8_t> trials = trial_values(was);
     const char *text = nullptr;
     for (size_t i = 0; i < trials.size() && !text; i++) {
         Effect now{};
         bytes[at] = trials[i];
-        text = look(at, was, now);
+        text = compare_walk(at, was, now);
         if (i == 0)
             effect = now;
         else if (!text && now != effect)

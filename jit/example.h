@@ -48,7 +48,7 @@ class Example {
 
     Places walk() const;
     uint8_t verdict_on(const struct carry_packet_sum &sum, uint8_t stored);
-    const char *look(uint32_t at, uint8_t was, Effect &effect) const;
+    const char *compare_walk(uint32_t at, uint8_t was, Effect &effect) const;
     bool count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const;
 
     struct carry_frame frame;

@@ -75,14 +75,14 @@ struct Fixed {
 };
 
 /* Adds a string with its terminator, and returns its offset. */
-uint32_t add(std::string &strings, const std::string &string) {
+uint32_t add_string(std::string &strings, const std::string &string) {
     size_t at = strings.size();
     strings += string;
     strings += '\0';
     return static_cast<uint32_t>(at);
 }
 
-void fill_header(Elf64_Ehdr &header) {
+void fill_elf_header(Elf64_Ehdr &header) {
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -98,7 +98,7 @@ void fill_header(Elf64_Ehdr &header) {
 }
 
 void fill_sections(Elf64_Shdr *sections, std::string &strings, uint64_t text, uint64_t text_size) {
-    sections[TEXT] = {add(strings, ".text"),
+    sections[TEXT] = {add_string(strings, ".text"),
                       SHT_NOBITS,
                       SHF_ALLOC | SHF_EXECINSTR,
                       text,
@@ -108,7 +108,7 @@ void fill_sections(Elf64_Shdr *sections, std::string &strings, uint64_t text, ui
                       0,
                       1,
                       0};
-    sections[FRAME] = {add(strings, ".eh_frame"),
+    sections[FRAME] = {add_string(strings, ".eh_frame"),
                        SHT_PROGBITS,
                        SHF_ALLOC,
                        0,
@@ -118,18 +118,22 @@ void fill_sections(Elf64_Shdr *sections, std::string &strings, uint64_t text, ui
                        0,
                        1,
                        0};
-    sections[SYMBOLS] = {add(strings, ".symtab"), SHT_SYMTAB, 0, 0, offsetof(Fixed, symbols),
-                         2 * sizeof(Elf64_Sym),   STRINGS,    1, 8, sizeof(Elf64_Sym)};
-    uint32_t own_name = add(strings, ".strtab");
+    sections[SYMBOLS] = {add_string(strings, ".symtab"), SHT_SYMTAB, 0, 0, offsetof(Fixed, symbols),
+                         2 * sizeof(Elf64_Sym),          STRINGS,    1, 8, sizeof(Elf64_Sym)};
+    uint32_t own_name = add_string(strings, ".strtab");
     sections[STRINGS] = {own_name, SHT_STRTAB, 0, 0, sizeof(Fixed), strings.size(), 0, 0, 1, 0};
 }
 
-std::string make_file(const std::string &name, uint64_t text, uint64_t text_size) {
+std::string make_symbol_file(const std::string &name, uint64_t text, uint64_t text_size) {
     Fixed fixed{};
     std::string strings(1, '\0');
-    fill_header(fixed.header);
-    fixed.symbols[1] = {
-        add(strings, name), ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), STV_DEFAULT, TEXT, 0, text_size};
+    fill_elf_header(fixed.header);
+    fixed.symbols[1] = {add_string(strings, name),
+                        ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                        STV_DEFAULT,
+                        TEXT,
+                        0,
+                        text_size};
     fill_sections(fixed.sections, strings, text, text_size);
     memcpy(fixed.frame.instructions, frame_rules.instructions, sizeof frame_rules.instructions);
     fixed.frame.low = text;
@@ -147,12 +151,12 @@ struct Listed {
 using Files = std::unordered_map<const struct carry_jit *, Listed>;
 
 /* Never destroyed: GDB may read it after the process has ended. */
-Files &files() {
+Files &listed_files() {
     static Files &all = *new Files;
     return all;
 }
 
-void tell(uint32_t action, jit_code_entry &entry) {
+void notify_gdb(uint32_t action, jit_code_entry &entry) {
     __jit_debug_descriptor.relevant_entry = &entry;
     __jit_debug_descriptor.action_flag = action;
     __jit_debug_register_code();
@@ -163,8 +167,8 @@ void tell(uint32_t action, jit_code_entry &entry) {
 } // namespace
 
 void gdb_list(const std::string &name, const struct carry_jit &jit) {
-    std::string file = make_file(name, reinterpret_cast<uintptr_t>(jit.sum), jit.text_size);
-    Listed &listed = files()[&jit];
+    std::string file = make_symbol_file(name, reinterpret_cast<uintptr_t>(jit.sum), jit.text_size);
+    Listed &listed = listed_files()[&jit];
     listed.file = std::move(file);
     jit_code_entry &entry = listed.entry;
     jit_code_entry *&first = __jit_debug_descriptor.first_entry;
@@ -172,20 +176,20 @@ void gdb_list(const std::string &name, const struct carry_jit &jit) {
     if (first)
         first->prev_entry = &entry;
     first = &entry;
-    tell(JIT_REGISTER_FN, entry);
+    notify_gdb(JIT_REGISTER_FN, entry);
 }
 
 void gdb_unlist(const struct carry_jit &jit) noexcept {
-    auto at = files().find(&jit);
-    if (at == files().end())
+    auto at = listed_files().find(&jit);
+    if (at == listed_files().end())
         return;
     jit_code_entry &entry = at->second.entry;
     (entry.prev_entry ? entry.prev_entry->next_entry : __jit_debug_descriptor.first_entry) =
         entry.next_entry;
     if (entry.next_entry)
         entry.next_entry->prev_entry = entry.prev_entry;
-    tell(JIT_UNREGISTER_FN, entry);
-    files().erase(at);
+    notify_gdb(JIT_UNREGISTER_FN, entry);
+    listed_files().erase(at);
 }
 
 } // namespace carry::jit

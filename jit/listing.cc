@@ -15,7 +15,7 @@ std::atomic<unsigned> chosen;
 
 } // namespace
 
-void list(const std::string &name, const struct carry_jit &jit) noexcept {
+void list_function(const std::string &name, const struct carry_jit &jit) noexcept {
     try {
         if (chosen & CARRY_JIT_PERF)
             perf_list(name, jit);
@@ -25,7 +25,7 @@ void list(const std::string &name, const struct carry_jit &jit) noexcept {
     }
 }
 
-void unlist(const struct carry_jit &jit) noexcept {
+void unlist_function(const struct carry_jit &jit) noexcept {
     gdb_unlist(jit);
 }
 

@@ -14,8 +14,8 @@ namespace carry::jit {
  * function do not depend on the listing, so a function that cannot be listed, for example for lack
  * of memory, is left out.
  */
-void list(const std::string &name, const struct carry_jit &jit) noexcept;
-void unlist(const struct carry_jit &jit) noexcept;
+void list_function(const std::string &name, const struct carry_jit &jit) noexcept;
+void unlist_function(const struct carry_jit &jit) noexcept;
 
 /* perf_has_map() returns whether perf's map of names can be written; perf_list() adds a line. */
 bool perf_has_map() noexcept;

@@ -70,8 +70,8 @@ struct Place {
     uint8_t version;  /* of that header, or 0 */
 };
 
-void match(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
-           uint8_t mask = 0xff) {
+void match_bytes(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
+                 uint8_t mask = 0xff) {
     for (uint8_t value : values)
         place.plan.matches.add({place.at + offset++, mask, value});
 }
@@ -79,7 +79,7 @@ void match(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
 /* Requires that `size` bytes hold a number. */
 void match_number(Place &place, uint32_t offset, uint32_t size, uint32_t number) {
     for (uint32_t i = 0; i < size; i++)
-        match(place, offset + i, {static_cast<uint8_t>(number >> 8 * (size - 1 - i))});
+        match_bytes(place, offset + i, {static_cast<uint8_t>(number >> 8 * (size - 1 - i))});
 }
 
 void match_choice(Place &place, const Choice &choice) {
@@ -90,7 +90,7 @@ void match_choice(Place &place, const Choice &choice) {
 }
 
 /* Requires that the bytes at `offset` announce the next protocol. Returns false if none can. */
-bool announce(Place &place, uint32_t offset, uint32_t size, Space space) {
+bool announce_next(Place &place, uint32_t offset, uint32_t size, Space space) {
     if (place.next == NOTHING)
         return false;
     Choice choice = {place.at + offset, size, {}};
@@ -101,19 +101,19 @@ bool announce(Place &place, uint32_t offset, uint32_t size, Space space) {
 }
 
 bool plan_ethernet(Place &place) {
-    return announce(place, 12, 2, Space::ETHERTYPE);
+    return announce_next(place, 12, 2, Space::ETHERTYPE);
 }
 
 bool plan_vlan(Place &place) {
-    return announce(place, 2, 2, Space::ETHERTYPE);
+    return announce_next(place, 2, 2, Space::ETHERTYPE);
 }
 
 bool plan_sll(Place &place) {
-    return announce(place, 14, 2, Space::ETHERTYPE);
+    return announce_next(place, 14, 2, Space::ETHERTYPE);
 }
 
 bool plan_sll2(Place &place) {
-    return announce(place, 0, 2, Space::ETHERTYPE);
+    return announce_next(place, 0, 2, Space::ETHERTYPE);
 }
 
 bool plan_raw(Place &place) {
@@ -166,18 +166,18 @@ bool plan_ip(Place &place) {
     PlannedSum &sum = add_sum(place, CARRY_PROTOCOL_IP, 10, 0);
     sum.over_header = true;
     sum.found.cover_size = 20;
-    match(place, 0, {0x45});
-    match(place, 6, {0}, 0x3f);
-    match(place, 7, {0});
-    return announce(place, 9, 1, Space::IP);
+    match_bytes(place, 0, {0x45});
+    match_bytes(place, 6, {0}, 0x3f);
+    match_bytes(place, 7, {0});
+    return announce_next(place, 9, 1, Space::IP);
 }
 
 bool plan_ipv6(Place &place) {
     place.network = place.at;
     place.version = 6;
     place.plan.lengths.add({place.at + 4, place.at + 40});
-    match(place, 0, {0x60}, 0xf0);
-    return announce(place, 6, 1, Space::IP);
+    match_bytes(place, 0, {0x60}, 0xf0);
+    return announce_next(place, 6, 1, Space::IP);
 }
 
 bool plan_tcp(Place &place) {
@@ -201,33 +201,33 @@ bool plan_udp(Place &place) {
 /* Accepts echo and its reply only: the walk examines the packets that errors quote. */
 bool plan_icmp(Place &place) {
     add_sum(place, CARRY_PROTOCOL_ICMP, 2, 0);
-    match(place, 0, {0}, static_cast<uint8_t>(~8));
+    match_bytes(place, 0, {0}, static_cast<uint8_t>(~8));
     return place.next == NOTHING;
 }
 
 /* Accepts types 128 to 143: echo, and the discovery of neighbours and listeners. */
 bool plan_icmpv6(Place &place) {
     add_sum(place, CARRY_PROTOCOL_ICMPV6, 2, 58);
-    match(place, 0, {0x80}, 0xf0);
+    match_bytes(place, 0, {0x80}, 0xf0);
     return place.version == 6 && place.next == NOTHING;
 }
 
 bool plan_gre(Place &place) {
-    match(place, 0, {0, 0});
-    return announce(place, 2, 2, Space::ETHERTYPE);
+    match_bytes(place, 0, {0, 0});
+    return announce_next(place, 2, 2, Space::ETHERTYPE);
 }
 
 bool plan_vxlan(Place &place) {
-    match(place, 0, {0x08, 0, 0, 0});
-    match(place, 7, {0});
+    match_bytes(place, 0, {0x08, 0, 0, 0});
+    match_bytes(place, 7, {0});
     return place.next == CARRY_PROTOCOL_ETHERNET;
 }
 
 bool plan_geneve(Place &place) {
-    match(place, 0, {0});
-    match(place, 1, {0}, 0x3f);
-    bool announced = announce(place, 2, 2, Space::ETHERTYPE);
-    match(place, 7, {0});
+    match_bytes(place, 0, {0});
+    match_bytes(place, 1, {0}, 0x3f);
+    bool announced = announce_next(place, 2, 2, Space::ETHERTYPE);
+    match_bytes(place, 7, {0});
     return announced;
 }
 
@@ -273,7 +273,7 @@ bool links_to(uint32_t linktype, uint32_t protocol) {
 }
 
 /* Returns false if no generator knows the stack, or if no frame can have it. */
-bool make_plan(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
+bool plan_stack(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
     Place place = {plan, 0, NOTHING, 0, 0};
     plan.linktype = spec.linktype;
     plan.flags = spec.flags;
@@ -290,7 +290,7 @@ bool make_plan(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
     return true;
 }
 
-std::string name_of(const struct carry_jit_packet_spec &spec) {
+std::string name_packet(const struct carry_jit_packet_spec &spec) {
     std::string name = spec.flags & CARRY_JIT_FILL ? "carry_jit_fill" : "carry_jit_check";
     for (uint32_t i = 0; i < spec.count; i++)
         name += std::string("_") + carry_packet_protocol_name(spec.layers[i]);
@@ -306,7 +306,8 @@ uint32_t number_at(const uint8_t *bytes, uint32_t size) {
     return number;
 }
 
-template <typename Number, size_t N> bool has(const List<Number, N> &numbers, uint32_t number) {
+template <typename Number, size_t N>
+bool has_number(const List<Number, N> &numbers, uint32_t number) {
     for (Number one : numbers)
         if (one == number)
             return true;
@@ -316,8 +317,9 @@ template <typename Number, size_t N> bool has(const List<Number, N> &numbers, ui
 bool has_ports(const Ports &ports, const uint8_t *data) {
     uint32_t source = number_at(data + ports.offset, 2);
     uint32_t destination = number_at(data + ports.offset + 2, 2);
-    uint32_t telling = has(tunnel_ports(), destination) ? destination : source;
-    return ports.tunnel.count ? has(ports.tunnel, telling) : !has(tunnel_ports(), telling);
+    uint32_t used_port = has_number(tunnel_ports(), destination) ? destination : source;
+    return ports.tunnel.count ? has_number(ports.tunnel, used_port)
+                              : !has_number(tunnel_ports(), used_port);
 }
 
 bool has_shape(const PacketPlan &plan, const struct carry_frame &frame) {
@@ -328,7 +330,7 @@ bool has_shape(const PacketPlan &plan, const struct carry_frame &frame) {
         if ((data[match.offset] & match.mask) != match.value)
             return false;
     for (const Choice &choice : plan.choices)
-        if (!has(choice.numbers, number_at(data + choice.offset, choice.size)))
+        if (!has_number(choice.numbers, number_at(data + choice.offset, choice.size)))
             return false;
     for (const Ports &ports : plan.ports)
         if (!has_ports(ports, data))
@@ -400,15 +402,15 @@ int carry_jit_packet(const struct carry_jit_packet_spec *spec, const struct carr
     if (carry_jit_packet_error(spec))
         return CARRY_ERROR_INVALID;
     PacketPlan plan;
-    if (!make_plan(plan, *spec))
+    if (!plan_stack(plan, *spec))
         return CARRY_ERROR_UNSUPPORTED;
     int error = plan_packet(plan);
     if (error)
         return error;
-    return caught([&] {
+    return catch_no_memory([&] {
         std::string key =
             "packet" + bytes_of(*spec) + bytes_of(plan.vector_bits) + bytes_of(plan.features);
-        return obtain(key, name_of(*spec), emit_packet, &plan, jit);
+        return obtain_code(key, name_packet(*spec), emit_packet, &plan, jit);
     });
 }
 
@@ -424,7 +426,7 @@ int carry_jit_packet_shape(const struct carry_frame *frame, struct carry_jit_pac
     for (size_t i = 0; i < count; i++)
         shape.layers[i] = static_cast<uint8_t>(layers[i].protocol);
     PacketPlan plan;
-    if (!make_plan(plan, shape) || !has_shape(plan, *frame))
+    if (!plan_stack(plan, shape) || !has_shape(plan, *frame))
         return CARRY_ERROR_UNSUPPORTED;
     shape.flags = spec->flags;
     *spec = shape;

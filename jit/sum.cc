@@ -25,7 +25,7 @@ bool all_zero(const uint32_t *words, size_t count) {
     return true;
 }
 
-std::string name_of(const SumPlan &plan) {
+std::string name_sum(const SumPlan &plan) {
     std::string name = plan.flags & CARRY_JIT_COPY ? "carry_jit_sum_copy_" : "carry_jit_sum_";
     name += std::to_string(plan.min_size);
     if (plan.max_size != plan.min_size)
@@ -78,6 +78,6 @@ int carry_jit_sum(const struct carry_jit_sum_spec *spec, const struct carry_jit 
     int error = plan_sum(plan);
     if (error)
         return error;
-    return caught(
-        [&] { return obtain("sum" + bytes_of(plan), name_of(plan), emit_sum, &plan, jit); });
+    return catch_no_memory(
+        [&] { return obtain_code("sum" + bytes_of(plan), name_sum(plan), emit_sum, &plan, jit); });
 }

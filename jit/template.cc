@@ -129,7 +129,7 @@ Effect Planner::effect_at(uint32_t at, const Effect &in_pseudo) const {
 }
 
 /* Returns the effect where words begin at `at`. */
-Effect from(uint32_t at, Effect effect) {
+Effect effect_from(uint32_t at, Effect effect) {
     if (at & 1)
         for (auto &one : effect)
             std::swap(one[0], one[1]);
@@ -141,7 +141,7 @@ void Planner::add_run(TemplatePlan &plan, uint32_t at, uint32_t end, const Effec
     uint32_t value = plan.chunks.empty() ? 0 : plan.chunks.back().value + plan.chunks.back().size;
     for (uint32_t size = 8; size; size /= 2)
         for (; end - at >= size; at += size, value += size)
-            plan.chunks.push_back({at, value, size, from(at, effect)});
+            plan.chunks.push_back({at, value, size, effect_from(at, effect)});
 }
 
 void Planner::add_chunks(TemplatePlan &plan) const {
@@ -164,7 +164,7 @@ bool has_effect(const Effect &effect, size_t sum) {
 }
 
 /* Returns whether the sum changes; that of the inner sums is known. */
-bool changes(const TemplatePlan &plan, size_t sum) {
+bool sum_changes(const TemplatePlan &plan, size_t sum) {
     for (const TemplateChunk &chunk : plan.chunks)
         if (has_effect(chunk.effect, sum))
             return true;
@@ -180,7 +180,7 @@ TemplateSum Planner::sum_at(size_t index) const {
     if (sum.may_be_none || may_be_all_zero(sum))
         planned.for_zero = 0xffff;
     if (sum.may_be_none)
-        planned.effect = from(sum.field_offset, effect_at(sum.field_offset, Effect{}));
+        planned.effect = effect_from(sum.field_offset, effect_at(sum.field_offset, Effect{}));
     planned.effect[index] = {0, 0};
     return planned;
 }
@@ -195,40 +195,41 @@ int Planner::plan(TemplatePlan &plan) const {
     for (size_t i = 0; i < example.sums.size(); i++)
         plan.sums.push_back(sum_at(i));
     for (size_t i = plan.sums.size(); i-- > 0;) {
-        plan.sums[i].changes = changes(plan, i);
+        plan.sums[i].changes = sum_changes(plan, i);
         if (plan.sums[i].changes && !is_updatable(example.sums[i]))
             return CARRY_ERROR_UNSUPPORTED;
     }
     return accept_template(plan);
 }
 
-template <typename Value> void append(std::string &key, const Value &value) {
+template <typename Value> void append_bytes(std::string &key, const Value &value) {
     key += bytes_of(value);
 }
 
 /* Returns all that the generator reads: examples that differ elsewhere share a function. */
 std::string key_of(const TemplatePlan &plan) {
     std::string key = "template";
-    append(key, plan.chunks.size());
+    append_bytes(key, plan.chunks.size());
     for (const TemplateChunk &chunk : plan.chunks)
-        append(key, chunk);
+        append_bytes(key, chunk);
     for (const TemplateSum &sum : plan.sums)
-        append(key, sum);
+        append_bytes(key, sum);
     return key;
 }
 
-std::string name_of(const TemplatePlan &plan) {
+std::string name_template(const TemplatePlan &plan) {
     size_t size = plan.chunks.empty() ? 0 : plan.chunks.back().value + plan.chunks.back().size;
     return "carry_jit_template_" + std::to_string(size);
 }
 
-int make(const Spec &spec, const struct carry_jit **jit) {
+int make_template(const Spec &spec, const struct carry_jit **jit) {
     Planner planner(spec);
     if (planner.try_fields())
         return CARRY_ERROR_INVALID;
     TemplatePlan plan;
     int error = planner.plan(plan);
-    return error ? error : obtain(key_of(plan), name_of(plan), emit_template, &plan, jit);
+    return error ? error
+                 : obtain_code(key_of(plan), name_template(plan), emit_template, &plan, jit);
 }
 
 } // namespace
@@ -253,5 +254,5 @@ int carry_jit_template(const struct carry_jit_template_spec *spec, const struct 
     using namespace carry::jit;
     if (outline_error(*spec))
         return CARRY_ERROR_INVALID;
-    return caught([=] { return make(*spec, jit); });
+    return catch_no_memory([=] { return make_template(*spec, jit); });
 }

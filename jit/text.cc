@@ -43,7 +43,7 @@ size_t next_offset(size_t slack) {
 }
 
 /* Opens a file in memory. Systems may refuse files without MFD_EXEC, or those with it. */
-int open_file() {
+int open_memory_file() {
     int fd = memfd_create("carry-jit", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-jit", MFD_CLOEXEC) : fd;
 }
@@ -91,7 +91,7 @@ int Text::map(size_t size) {
  */
 int Text::replace_by_file() {
     void *place = MAP_FAILED;
-    int fd = open_file();
+    int fd = open_memory_file();
     if (fd >= 0 && write_all(fd, pages, bytes))
         place = mmap(pages, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
     int error = place == MAP_FAILED ? error_of_system(errno) : CARRY_OK;

@@ -70,7 +70,7 @@ asmjit::Error emit_throwing(asmjit::CodeHolder &, const void *) {
 }
 
 int make(Emit *emit, const struct carry_jit **jit) {
-    return caught([&] { return obtain("test", "test", emit, nullptr, jit); });
+    return catch_no_memory([&] { return obtain_code("test", "test", emit, nullptr, jit); });
 }
 
 void test_error(const char *name, Emit *emit, int expected) {

@@ -16,7 +16,7 @@ using namespace asmjit::x86;
 
 namespace {
 
-SumRegisters registers_of(const SumPlan &plan) {
+SumRegisters registers_of_sum(const SumPlan &plan) {
     SumRegisters at;
     if (plan.flags & CARRY_JIT_COPY) {
         at.copy = rdi;
@@ -26,7 +26,7 @@ SumRegisters registers_of(const SumPlan &plan) {
     return at;
 }
 
-void start(SumEmitter &sum, const SumPlan &plan) {
+void start_sum(SumEmitter &sum, const SumPlan &plan) {
     if (plan.flags & CARRY_JIT_SEED)
         sum.start(plan.seed);
     else
@@ -64,9 +64,9 @@ int plan_sum(SumPlan &plan) {
 asmjit::Error emit_sum(asmjit::CodeHolder &code, const void *spec) {
     const SumPlan &plan = *static_cast<const SumPlan *>(spec);
     Assembler a(&code);
-    SumEmitter sum(a, {plan.vector_bits, plan.features}, registers_of(plan));
+    SumEmitter sum(a, {plan.vector_bits, plan.features}, registers_of_sum(plan));
     a.endbr64();
-    start(sum, plan);
+    start_sum(sum, plan);
     if (plan.min_size == plan.max_size)
         sum.add(0, plan.min_size, plan.alignment);
     else
