@@ -32,14 +32,14 @@ NAMES = [*(f"x{i}" for i in range(31)), "sp"]
 STACK = 31
 WIDTH = {"q": 16, "d": 8, "s": 4, "h": 2, "b": 1}
 EXTENDED = {"uxtb": 1, "uxth": 2, "uxtw": 4}
-# As after a comparison: the conditions of x86-64, whose carry flag is the contrary one.
+# The conditions of x86-64 after a comparison. The carry flag of x86-64 is the inverse.
 CONDITIONS = {"eq": "e", "ne": "ne", "hi": "a", "ls": "be", "cs": "ae", "cc": "b", "hs": "ae"}
 CONDITIONS |= {"lo": "b", "ge": "ge", "lt": "l", "gt": "g", "le": "le", "mi": "s", "pl": "ns"}
 
 
 @dataclass(frozen=True)
 class Lanes(Vector):
-    """A vector by lanes of so many bytes."""
+    """A vector with lanes of `lane` bytes."""
 
     lane: int = 0
 
@@ -58,7 +58,8 @@ class Shifted:
 
 @dataclass(frozen=True)
 class Place:
-    """Memory; `update` says when the base takes the offset, "before" or "after"."""
+    """A memory operand; `update`: the offset is added to the base "before" or "after" the
+    access."""
 
     base: int
     index: Register | Shifted | None
@@ -96,7 +97,7 @@ def register(text: str) -> Operand | None:
 
 
 def vectors(text: str) -> list[Operand]:
-    """As in {v0.16b-v3.16b} or {v0.16b, v1.16b}."""
+    """Returns the registers of a list such as {v0.16b-v3.16b} or {v0.16b, v1.16b}."""
     found = [register(part.strip()) for part in re.split(r"[,-]", text.strip("{}"))]
     first, last = found[0], found[-1]
     if not isinstance(first, Lanes) or not isinstance(last, Lanes):
@@ -186,15 +187,15 @@ def decode(instruction: Instruction) -> Decoded:
         return Decoded("mov", (*operands(rest.partition(",")[0]), page), instruction.after)
     if name in ("nop", "bti"):
         return Decoded("nop", (), instruction.after)
-    if name == "movk":  # the count says which bits it is about, also where they are 0
+    if name == "movk":  # the count selects the bits, even if it is 0
         rest = rest.replace("lsl ", "")
     if name == "prfm":
-        rest = rest.partition(",")[2]  # what is hinted at touches nothing
+        rest = rest.partition(",")[2]  # the hint has no effect
     return Decoded(name, tuple(operands(rest)), instruction.after)
 
 
 def targets(instruction: Instruction) -> list[int]:
-    """Where execution may go on within the code, jumps out of it included."""
+    """Returns where execution may continue, also outside of the function."""
     name, rest = words_of(instruction)
     if name in ("ret", "br", "blr"):
         return []
@@ -253,7 +254,7 @@ class A64(Processor):
     """The operands of AArch64 in a state."""
 
     def red_zone(self) -> int:
-        """None: what is below the stack pointer may change at any time."""
+        """Returns the stack pointer: there is no red zone, bytes below may change at any time."""
         return self.stack_offset()
 
     def stack_offset(self) -> int:
@@ -264,7 +265,7 @@ class A64(Processor):
         return self.number(self.bits(o, width))
 
     def bits(self, o: Operand, width: int) -> Bits:
-        """What an operand holds, at most so many bytes of it."""
+        """Returns the content of an operand, at most `width` bytes."""
         match o:
             case Zero():
                 return ((width, ZERO),)
@@ -295,7 +296,7 @@ class A64(Processor):
                 raise Unproven("writes to no register")
 
     def at(self, p: Place) -> Num:
-        """The address of an access; moves the base on where the instruction does so before."""
+        """Returns the address of an access; updates the base if the instruction does so before."""
         base = self.number(self.state.gpr[p.base])
         if p.base == STACK and self.stack_offset() % 16:
             raise Unproven("the stack pointer is not aligned")
@@ -311,7 +312,7 @@ class A64(Processor):
         self.state.gpr[p.base] = ((8, self.trim(moved, 64)),)
 
     def carry(self) -> Num:
-        """Which a comparison sets where x86-64 clears it."""
+        """Returns the carry flag, which a comparison sets where x86-64 clears it."""
         borrow = super().carry()
         return number(1) - borrow if self.state.flags.compared else borrow
 
@@ -363,7 +364,7 @@ def nothing(x: A64, d: Decoded) -> None:
 
 @means("prfm")
 def prefetch(x: A64, d: Decoded) -> None:
-    """Touches nothing; its address may not depend on the data either."""
+    """Has no effect; its address must not depend on the data either."""
     (where,) = d.operands
     assert isinstance(where, Place)
     if x.at(where).data:
@@ -372,7 +373,7 @@ def prefetch(x: A64, d: Decoded) -> None:
 
 @means("mov", "fmov")
 def mov(x: A64, d: Decoded) -> None:
-    """Of a vector as much as the target has."""
+    """Copies a register; of a vector, as many bytes as the target has."""
     to, source = d.operands
     width = width_of(to)
     x.put_bits(to, x.take(x.bits(source, width), 0, width))
@@ -388,7 +389,7 @@ def movi(x: A64, d: Decoded) -> None:
 
 @means("movk")
 def movk(x: A64, d: Decoded) -> None:
-    """16 bits of a register, of which the others are kept."""
+    """Sets 16 bits of a register, and keeps the others."""
     to, value, *at = d.operands
     assert isinstance(to, Register) and isinstance(value, Immediate)
     start = at[0].value // 8 if at and isinstance(at[0], Immediate) else 0
@@ -409,7 +410,7 @@ def csel(x: A64, d: Decoded) -> None:
 
 
 def check_apart(registers: list[Operand], where: Place, loads: bool) -> None:
-    """CPUs differ about what a register has that is loaded twice, or is a base that moves too."""
+    """Refuses loads of a register twice, or of an updated base: CPUs differ in the result."""
     names = [name_of(o) for o in registers if not isinstance(o, Zero)]
     if loads and len(set(names)) < len(names):
         raise Unproven("loads a register twice")
@@ -449,7 +450,7 @@ def store(x: A64, d: Decoded) -> None:
 
 @means("add", "sub", "cmp", "subs")
 def add(x: A64, d: Decoded) -> None:
-    """cmp is a subtraction of which only the flags are kept."""
+    """Adds or subtracts; cmp is a subtraction that keeps only the flags."""
     a, b = d.operands[-2:]
     to = d.operands[0]
     if isinstance(to, Lanes):
@@ -490,7 +491,7 @@ def add_lanes(x: A64, d: Decoded) -> None:
 
 @means("uadalp")
 def uadalp(x: A64, d: Decoded) -> None:
-    """Each lane takes two lanes of half its width."""
+    """Adds to each lane two lanes of half its width."""
     to, source = d.operands
     assert isinstance(to, Lanes)
     old = x.lanes(x.bits(to, to.width), to.lane)
@@ -510,7 +511,7 @@ def addv(x: A64, d: Decoded) -> None:
 
 @means("uaddlv")
 def uaddlv(x: A64, d: Decoded) -> None:
-    """All lanes, in a number of twice their width."""
+    """Returns the sum of all lanes, in twice their width."""
     to, source = d.operands
     assert isinstance(source, Lanes)
     lanes = x.lanes(x.bits(source, source.width), source.lane)
@@ -546,7 +547,7 @@ def mvn(x: A64, d: Decoded) -> None:
 
 @means("ubfx")
 def ubfx(x: A64, d: Decoded) -> None:
-    """So many bits from one on, of which nothing is left of the others."""
+    """Extracts `count` bits from bit `first` on."""
     to, source, first, count = d.operands
     width = width_of(to)
     assert isinstance(first, Immediate) and isinstance(count, Immediate)

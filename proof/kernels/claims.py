@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is claimed of functions: their prototypes, and what holds when they return."""
+"""The claims about functions: their prototypes, and what holds when they return."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ ROOT: Key = ("root",)
 
 @dataclass(frozen=True)
 class Claim:
-    """One prototype: which arguments are what, in the order of the ABI."""
+    """One prototype: its arguments in the order of the ABI, and its effect."""
 
     arguments: tuple[str, ...]
     sums: bool
     copies: bool
-    returns: tuple[int, ...]  # which of the registers for results
+    returns: tuple[int, ...]  # indices of the registers for results
     size_max: int = (1 << 63) - 1
     compiled: bool = False  # its loops are summed up rather than cut
     grain: int = 1  # the size and the target are multiples of it
@@ -43,8 +43,8 @@ COPY_LINES = Claim(("dst", "data", "size"), False, True, (), compiled=True, grai
 
 @dataclass
 class Summary:
-    """The sum that is returned, modulo 65535: of the sums at the start, and of bytes at even and at
-    odd places from there on."""
+    """The returned sum modulo 65535, from a lemma on: the factors of its inputs and of the first
+    byte, and a constant."""
 
     inputs: tuple[int, ...]
     even: int | None
@@ -52,7 +52,7 @@ class Summary:
 
 
 def root(engine: Engine, claim: Claim) -> Lemma:
-    """A call, with everything that a caller leaves open an atom."""
+    """Returns the state at a call: all that the caller may choose is an atom."""
     atoms, arch = engine.atoms, engine.arch
     grain = claim.grain
     size = atoms.new("size", 0, claim.size_max // grain, False) * grain
@@ -63,7 +63,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
             base = atoms.new(name, 1, (1 << 62) // times, False) * times
             regions[name] = Region(name, base, size, name == "data", name == "dst")
     stack = atoms.new("stack", 1 << 20, 1 << 62, False)
-    # Below the return address the red zone and pushes; above nothing of the caller's is touched.
+    # Below the return address are the red zone and pushes; above is the caller's stack.
     regions["stack"] = Region("stack", stack - (1 << 12), number(1 << 12), True, True)
     gpr: list[Bits] = []
     seed = atoms.any_bytes("sum", 4)
@@ -88,7 +88,7 @@ def root(engine: Engine, claim: Claim) -> Lemma:
 
 
 class Proof:
-    """Of one function."""
+    """Proves one function."""
 
     def __init__(
         self, engine: Engine, claim: Claim, callees: Mapping[str, Claim] | None = None
@@ -148,7 +148,7 @@ class Proof:
         return state.gpr[arch.names.index(arch.results[i])]
 
     def check_vectors(self) -> None:
-        """Vectors that callers keep are not written at all."""
+        """Checks that callee-saved vectors are not written at all."""
         arch = self.engine.arch
         kept = {f"v{i}" for i in arch.kept_vectors}
         for i in self.engine.function.code.values():
@@ -171,7 +171,7 @@ class Proof:
             raise Unproven("returns that bytes are left")
 
     def check_sum(self, key: Key, lemma: Lemma, state: State, result: Num) -> None:
-        """The result is the sum of the words modulo 65535, and 0 only where all is zero."""
+        """Checks that the result is the sum of the words modulo 65535, and 0 only if all are 0."""
         weights = self.weights(lemma, state, result)
         even = self.check_tiles(state, weights, number(0), state.regions["data"].size)
         inputs = tuple(self.weight(lemma, result, n) for n in lemma.inputs)
@@ -183,7 +183,7 @@ class Proof:
         return result.terms.get(atom, 0) % M
 
     def weights(self, lemma: Lemma, state: State, result: Num) -> list[tuple[int, int]]:
-        """The atoms of bytes, and what each counts; all others must count nothing."""
+        """Returns the atoms of bytes with their factors; all other atoms must have the factor 0."""
         inputs = {a for n in lemma.inputs for a in n.terms}
         found = []
         for atom, k in result.terms.items():
@@ -198,7 +198,8 @@ class Proof:
     def check_tiles(
         self, state: State, weights: list[tuple[int, int]], start: Num, end: Num
     ) -> int | None:
-        """That bytes from `start` to `end` are each counted once; returns what the first counts."""
+        """Checks that each byte from `start` to `end` counts once; returns the factor of the
+        first."""
         tiles = []
         for atom, k in weights:
             a = self.atoms.all[atom]
@@ -251,7 +252,7 @@ class Proof:
         return offset.c % 2 == 1
 
     def parity(self, offset: Num, k: int, even: int | None) -> int:
-        """What bytes at even places count, from what one counts."""
+        """Returns the factor of bytes at even offsets, from the factor of one byte."""
         mine = k * 256 % M if self.is_odd(offset) else k
         if even is None and mine in (1, 256):
             return mine
@@ -260,7 +261,7 @@ class Proof:
         return even
 
     def check_zero(self, lemma: Lemma, result: Num) -> None:
-        """0 only where all is zero, and there it is 0."""
+        """Checks that the result is 0 if all is 0, and only then."""
         zero = self.atoms.zeros([result])
         for atom, k in result.terms.items():
             a = self.atoms.all[atom]
@@ -287,7 +288,7 @@ class Proof:
     # --- Accesses ---
 
     def check_accesses(self, state: State, end: Num) -> None:
-        """Copies put each byte where it belongs, and all of them up to the end."""
+        """Checks that copies store the right byte everywhere, and all bytes up to the end."""
         if not self.claim.copies:
             return
         stores = list(self.stores(state))
@@ -297,7 +298,7 @@ class Proof:
         self.check_written(ZERO, end, spans)
 
     def stores(self, state: State) -> Iterator[Access]:
-        """What is stored in the target."""
+        """Returns the stores to the target."""
         return (a for a in state.accesses if a.region == "dst" and a.content is not None)
 
     def check_store(self, state: State, a: Access) -> None:
@@ -316,7 +317,7 @@ class Proof:
             at += width
 
     def check_written(self, start: Num, end: Num, spans: list[Interval]) -> None:
-        """That spans leave out no byte: all from `start` to each of `reached` is written."""
+        """Checks that spans omit no byte: all from `start` to each of `reached` is written."""
         reached, waiting = [start], spans
         while not any(self.covers(at, end) for at in reached):
             next_ones = [s for s in waiting if any(self.covers(at, s[0]) for at in reached)]
@@ -326,11 +327,11 @@ class Proof:
             waiting = [s for s in waiting if s not in next_ones]
 
     def covers(self, a: Num, b: Num) -> bool:
-        """a >= b, surely."""
+        """Returns whether a >= b certainly holds."""
         return self.atoms.natural(a - b)[0] >= 0
 
     def intervals(self, state: State, group: list[Access]) -> Iterable[Interval]:
-        """What one store writes, or all those of a loop together."""
+        """Returns what one store writes, or all stores of a loop together."""
         first = group[0]
         if first.count is None:
             low = self.engine.resolved(state, first.offset)
@@ -360,7 +361,7 @@ class Proof:
                 return self.goes_on_in(str(edge.target[1]), key, lemma, edge.state)
             self.check_accesses(edge.state, edge.consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
-            # No execution comes back to a place for ever, as it has consumed bytes each time.
+            # Each return to a place consumes bytes, so no execution returns for ever.
             has_moved = edge.target[0] in edge.state.moved
             least = number(1) if back and not has_moved else ZERO
             if not self.covers(edge.consumed, least):
@@ -370,8 +371,8 @@ class Proof:
             raise self.engine.located(error, edge.state) from None
 
     def goes_on_in(self, name: str, key: Key, lemma: Lemma, state: State) -> None:
-        """The last jump leads to a function that does the rest. Its claim is a lemma here, and its
-        own proof shows it."""
+        """Checks a jump to a function that does the rest. The claim of that function is a lemma
+        here, and has a proof of its own."""
         claim = self.callees.get(name)
         if claim is None or claim.prototype != self.claim.prototype:
             raise Unproven(f"goes on in {name}")
@@ -395,7 +396,7 @@ class Proof:
             self.check_handed(key, lemma, state, self.atoms.exact(so_far, 32), done)
 
     def check_handed(self, key: Key, lemma: Lemma, state: State, sum_: Num, done: Num) -> None:
-        """What was summed up is handed on, and what follows counts as what was before."""
+        """Checks the sum that is passed on: the bytes that follow count as those before."""
         even = self.check_tiles(state, self.weights(lemma, state, sum_), ZERO, done)
         even = self.parity(self.engine.resolved(state, done), 1, even)
         inputs = tuple(self.weight(lemma, sum_, n) for n in lemma.inputs)
@@ -403,7 +404,8 @@ class Proof:
         self.settle(key, Summary(inputs, even, sum_.c % M))
 
     def finished_before(self, key: Key) -> set[Key]:
-        """Lemmas that stand before this one in the code, which it may only return to with less."""
+        """Returns the lemmas up to this one in the code: each return to them must have consumed
+        bytes."""
         return {
             k
             for k in self.engine.lemmas
@@ -411,10 +413,10 @@ class Proof:
         }
 
     def close(self) -> None:
-        """All lemmas from those they lead to; again, where more became known of one of these."""
+        """Computes the summaries of lemmas from those that they lead to, until none changes."""
         if not self.claim.sums:
             return
-        by: dict[int, int | None] = {}  # what each edge was followed by
+        by: dict[int, int | None] = {}  # the factor with which each edge was followed
         progress = True
         while progress:
             progress = False
@@ -427,7 +429,7 @@ class Proof:
             raise Unproven("a lemma that no execution ends")
 
     def follow_edge(self, key: Key, lemma: Lemma, edge: Edge) -> None:
-        """The lemma's own summary, by that of the lemma it leads to."""
+        """Computes a lemma's summary from that of the lemma that an edge leads to."""
         target = self.summaries[edge.target]
         result = number(target.constant)
         for k, given in zip(target.inputs, edge.given, strict=True):
@@ -447,7 +449,7 @@ class Proof:
             raise self.engine.located(error, edge.state) from None
 
     def check_zero_of(self, lemma: Lemma, edge: Edge, target: Summary, result: Num) -> None:
-        """What is zero at the end is so only if what the next lemma is given is."""
+        """Checks that the sum is 0 only if the inputs of the next lemma are 0."""
         read = [g for k, g in zip(target.inputs, edge.given, strict=True) if k]
         zero = self.atoms.zeros(read)
         for atom, k in result.terms.items():
@@ -469,7 +471,7 @@ class Proof:
 
 
 def grouped(stores: list[Access]) -> list[list[Access]]:
-    """Stores of one loop together, others alone."""
+    """Groups the stores of each loop; other stores are alone."""
     found: list[list[Access]] = []
     for a in stores:
         last = found[-1][0] if found else None

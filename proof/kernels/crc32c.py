@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Kernels of CRC32c, proven for every content and size.
+"""Proves kernels of CRC32c for every content and size.
 
-The reference is the register of RFC 3720 and of RFC 9260, appendix A: it takes the data bit by bit,
-the lowest of each byte first. The lemma of a loop says that from any register and any number of
-bytes on the code goes on as the reference does. One round leads to the same lemma with fewer bytes;
-those between the reference has taken, too.
+The reference is the register of RFC 3720 and of RFC 9260, appendix A: it processes the data bit by
+bit, the lowest bit of each byte first. The lemma of a loop says that from any register and any
+number of bytes on, the code computes what the reference does. One round leads to the same lemma
+with fewer bytes; the reference has processed the bytes in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVERY = (1 << 63) - 1  # the largest size
 
 
 class Refuted(Unproven):
-    """The code is wrong: with `data`, if it goes on from a CRC of `crc`."""
+    """The code is wrong: with `data`, if it continues from a CRC of `crc`."""
 
     def __init__(self, text: str, data: bytes, crc: int) -> None:
         super().__init__(text)
@@ -32,10 +32,10 @@ class Refuted(Unproven):
 
 
 class WordCut(Cut):
-    """A lemma for all sizes from the smallest on, which differ by as much as is known."""
+    """A lemma for all sizes from the least on that have the same known lowest bits."""
 
     def rename_regions(self) -> None:
-        """The data may be anywhere, and what is before them is not read again."""
+        """Places the data anywhere; bytes before them are not read again."""
         self.old = {name: replace(r) for name, r in self.state.regions.items()}
         data = self.new.regions["data"]
         self.left = data.size - self.consumed
@@ -47,14 +47,14 @@ class WordCut(Cut):
         data.base, data.size = self.atoms.new("data", 1, 1 << 56, False), self.size
 
     def lanes(self, bits: Bits) -> Bits:
-        """Of vectors constants stay, and nothing else."""
+        """Keeps only the constants of vectors."""
         self.key.append(tuple((n, v.constant) for n, v in bits))
         return tuple(
             (n, v if v.constant is not None else self.junk("a vector", n)) for n, v in bits
         )
 
     def rename(self, value: Num) -> Num:
-        """The end of the data is an address, too. Of the size at the call the lowest bits stay."""
+        """Renames also the end of the data, and keeps the lowest bits of the size at the call."""
         end = value - self.old["data"].base - self.consumed - self.left
         if end.constant is not None:
             self.key.append(("end", end.c))
@@ -66,7 +66,7 @@ class WordCut(Cut):
         return super().rename(value)
 
     def lowest(self, value: Num, twos: int) -> Num:
-        """Any number with the same lowest bits."""
+        """Returns any number with the same lowest bits."""
         low, high = self.atoms.natural(value)
         if low < 0 or high > EVERY:
             raise Unproven(f"{self.atoms.text(value)} is read after a cut")
@@ -96,13 +96,13 @@ class WordEngine(Engine):
 
 
 class Remainder(Proof):
-    """That one function computes CRC32c."""
+    """Proves that one function computes CRC32c."""
 
     engine: WordEngine
 
     def __init__(self, engine: WordEngine) -> None:
         super().__init__(engine, CRC32C)
-        self.before: dict[Key, int] = {ROOT: 0}  # bytes that one way to a lemma has taken
+        self.before: dict[Key, int] = {ROOT: 0}  # bytes that one way to a lemma has processed
 
     def end(self, key: Key, lemma: Lemma, state: State) -> None:
         try:
@@ -131,7 +131,7 @@ class Remainder(Proof):
             raise self.at(error, edge.state) from None
 
     def close(self) -> None:
-        """Each lemma leads to others with less left, or to the end."""
+        """Settles the proof: each lemma leads to others with fewer bytes left, or to the end."""
         self.settle(ROOT, Summary((1,), None, 0))
 
     def at(self, error: Unproven, state: State) -> Unproven:
@@ -143,7 +143,7 @@ class Remainder(Proof):
     # --- The reference ---
 
     def register(self, key: Key, lemma: Lemma) -> list[Set]:
-        """What it has at a lemma: at the call the CRC of what came before, inverted."""
+        """Returns the register at a lemma; at the call, the inverted CRC of earlier bytes."""
         return [ONE ^ b if key == ROOT else b for b in self.start(lemma)]
 
     def start(self, lemma: Lemma) -> Word:
@@ -153,7 +153,7 @@ class Remainder(Proof):
         return bits
 
     def data(self, size: int) -> list[Word]:
-        """The bits of each byte, from where a lemma begins."""
+        """Returns the bits of each byte from a lemma on."""
         words = self.engine.words
         found = (words.bits(words.byte("data", Num(i, {}, i, i, False)), 8) for i in range(size))
         return [b for b in found if b is not None]
@@ -176,7 +176,8 @@ class Remainder(Proof):
                 raise Refuted(f"bit {bit} of the register is wrong", data, crc)
 
     def input(self, key: Key, lemma: Lemma, size: int, wrong: Set) -> tuple[bytes, int]:
-        """An input for which a set of bits is odd: all zero, or one bit in it set."""
+        """Returns an input for which the sum of a set of bits is odd: all 0, or with one bit
+        set."""
         chosen = 0 if wrong & ONE else wrong & -wrong
         register = value([int(b == chosen) for b in self.start(lemma)])
         data = bytes(value([int(b == chosen and b != 0) for b in byte]) for byte in self.data(size))
@@ -191,7 +192,7 @@ def value(bits: list[int]) -> int:
 
 
 def undone(register: int, size: int) -> int:
-    """The register before so many bytes of zeros."""
+    """Returns the register before `size` bytes of zeros."""
     for _ in range(8 * size):
         out = register >> 31  # only the polynomial sets the highest bit
         register = (register ^ (POLYNOMIAL if out else 0)) << 1 | out

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a kernel is, byte for byte, wherever a linker puts it: canonical bytes and their SHA-256.
+"""Computes the canonical bytes of a kernel, which do not depend on the linker, and their SHA-256.
 
 usage: digest.py BUILD...
 
-Says whether the kernels' objects in these folders have rows in proven.def. The prover writes them.
+Reports whether the kernels in these builds have rows in proven.def, which the prover writes.
 
-A function's canonical bytes are its code, as long as its symbol says, with zeros in the fields that
-a linker fills in; and then for each field, in the order of the code,
+The canonical bytes of a function are its code, of the size of its symbol, with zeros in the fields
+that a linker fills in; and then for each field, in the order of the code,
 
-    four numbers of 32 bits, little-endian: the field's place in the function, the addend of its
-    relocation, 0 for a table and 1 for a function, and the size of what follows
+    four numbers of 32 bits, little-endian: the offset of the field in the function, the addend of
+    its relocation, 0 for a table and 1 for a function, and the size of what follows
     the table that it refers to (the whole section of an assembly file), or the function's name
 
-So they hold all that the code reads, except its arguments. They are the same in an object, in each
-program that it is linked into, and in memory, where `carry selftest --proof` finds what a field
-refers to from what the linker has filled in:
+So they contain all that the code reads, except its arguments. They are the same in an object, in
+each program that it is linked into, and in memory. There `carry selftest --proof` computes what a
+field refers to from the value that the linker has filled in:
 
     start of table or function = place of the field + its value - addend
 """
@@ -53,12 +53,12 @@ ROW = re.compile(r"^CARRY_\w+_KERNEL\((\w+), (\w+),", re.MULTILINE)
 
 
 class DigestError(Exception):
-    """A function has no canonical bytes, or not those that were proven; the message says why."""
+    """A function has no canonical bytes, or not the proven ones; the message says why."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """Which bits of a field's word the linker fills in, and the bytes that one of them counts."""
+    """The bits of a field's word that the linker fills in, and their unit in bytes."""
 
     name: str
     mask: int
@@ -69,19 +69,19 @@ class Shape:
 
 
 def signed(value: int, mask: int) -> int:
-    """The lowest bits, of which the highest one is the sign."""
+    """Returns the bits of a mask as a signed number."""
     sign = (mask >> 1) + 1
     return ((value & mask) ^ sign) - sign
 
 
 WORD = Shape("WORD", 0xFFFFFFFF)
 BRANCH = Shape("BRANCH", 0x03FFFFFF, 4)
-# Of AArch64: adrp has by how many pages to go on, and an add what is left of the address.
+# On AArch64 adrp has the distance in pages, and an add the lowest bits of the address.
 PAGES = Shape("PAGES", 0x60FFFFE0)
 LOW = Shape("LOW", 0x003FFC00)
 ADD_LOW = 277  # R_AARCH64_ADD_ABS_LO12_NC
 
-# By machine: the name in proven.def, and the relocations that are understood, by their numbers.
+# By machine: the name in proven.def, and the known relocations by their numbers.
 MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
     "EM_X86_64": ("x86_64", {2: WORD, 4: WORD}),  # PC32, PLT32
     # JUMP26, CALL26, ADR_PREL_PG_HI21
@@ -91,13 +91,13 @@ MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
 
 @dataclass(frozen=True)
 class Field:
-    """What the link fills in: a reference to a table, or to a function of that name."""
+    """A field that the linker fills in: a reference to a table, or to a function."""
 
     at: int
     addend: int
     shape: Shape
-    to: bytes | str  # nothing of the second word of an address
-    low: int = 0  # where that is, of the first one
+    to: bytes | str  # empty for the second word of an address
+    low: int = 0  # the offset of the second word, in the first one
 
     @property
     def canonical(self) -> bytes:
@@ -121,7 +121,7 @@ class Field:
 class Code:
     arch: str
     name: str
-    by: str  # the assembler or compiler that made it, if the file says so
+    by: str  # the assembler or compiler that made it, if the file names it
     content: bytes  # with zeros in the fields
     fields: tuple[Field, ...]
 
@@ -158,7 +158,7 @@ def relocations_of(elf: ELFFile, section: Section) -> list[Relocation]:
 
 
 def referred(elf: ELFFile, symbol: Symbol) -> bytes | str:
-    """The table that a symbol of an object names, or the name of the function."""
+    """Returns the table that a symbol of an object refers to, or the name of the function."""
     if symbol["st_shndx"] == "SHN_UNDEF" or symbol["st_info"]["type"] == "STT_FUNC":
         return str(symbol.name)
     section = elf.get_section(symbol["st_shndx"])
@@ -178,7 +178,7 @@ def blank(code: bytearray, field: Field) -> None:
 
 
 def maker(content: bytes) -> str:
-    """As "GNU as 2.40", "GCC 12.2.0 -O2" or "clang 14.0.6": what debug information says."""
+    """Returns what made a file, by its debug information: "GNU as 2.40" or "GCC 12.2.0 -O2"."""
     for said, name in MAKERS.items():
         if found := re.search(said, content):
             level = re.findall(rb" -O\S*", found[0])[-1:]
@@ -206,7 +206,7 @@ def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
 
 
 def check_addresses(function: str, fields: Iterable[Field]) -> None:
-    """Each address in two words is that of a table, and has a second word of its own."""
+    """Checks that each address in two words is of a table, and has its own second word."""
     pages = [field for field in fields if field.shape == PAGES]
     words = [field.at for field in fields if field.shape == LOW]
     if sorted(field.low for field in pages) != words or any(type(f.to) is str for f in pages):
@@ -214,7 +214,7 @@ def check_addresses(function: str, fields: Iterable[Field]) -> None:
 
 
 def second_word(rows: list[Relocation], first: Relocation) -> int:
-    """Where the rest of an address is, of which the first word has the page."""
+    """Returns the offset of the second word of an address; the first word has the page."""
     for row in rows:
         is_same = all(row[name] == first[name] for name in ("r_info_sym", "r_addend"))
         if is_same and row["r_info_type"] == ADD_LOW and row["r_offset"] > first["r_offset"]:
@@ -223,7 +223,7 @@ def second_word(rows: list[Relocation], first: Relocation) -> int:
 
 
 def canonical(path: Path, function: str) -> Code:
-    """A function of an object file."""
+    """Returns a function of an object file."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         symbol = function_in(symbols_of(elf), function)
@@ -241,7 +241,7 @@ def canonical(path: Path, function: str) -> Code:
 
 
 def read(elf: ELFFile, address: int, size: int) -> bytes:
-    """What a program or shared library has at an address."""
+    """Returns the bytes at an address of a program or shared library."""
     for segment in elf.iter_segments("PT_LOAD"):
         at = address - segment["p_vaddr"]
         if at >= 0 and at + size <= segment["p_filesz"]:
@@ -255,7 +255,7 @@ def word(elf: ELFFile, address: int) -> int:
 
 
 def referred_from(elf: ELFFile, function: int, field: Field) -> int:
-    """Where what a field refers to begins, by what the linker has filled in."""
+    """Returns the address that a field refers to, by the value that the linker has filled in."""
     place = function + field.at
     first = word(elf, place)
     if field.shape != PAGES:
@@ -266,7 +266,7 @@ def referred_from(elf: ELFFile, function: int, field: Field) -> int:
 
 
 def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field: Field) -> Field:
-    """The field of the function at this address, with what it refers to there."""
+    """Returns the field of a linked function, with what it refers to there."""
     if field.shape == LOW:
         return field
     start = referred_from(elf, function, field)
@@ -276,7 +276,7 @@ def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field
 
 
 def tables(path: Path, code: Code) -> list[tuple[int, int]]:
-    """Where a program or library has the tables that a function refers to, and their sizes."""
+    """Returns the addresses and sizes of the tables that a linked function refers to."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         function = function_in(symbols_of(elf), code.name)["st_value"]
@@ -288,7 +288,7 @@ def tables(path: Path, code: Code) -> list[tuple[int, int]]:
 
 
 def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
-    """The same functions in a program or shared library that is not stripped."""
+    """Returns the same functions in a program or shared library that is not stripped."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         symbols = symbols_of(elf)
@@ -305,7 +305,7 @@ def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
 
 
 def functions(arch: str) -> list[str]:
-    """Of each row of the tables that this architecture has, in each of its forms."""
+    """Returns the functions of an architecture: each row of the tables in each of its forms."""
     return [
         f"carry_{form}_{name}"
         for table, forms in TABLES.items()
@@ -316,7 +316,7 @@ def functions(arch: str) -> list[str]:
 
 
 def objects(build: Path) -> dict[str, Path]:
-    """By each function of the modules that have kernels, the object that defines it."""
+    """Returns the object of each function in the modules that have kernels."""
     found = {}
     modules = {Path(name).parts[0] for name in TABLES}
     paths = [path for module in modules for path in build.glob(f"src/libcarry-*.a.p/{module}_*.o")]
@@ -334,7 +334,7 @@ def architecture(path: Path) -> str:
 
 
 def kernel(path: Path, function: str) -> Code:
-    """That refers to other kernels alone: what is no kernel cannot be found by `carry selftest`."""
+    """Returns a kernel. It must call only kernels: `carry selftest` cannot find other functions."""
     code = canonical(path, function)
     called = {field.to for field in code.fields if isinstance(field.to, str)}
     for other in sorted(called - set(functions(code.arch))):
@@ -343,7 +343,7 @@ def kernel(path: Path, function: str) -> Code:
 
 
 def kernels(build: Path) -> Iterator[Code]:
-    """Of one build; says why a function is left out that has no canonical bytes."""
+    """Returns the kernels of one build; prints why a function has no canonical bytes."""
     found = objects(build)
     if not found:
         raise DigestError(f"{build}: no objects of kernels")
@@ -384,13 +384,13 @@ def row(code: Code, by: Iterable[str]) -> str:
 
 
 def place(key: tuple[str, str, str]) -> tuple[str, int, str]:
-    """Rows are in the order of the tables."""
+    """Returns the sort key of a row: rows are in the order of the tables."""
     arch, name, sha256 = key
     return arch, functions(arch).index(name), sha256
 
 
 def recorded() -> dict[tuple[str, str, str], tuple[set[str], str]]:
-    """By architecture, function and digest: what made the code, and the row."""
+    """Returns what made the code and the row, by architecture, function and digest."""
     rows = re.findall(r"^CARRY_PROVEN\(.*?\)$(?!\n )", PROVEN.read_text(), re.M | re.S)
     found = {}
     for text in rows:
@@ -402,7 +402,7 @@ def recorded() -> dict[tuple[str, str, str], tuple[set[str], str]]:
 
 
 def record(proven: Iterable[Code], failed: Iterable[Code] = ()) -> None:
-    """Writes proven.def: what was proven now, and what was before and has not failed since."""
+    """Writes proven.def: adds proven code, removes failed code, and keeps the rest."""
     rows = recorded()
     for code in failed:
         rows.pop((code.arch, code.name, code.digest), None)
@@ -415,7 +415,7 @@ def record(proven: Iterable[Code], failed: Iterable[Code] = ()) -> None:
 
 
 def unproven(codes: Iterable[Code]) -> list[Code]:
-    """Those that proven.def has no row for."""
+    """Returns the codes that have no row in proven.def."""
     known = {(name, digest) for _, name, _, _, digest in PROVEN_ROW.findall(PROVEN.read_text())}
     return [code for code in codes if (code.name, code.digest) not in known]
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Finds instructions of x86-64 that are encoded as no assembler does it.
+"""Finds instructions of x86-64 with an encoding that assemblers do not produce.
 
 objdump decodes more than CPUs do: it shows VZEROUPPER with a prefix 66, or a store with EVEX.z, for
-which CPUs raise #UD. So what it shows is assembled again, and has to be the same bytes.
+which CPUs raise #UD. So the text of objdump is assembled again, and must give the same bytes.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from image import Instruction
 ASSEMBLER = ["as", "--64", "-msyntax=intel", "-mnaked-reg"]
 SLOT = 16  # the longest instruction has 15 bytes
 FILL = 0xCC
-MOVS = "movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]"  # which would get a prefix
+MOVS = "movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]"  # the assembler would add a prefix
 ERROR = re.compile(r"^.*?:(\d+): Error:", re.MULTILINE)
-# Their targets are addresses, or their operands mean nothing.
+# Instructions whose targets are addresses, or whose operands have no effect.
 NOT_COMPARED = re.compile(r"(cs |ds |data16 )*(nop|xchg\s+ax,ax)|j|call|notrack|loop")
-WIDE = re.compile(rb"([\x40-\x4f]?)\x81([\xc0-\xff])....", re.DOTALL)  # of one register
-SEGMENTS = b"\x2e\x3e"  # which change nothing in code of 64 bits, and pad
+WIDE = re.compile(rb"([\x40-\x4f]?)\x81([\xc0-\xff])....", re.DOTALL)  # of a register
+SEGMENTS = b"\x2e\x3e"  # have no effect in 64-bit code, and pad
 
 
 def unusual(code: Mapping[int, Instruction]) -> set[int]:
-    """Returns the addresses of instructions that assemble to other bytes than these."""
+    """Returns the addresses of instructions that assemble to other bytes."""
     compared = [i for i in code.values() if not NOT_COMPARED.match(i.text)]
-    # An assembler takes `data16` before all instructions.
+    # Assemblers accept `data16` before all instructions.
     slots = assembled([plain(i) if not i.text.startswith("data16") else "" for i in compared])
     return {
         i.address
@@ -40,7 +40,8 @@ def unusual(code: Mapping[int, Instruction]) -> set[int]:
 
 
 def shortest(code: bytes) -> bytes:
-    """Returns the same with a constant of one byte, where assemblers pad by one of four."""
+    """Shortens a constant of four bytes to one byte if it fits: assemblers use the long form to
+    pad."""
     found = WIDE.fullmatch(code)
     value = int.from_bytes(code[-4:], "little", signed=True)
     if not found or not -0x80 <= value < 0x80:
@@ -49,14 +50,14 @@ def shortest(code: bytes) -> bytes:
 
 
 def plain(i: Instruction) -> str:
-    """The text of an instruction without comments, names of addresses and prefixes that pad."""
+    """Returns the text of an instruction without comments, symbols and prefixes that pad."""
     text = re.sub(r"\s*(#.*|<.*>)", "", i.text)
     text = text.replace(MOVS, "movsb")
     return re.sub(r"^([cd]s )+", "", text)
 
 
 def assembled(texts: list[str]) -> list[bytes]:
-    """Returns the bytes of each, filled up; nothing of those that are no instruction."""
+    """Returns the bytes of each text, padded to a slot; nothing for texts that do not assemble."""
     if not texts:
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +73,7 @@ def assembled(texts: list[str]) -> list[bytes]:
 
 
 def assemble(texts: Iterable[str], path: Path) -> set[int]:
-    """Returns which of them have errors."""
+    """Returns the indices of the texts with errors."""
     lines = [f".balign {SLOT}, {FILL}; {text}; .balign {SLOT}, {FILL}" for text in texts]
     source = "\n".join([*lines, ""])
     command = [*ASSEMBLER, "-o", str(path), "-"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Executes a function for every size, alignment and content.
 
-Execution begins with a size that is an atom. Where a branch depends on it, both sides are followed.
-Where code asks for its lowest bits, or at the head of a loop, execution is cut: what the code needs
-from there on is made a lemma, of a size, registers and sums that are atoms again, and proven once,
-however execution got there. A loop that returns to its lemma with less left is an induction. Other
-loops are summed up: one round in the middle shows what each round adds.
+Execution begins with a size that is an atom. If a branch depends on it, both sides are followed.
+Where code needs its lowest bits, and at the heads of loops, execution is cut: what the code reads
+from there on becomes a lemma, with a size, registers and sums that are new atoms. The lemma is
+proven once for all executions that arrive there. A loop that returns to its lemma with fewer bytes
+left is an induction. Other loops are summed up: one round in the middle shows what each round adds.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Edge:
 
     target: tuple[object, ...]
     state: State
-    given: list[Num]  # what the lemma's sums are here
-    consumed: Num  # bytes of the data that are done with
+    given: list[Num]  # the values of the lemma's sums here
+    consumed: Num  # bytes of the data that were processed
 
 
 @dataclass
 class Lemma:
-    """What is to be shown from one state on, and how executions from there end."""
+    """The state at which a proof continues, and how executions from there end."""
 
     start: State
     inputs: list[Num]
@@ -47,7 +47,7 @@ class Lemma:
 
 @dataclass
 class Function:
-    """A function of an image, and what the proof of it knows before it begins."""
+    """A function of an image, and what is computed before its proof."""
 
     image: Image
     name: str
@@ -59,7 +59,7 @@ class Function:
 
     @classmethod
     def of(cls, image: Image, name: str, returns: frozenset[int], called: bool = False) -> Function:
-        """`called`: with the functions that it calls, whose executions are part of its own."""
+        """Returns a function; with `called`, the functions that it calls are part of it."""
         code = image.instructions(name)
         arch = ARCHITECTURES[image.machine]
         if called:
@@ -71,7 +71,7 @@ class Function:
         return cls(image, name, arch, code, lives, heads, frozenset(arch.unusual(code)))
 
     def loop(self, head: int) -> set[int]:
-        """The instructions from which execution may come back to the head within the loop."""
+        """Returns the instructions from which execution may return to the head within the loop."""
         before: dict[int, list[int]] = {}
         for at, i in self.code.items():
             for target in self.arch.targets(i):
@@ -95,7 +95,7 @@ class Engine:
     """All executions of one function."""
 
     builder: type[Cut]
-    many = 400  # so often a loop is followed round by round
+    many = 400  # the most rounds of a loop that are followed one by one
 
     def __init__(self, function: Function, sums: bool = True, cuts: bool = True) -> None:
         self.function, self.sums = function, sums
@@ -112,7 +112,7 @@ class Engine:
     # --- Executions ---
 
     def run(self, start: State) -> Iterator[State | Edge]:
-        """How executions from a state end."""
+        """Executes from a state on; yields how executions end."""
         waiting = [start]
         while waiting:
             state = waiting.pop()
@@ -157,12 +157,12 @@ class Engine:
         return found
 
     def example(self, n: Num, step: int) -> int:
-        """A value that the number may have; the greater the step, the greater."""
+        """Returns a value that the number may have; a greater step gives a greater value."""
         atoms = ((self.atoms.all[a], k) for a, k in n.terms.items())
         return n.c + sum(k * min(a.low + step, a.high) for a, k in atoms)
 
     def resolved(self, state: State, n: Num) -> Num:
-        """The number by the atoms that the state has now."""
+        """Returns the number in terms of the present atoms of the state."""
         for _ in range(64):
             other = self.atoms.put_in(n, state.put)
             if other is n:
@@ -181,7 +181,7 @@ class Engine:
         return found[::-1]
 
     def advance(self, state: State, first: bool) -> State | Edge | None:
-        """One instruction further, or many at the head of a loop; what ends the execution."""
+        """Executes one instruction, or a loop; returns what ends the execution, or None."""
         if state.at in self.function.heads and not state.loop and not first:
             end = self.at_head(state)
             if end is not None:
@@ -233,7 +233,7 @@ class Engine:
         return self.go_to(state, target)
 
     def leave(self, state: State, d: Decoded) -> State | None:
-        """A return: to the caller, or from a call to what is on the stack."""
+        """Returns to the caller, or from a call within the function."""
         top = self.x.number(state.gpr[self.arch.stack])
         more = sum(o.value for o in d.operands if isinstance(o, Immediate))
         found = self.x.region_of(top) if self.arch.returns_by_stack else None
@@ -260,7 +260,7 @@ class Engine:
     # --- Lemmas ---
 
     def is_open(self, size: Num) -> bool:
-        """Whether a size can still be anything from some number on."""
+        """Returns whether a size has no narrow bounds yet."""
         return any(self.x.span(atom) > FEW and k == 1 for atom, k in size.terms.items())
 
     def may_cut(self, state: State, demand: Demand) -> bool:
@@ -279,7 +279,7 @@ class Engine:
         return None
 
     def rounds_before(self, state: State) -> int:
-        """How often an execution has been at this head of a loop."""
+        """Returns how often an execution has been at this head of a loop, and counts it."""
         rounds = state.heads.get(state.at, 0)
         state.heads[state.at] = rounds + 1
         if rounds > self.many:
@@ -287,14 +287,14 @@ class Engine:
         return rounds
 
     def try_to_sum_up(self, state: State) -> None:
-        """Many rounds at once, of a loop that could also be followed round by round."""
+        """Sums up a loop if possible; else it is followed round by round."""
         try:
             self.sum_up(state)
         except Unproven:
             return
 
     def is_counted(self, state: State) -> bool:
-        """Whether how often a loop runs does not depend on the size."""
+        """Returns whether the number of rounds of a loop is independent of the size."""
         if state.at not in self.counted:
             try:
                 rounds = Rounds(self, state)
@@ -306,7 +306,7 @@ class Engine:
         return self.counted[state.at]
 
     def counts(self, state: State) -> bool:
-        """Whether a live register has a number that is known only by a formula."""
+        """Returns whether a live register holds a number with an atom other than an address."""
         bases = {a for r in state.regions.values() for a in r.base.terms}
         names = self.function.live[state.at]
         for i, name in enumerate(self.arch.names):
@@ -317,7 +317,7 @@ class Engine:
         return False
 
     def cut(self, state: State) -> Edge:
-        """Ends an execution where a lemma takes over, which is made if it is new."""
+        """Ends an execution at a lemma, which is made if it is new."""
         state.change(lambda n: n)
         builder = self.builder(self, state, self.function.live[state.at])
         key = (state.at, *builder.key)
@@ -329,14 +329,14 @@ class Engine:
     # --- Loops that are summed up ---
 
     def sum_up(self, state: State) -> None:
-        """Moves a state at the head of a loop on by as many rounds as surely follow."""
+        """Advances a state at the head of a loop by the rounds that certainly follow."""
         Rounds(self, state).sum_up()
 
 
 class Cut:
-    """A state, of which only what is read from here on is kept, and that in terms of new atoms."""
+    """Makes a lemma of a state: keeps only what is read from here on, in terms of new atoms."""
 
-    behind = 256  # bytes before a place that are known to be there
+    behind = 256  # the most bytes before a pointer that a lemma assumes to exist
 
     def __init__(self, engine: Engine, state: State, names: frozenset[str]) -> None:
         self.engine, self.state, self.names = engine, state, names
@@ -352,7 +352,7 @@ class Cut:
         self.rename_registers()
 
     def offset(self) -> Num:
-        """How far the pointers that are still read have gone on in the data."""
+        """Returns how far the live pointers have advanced in the data."""
         known = [o.c for o in self.offsets() if o.constant is not None]
         return number(min(known, default=0))
 
@@ -394,7 +394,8 @@ class Cut:
             self.key.append((name, twos, low_bits, region.behind))
 
     def new_size(self, low: int, high: int) -> Num:
-        """A lemma for more sizes than arrive holds for those that do, and serves others, too."""
+        """Returns the size of the lemma. A lemma for more sizes than arrive can be used more
+        often."""
         if high > 1 << 62 or self.state.at in self.engine.function.heads:
             high = (1 << 63) - 1
         low = 1 << low.bit_length() - 1 if low else 0
@@ -434,20 +435,20 @@ class Cut:
         self.key.append(tuple(stack))
 
     def entry_value(self, i: int) -> bool:
-        """Whether a register that functions keep for their callers still has what it had."""
+        """Returns whether a callee-saved register still has the value of the call."""
         value = self.state.gpr[i]
         name = self.arch.names[i]
         return name in self.arch.kept and len(value) == 1 and self.is_of_caller(value[0][1], name)
 
     def is_of_caller(self, value: Num, name: str = "") -> bool:
-        """Whether a value is what a register had at the call: this one, or any."""
+        """Returns whether a value is that of a register at the call: of `name`, or of any."""
         if value.c or list(value.terms.values()) != [1]:
             return False
         known = self.atoms.all[next(iter(value.terms))].name.partition(" at the call")
         return bool(known[1]) and name in ("", known[0])
 
     def stays(self, value: Num) -> bool:
-        """Whether a value means the same after a cut, as bytes and addresses do not."""
+        """Returns whether a value means the same after a cut; bytes and addresses do not."""
         return value.constant is not None or self.is_of_caller(value)
 
     def junk(self, name: str, width: int) -> Num:
@@ -471,7 +472,8 @@ class Cut:
         return tuple(found)
 
     def byte(self, width: int, value: Num) -> Num | None:
-        """The byte of the data that a copy has loaded and not yet stored, by its new place."""
+        """Returns the byte, at its new offset, that a copy has loaded and not yet stored, or
+        None."""
         if self.engine.sums or width != 1 or value.c or len(value.terms) != 1:
             return None
         place = self.atoms.all[next(iter(value.terms))].place
@@ -481,7 +483,7 @@ class Cut:
         return self.atoms.byte(place[0], self.rename(offset))
 
     def input(self, value: Num, low: int, high: int) -> Num:
-        """An atom for what was summed up so far."""
+        """Returns a new atom for a sum so far."""
         new = self.atoms.new(f"sum{len(self.inputs)}", 0, high - low, True)
         self.given.append(value - low)
         self.inputs.append(new)
@@ -496,7 +498,7 @@ class Cut:
         loaded = [(n, self.loaded(n, v)) for n, v in bits]
         if all(v is not None for _, v in loaded):
             return tuple((n, v) for n, v in loaded if v is not None)
-        del self.key[before:]  # the lemma is for any constants, too
+        del self.key[before:]  # the lemma holds for any constants
         known = [(n, self.atoms.bound(v)) for n, v in bits]
         used = [v for n, v in known if n <= 8] or [ZERO]
         low = min(v.low for v in used)
@@ -512,14 +514,14 @@ class Cut:
         return tuple(found)
 
     def loaded(self, width: int, value: Num) -> Num | None:
-        """A piece of a vector that is constant, or a byte of the data."""
+        """Returns a piece of a vector that is constant or a byte of the data, else None."""
         if value.constant is None:
             return self.byte(width, value)
         self.key.append((width, value.c))
         return value
 
     def rename(self, value: Num) -> Num:
-        """An address, a size or an offset, by the new atoms."""
+        """Returns an address, a size or an offset in terms of the new atoms."""
         if value.constant is not None:
             self.key.append(value.c)
             return value
@@ -546,7 +548,7 @@ Engine.builder = Cut
 
 
 class Rounds:
-    """A loop, by what one round in the middle does."""
+    """Sums up a loop by what one round in the middle does."""
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine, self.state, self.head = engine, state, state.at
@@ -556,8 +558,8 @@ class Rounds:
         self.compared: list[tuple[Num, Num, int]] = []
 
     def adds_up(self) -> bool:
-        """Whether each round adds nothing but bytes of the data to what is still read. Only a
-        guess: what a sum of rounds is otherwise is not known."""
+        """Returns whether each round adds only bytes of the data to live registers. If not, the sum
+        over all rounds is unknown. The proof does not rely on the answer."""
         once = self.round(self.state.copy(), number(0))
         if once is None:
             return False
@@ -572,7 +574,7 @@ class Rounds:
             name = self.arch.names[i] if kind == "g" else f"v{i}"
             width = (atom.high.bit_length() + 7) // 8
             added = self.x.number(self.x.take(source, at, width)) - atom
-            if width > 8 or name not in live:  # wider than any lane, or not read
+            if width > 8 or name not in live:  # wider than any lane, or dead
                 continue
             if any(not self.atoms.all[a].place for a in added.terms):
                 return False
@@ -597,8 +599,8 @@ class Rounds:
         self.go_on(after, sums, moves, counter, count)
 
     def round(self, state: State, counter: Num) -> State | None:
-        """One round, or None where none follows; conditions by which it could end are noted, and
-        taken not to hold."""
+        """Returns the state after one round, or None if there is none. Notes the conditions that
+        may end the loop, and assumes that they do not hold."""
         state.loop = self.head, counter
         while True:
             instruction = self.engine.function.code[state.at]
@@ -615,7 +617,7 @@ class Rounds:
                 return state
 
     def goes_on(self, state: State, i: Instruction, condition: str) -> bool:
-        """Goes on where the loop does, if that is possible; notes a condition that is open."""
+        """Continues in the loop if that is possible, and returns whether; notes open conditions."""
         jump, fall = self.arch.targets(i)
         self.x.state = state
         try:
@@ -628,8 +630,8 @@ class Rounds:
         return any(t not in self.body for t in self.arch.targets(i))
 
     def stay(self, state: State, i: Instruction, condition: str) -> None:
-        """Goes on where the loop does, and notes under which condition: a number that is positive,
-        or one that is not 0."""
+        """Continues in the loop, and notes the condition for it: that a number is positive, or that
+        it is not 0."""
         jump, fall = self.arch.targets(i)
         stays_by_jump = jump in self.body
         if not stays_by_jump:
@@ -660,10 +662,10 @@ class Rounds:
     def middle(
         self, once: State, counter: Num
     ) -> tuple[State, dict[tuple[str, int, int], tuple[Num, Num]], dict[int, list[int]]]:
-        """The state at round `counter`: addresses and sizes moved on, sums by atoms."""
+        """Returns the state at round `counter`: addresses and sizes advanced, sums as atoms."""
         middle = self.state.copy()
         middle.accesses = []
-        middle.flags = Flags()  # those before the loop are not those of its other rounds
+        middle.flags = Flags()  # only the first round has the flags from before the loop
         sums: dict[tuple[str, int, int], tuple[Num, Num]] = {}
         moves: dict[int, list[int]] = {}
         for i in range(len(self.arch.names)):
@@ -683,7 +685,7 @@ class Rounds:
         return middle, sums, moves
 
     def steps(self, before: Bits, after: Bits) -> list[int] | None:
-        """By how much one round moves each piece of an address or a size."""
+        """Returns by how much one round changes each piece of an address or a size, or None."""
         if [n for n, _ in before] != [n for n, _ in after]:
             before, after = ((8, self.x.number(before)),), ((8, self.x.number(after)),)
         if any(v.data for _, v in (*before, *after)):
@@ -692,7 +694,7 @@ class Rounds:
         return [s.c for s in steps] if all(s.constant is not None for s in steps) else None
 
     def moved(self, bits: Bits, steps: list[int], rounds: Num) -> Bits:
-        """An address or a size after so many rounds."""
+        """Returns an address or a size after so many rounds."""
         if len(steps) != len(bits):
             bits = ((8, self.x.number(bits)),)
         return tuple((n, v + rounds * step) for (n, v), step in zip(bits, steps, strict=True))
@@ -716,7 +718,7 @@ class Rounds:
         return tuple(found)
 
     def count(self, counter: Num) -> Num | None:
-        """How many rounds surely end where they began."""
+        """Returns the number of rounds that certainly return to the head, or None for 0."""
         best: Num | None = None
         (i,) = counter.terms
         for kind, d in self.stays:
@@ -741,13 +743,13 @@ class Rounds:
         return best
 
     def decide(self, kind: str, d: Num) -> None:
-        """Splits by a condition that is the same in all rounds, where it is open."""
+        """Decides a condition that is the same in all rounds; splits if it is open."""
         stays = self.x.is_positive(d) if kind == "positive" else not self.x.is_zero(d)
         if not stays:
             raise Unproven("a loop that has no second round")
 
     def solve(self, kind: str, rest: Num, step: int) -> Num:
-        """The number of rounds for which rest + step * i is positive, or is not 0."""
+        """Returns the number of rounds for which rest + step * i is positive, or is not 0."""
         if kind == "other":
             if any(k % step for k in (*rest.terms.values(), rest.c)):
                 raise Unproven("a loop that jumps over its end")
@@ -763,14 +765,14 @@ class Rounds:
         return self.atoms.bound(Num(c, terms, -(1 << 80), 1 << 80, False))
 
     def check_conditions(self, counter: Num, count: Num) -> None:
-        """In no round a comparison is of numbers beyond its bits."""
+        """Checks that in each round all compared numbers fit into their bits."""
         for left, right, bits in self.compared:
             for value in (left, right):
                 if not self.within(value, counter, count, bits):
                     raise Unproven("a loop compares numbers that may have wrapped")
 
     def within(self, value: Num, counter: Num, count: Num, bits: int) -> bool:
-        """Whether a number has so many bits, from the first round to the last but one."""
+        """Returns whether a number fits into `bits` in each round."""
         (i,) = counter.terms
         high = self.atoms.natural(count)[1]
         first = self.atoms.new("i", 0, max(high - 1, 0), False)
@@ -785,7 +787,7 @@ class Rounds:
         sums: dict[tuple[str, int, int], tuple[Num, Num]],
         moves: dict[int, list[int]],
     ) -> None:
-        """What the first round leaves as it was, all others do, too."""
+        """Checks that registers unchanged by the first round are unchanged by all others."""
         changed = {(kind, i) for kind, i, _ in sums} | {("g", i) for i in moves}
         for kind, one, other in (("g", middle.gpr, after.gpr), ("v", middle.vec, after.vec)):
             for i, (before, now) in enumerate(zip(one, other, strict=True)):
@@ -798,7 +800,7 @@ class Rounds:
             raise Unproven("a loop begins with flags that it reads")
 
     def check_accesses(self, after: State, counter: Num, count: Num) -> None:
-        """No access leaves its region in any round: the first ones by i = 0, the last by count."""
+        """Checks that no access leaves its region in any round: by the first and the last round."""
         (i,) = counter.terms
         high = self.atoms.natural(count)[1]
         first = self.atoms.new("i", 0, max(high - 1, 0), False)
@@ -849,7 +851,7 @@ class Rounds:
         counter: Num,
         count: Num,
     ) -> Bits:
-        """A register after all rounds: what each has added to it, or anything."""
+        """Returns a register after all rounds: with what each added to it, or unknown."""
         found = []
         at = 0
         for width, value in after:
@@ -866,7 +868,7 @@ class Rounds:
         return tuple(found)
 
     def over_rounds(self, added: Num, counter: Num, count: Num) -> Num | None:
-        """The sum of what each round adds: bytes of the data, and a constant."""
+        """Returns the sum over all rounds of bytes of the data and a constant, or None."""
         (i,) = counter.terms
         total = count * added.c
         for atom, k in added.terms.items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What CPUs need to execute a kernel of x86-64: no more than its row in the table of kernels says.
+"""Checks that a kernel of x86-64 needs no CPU feature that its row in the table does not name.
 
-Other CPUs raise #UD for an instruction that they have not.
+CPUs raise #UD for an instruction that they lack.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ROW = re.compile(r"^CARRY_\w+_KERNEL\((?:any|x86_64), (\w+), ([^,]*),", re.MULTI
 ON = re.compile(r"ON\((\w+)\)")
 EVEX, VEX = (0x62,), (0xC4, 0xC5)
 BMI2 = ("bzhi", "shlx", "rorx")
-# Of those that every x86-64 CPU lacks, by the start of their names.
+# Features of instructions that not every x86-64 CPU has, by the start of their names.
 BY_NAME = {"crc32": "sse42", "pclmul": "pclmulqdq"}
-# As /proc/cpuinfo names them, where it does so otherwise.
+# The names in /proc/cpuinfo where these differ.
 LINUX = {"avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "sse42": "sse4_2"}
 
 
 def built_on() -> dict[str, set[str]]:
-    """Returns what each feature is built on."""
+    """Returns the features that each feature requires."""
     return {name: set(ON.findall(on)) for name, on in FEATURE.findall(HEADER.read_text())}
 
 
@@ -44,7 +44,7 @@ def with_all_below(names: Iterable[str]) -> set[str]:
 
 
 def of_row(function: str) -> set[str]:
-    """Returns the features that the row of a kernel names; none of a function without a row."""
+    """Returns the features that the row of a kernel names, and none if there is no row."""
     for table, forms in TABLES.items():
         for name, on in ROW.findall((SOURCES / table).read_text()):
             if function in [f"carry_{form}_{name}" for form in forms]:
@@ -68,26 +68,26 @@ def of_instruction(i: Instruction) -> set[str]:
 
 
 def of_evex(d: Decoded) -> set[str]:
-    """Of the widest vector; shorter ones need AVX512VL."""
+    """Returns the features of an instruction with EVEX; vectors below 512 bits need AVX512VL."""
     wide = any(isinstance(o, Vector) and o.width == 64 for o in d.operands)
     kind = {"avx512vnni"} if d.name == "vpdpwssd" else {"avx512bw"}
     return kind if wide else kind | {"avx512vl"}
 
 
 def check(function: str, code: Mapping[int, Instruction]) -> None:
-    """Refuses a kernel that needs more than its row names."""
+    """Raises Unproven if a kernel needs a feature that its row does not name."""
     named = of_row(function)
     for i in code.values():
         try:
             lacking = of_instruction(i) - named
         except Unproven:
-            continue  # without a meaning: no execution may get there
+            continue  # has no meaning, so the proof fails if an execution reaches it
         for feature in sorted(lacking):
             raise Unproven(f"needs {feature}, which its row does not name: {i.text}")
 
 
 def missing(function: str) -> list[str]:
-    """Returns the features of a row that this CPU lacks, by the names of Linux."""
+    """Returns the features of a row that this CPU lacks, by their names in Linux."""
     needed = {LINUX.get(name, name) for name in of_row(function)}
     return sorted(needed - of_this_cpu())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The code of a function, as an object file or a library has it, decoded by objdump."""
+"""Reads the code of a function from an object file or a library, decoded by objdump."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINE = re.compile(r"^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*(?:\t(.*))?$")
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: its text is objdump's, in Intel's syntax on x86-64."""
+    """One instruction. Its text is that of objdump, in Intel's syntax on x86-64."""
 
     address: int
     code: bytes
@@ -32,11 +32,11 @@ class Instruction:
 
 
 class Image:
-    """A linked file: its functions, and what it holds that no run changes."""
+    """A linked file: its functions and its constants."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.read: set[tuple[int, int]] = set()  # constants that were asked for, and their sizes
+        self.read: set[tuple[int, int]] = set()  # addresses and sizes of read constants
         with path.open("rb") as file:
             elf: Any = ELFFile(file)
             if not elf.little_endian:
@@ -56,7 +56,7 @@ class Image:
             }
 
     def constant(self, address: int, size: int) -> bytes | None:
-        """Bytes that the file has at an address, where it has them and nothing changes them."""
+        """Returns the bytes at an address, or None unless they are constant."""
         for start, content in self.constants:
             if start <= address and address + size <= start + len(content):
                 self.read.add((address, size))
@@ -71,7 +71,7 @@ class Image:
         return {start: name for name, (start, _) in self.functions.items()}
 
     def instructions(self, name: str) -> dict[int, Instruction]:
-        """The instructions of a function, by address."""
+        """Returns the instructions of a function, by address."""
         start, size = self.functions[name]
         command = [OBJDUMP[self.machine], "-d", "-w", "-M", "intel"]
         if self.machine != "EM_X86_64":
@@ -86,7 +86,8 @@ class Image:
         }
 
     def bytes_of(self, digits: str) -> bytes:
-        """objdump shows x86's code by bytes, and Arm's by words of little-endian order."""
+        """Converts the digits of objdump, which shows x86 code as bytes, and Arm code as
+        little-endian words."""
         if self.machine == "EM_X86_64":
             return bytes.fromhex(digits)
         return bytes.fromhex(digits)[::-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which registers the rest of a function may still read, from each of its instructions on."""
+"""Computes which registers a function may still read after each of its instructions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from processor import Architecture, Immediate, Register, Vector
 from x86_64 import NAMES, Decoded, Mask, Memory, decode
 
 Names = frozenset[str]
-# Their first operand is written whole, and not read.
+# These write all of their first operand, and do not read it.
 PLAIN = {"mov", "movzx", "lea", "pop", "rorx", "shlx", "bzhi", "movdqu", "movdqa", "movaps"}
 PLAIN |= {"movsx", "movsxd", "bswap", "movups", "movq", "movd", "movntdq", "imul"}
 ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
@@ -33,7 +33,7 @@ def name_of(o: object) -> str | None:
 
 
 def of_operands(d: Decoded) -> tuple[set[str], set[str]]:
-    """What an instruction reads and writes."""
+    """Returns the operands that an instruction reads and writes."""
     reads: set[str] = set()
     writes: set[str] = set()
     for i, o in enumerate(d.operands):
@@ -76,8 +76,8 @@ def effects(d: Decoded) -> tuple[Names, Names]:
 
 
 def targets(i: Instruction) -> list[int]:
-    """Where execution may go on within the code, jumps out of it included; nowhere where registers
-    or memory say it."""
+    """Returns where execution may continue, also outside of the function; nothing for a return, and
+    for a jump whose target is in a register or in memory."""
     d = decode(i)
     if d.name == "ret":
         return []
@@ -88,7 +88,8 @@ def targets(i: Instruction) -> list[int]:
 
 
 def live(code: dict[int, Instruction], at_return: Names, arch: Architecture) -> dict[int, Names]:
-    """By address. What jumps leave to is taken to read whatever arguments may be in."""
+    """Returns the live registers by address. Code outside of the function is assumed to read all
+    registers of arguments."""
     result: dict[int, Names] = dict.fromkeys(code, frozenset())
     decoded = {at: arch.decode(i) for at, i in code.items()}
     found = {at: arch.effects(d) for at, d in decoded.items()}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What an execution has: bytes in registers, memory in regions, and conditions that may be open.
+"""The state of an execution: bytes in registers, memory in regions, conditions that may be open.
 
-Nothing here belongs to one architecture.
+This is the same for all architectures.
 """
 
 from __future__ import annotations
@@ -12,19 +12,20 @@ from dataclasses import dataclass, field, replace
 from image import Image
 from number import ZERO, Atoms, Num, Unproven, number
 
-FEW = 700  # up to so many values are tried one by one
-VECTOR = 64  # bytes of each vector register that are followed
+FEW = 700  # up to this number, values are tried one by one
+VECTOR = 64  # bytes of each vector register that are modelled
 
-# Bytes, the lowest first: pieces of some bytes each, and their number modulo 2^(8 * bytes).
+# Bytes, the lowest first: for each piece its size in bytes, and its number modulo 2^(8 * size).
 Bits = tuple[tuple[int, Num], ...]
 
 
 class Open(Unproven):
-    """A condition may hold or not, and no split by one atom decides it."""
+    """A condition may hold or not, and splitting one atom does not decide it."""
 
 
 class Split(Exception):
-    """How execution goes on depends on an atom, which is to be replaced: by each of these."""
+    """How execution continues depends on an atom, which must be replaced by each of these
+    values."""
 
     def __init__(self, atom: int, values: Sequence[Num]) -> None:
         super().__init__(atom)
@@ -32,7 +33,7 @@ class Split(Exception):
 
 
 class Demand(Exception):
-    """Execution asks for the lowest bits of an atom, which is not known by them."""
+    """Execution needs the lowest bits of an atom, which are unknown."""
 
     def __init__(self, atom: int, bits: int) -> None:
         super().__init__(atom, bits)
@@ -41,20 +42,19 @@ class Demand(Exception):
 
 @dataclass
 class Region:
-    """Memory that the function may use: `size` bytes from `base` on, a number that is no less than
-    `size` away from any other region's."""
+    """Memory that the function may use: `size` bytes from `base` on. No two regions overlap."""
 
     name: str
     base: Num
     size: Num
     readable: bool
     writable: bool
-    behind: int = 0  # bytes before `base` that belong to it, too
+    behind: int = 0  # bytes before `base` that belong to the region, too
 
 
 @dataclass
 class Access:
-    """`width` bytes at an offset of a region; `content` of what is stored."""
+    """`width` bytes at an offset of a region; `content` is None for a load."""
 
     region: str
     offset: Num
@@ -66,7 +66,7 @@ class Access:
 
 @dataclass
 class Flags:
-    """What the last comparison or sum left: left - right, in so many bits; or a carry by itself."""
+    """The result of the last comparison or sum: left - right, in `bits` bits; or a carry."""
 
     left: Num = ZERO
     right: Num = ZERO
@@ -87,7 +87,7 @@ class State:
     flags: Flags
     regions: dict[str, Region]
     dirty: bool = False
-    streams: bool = False  # stores past the caches that nothing has ordered before later ones
+    streams: bool = False  # non-temporal stores that no SFENCE has ordered yet
     stack: dict[int, tuple[int, Num]] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
     put: dict[int, Num] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class State:
         )
 
     def change(self, f: Callable[[Num], Num]) -> None:
-        """Every number that the state has, by f."""
+        """Replaces every number of the state by f of it."""
 
         def bits(b: Bits) -> Bits:
             return tuple((n, f(v)) for n, v in b)
@@ -137,7 +137,7 @@ class State:
 
 
 def joined(parts: list[tuple[int, Num]]) -> Num:
-    """The sum of numbers, each shifted to the left; none is negative."""
+    """Returns the sum of numbers, each shifted to the left; none is negative."""
     c = low = high = 0
     data = False
     terms: dict[int, int] = {}
@@ -154,7 +154,7 @@ def joined(parts: list[tuple[int, Num]]) -> Num:
 class Machine:
     """Executes one function for all contents; architectures add registers and instructions."""
 
-    carry_is_read = True  # whether flags are, behind the present instruction
+    carry_is_read = True  # whether later instructions read the flags
 
     def __init__(self, image: Image, atoms: Atoms) -> None:
         self.image, self.atoms = image, atoms
@@ -163,7 +163,7 @@ class Machine:
     # --- Bytes ---
 
     def take(self, bits: Bits, at: int, n: int) -> Bits:
-        """n bytes from byte `at` on."""
+        """Returns n bytes from byte `at` on."""
         found: list[tuple[int, Num]] = []
         for width, value in bits:
             if n <= 0:
@@ -182,7 +182,7 @@ class Machine:
         return tuple(found)
 
     def cut(self, value: Num, width: int, at: int, n: int) -> Num:
-        """Bytes `at` to at + n of a number of `width` bytes."""
+        """Returns the bytes `at` to at + n of a number of `width` bytes."""
         if value.constant is not None:
             return number(value.c >> 8 * at & (1 << 8 * n) - 1)
         if at:
@@ -190,11 +190,12 @@ class Machine:
         return value if at + n == width else self.low(value, 8 * n)
 
     def low(self, value: Num, bits: int) -> Num:
-        """The value of the lowest bits; addresses and sizes are kept as they are, modulo 2^bits."""
+        """Returns the value of the lowest bits; leaves addresses and sizes as they are, modulo
+        2^bits."""
         return self.atoms.exact(value, bits) if value.data else value
 
     def number(self, bits: Bits) -> Num:
-        """All bytes as one number, modulo 2 to as many bits."""
+        """Returns all bytes as one number, modulo 2 to the number of their bits."""
         if len(bits) == 1:
             return bits[0][1]
         parts, at = [], 0
@@ -204,13 +205,13 @@ class Machine:
         return joined(parts)
 
     def lanes(self, bits: Bits, width: int) -> list[Num]:
-        """The numbers of lanes of so many bytes, each modulo 2 to as many bits."""
+        """Returns the numbers in lanes of `width` bytes, each modulo 2^(8 * width)."""
         if all(n == width for n, _ in bits):
             return [value for _, value in bits]
         return [self.number(group) for group in self.groups(bits, width)]
 
     def groups(self, bits: Bits, width: int) -> list[Bits]:
-        """The same pieces, so many bytes each."""
+        """Groups the pieces into lanes of `width` bytes; cuts pieces that straddle lanes."""
         found: list[Bits] = []
         group: list[tuple[int, Num]] = []
         room = width
@@ -226,7 +227,7 @@ class Machine:
         return found
 
     def by_bytes(self, bits: Bits) -> list[Num] | None:
-        """Each byte by itself, where the pieces are single bytes or constants."""
+        """Returns each byte, or None unless all pieces are single bytes or constants."""
         found = []
         for width, value in bits:
             if width == 1 and (value.data or value.constant is not None):
@@ -238,7 +239,7 @@ class Machine:
         return found
 
     def constant(self, value: Num, bits: int, what: str) -> int:
-        """What has to be known when code is executed: shift counts, masks."""
+        """Returns a value that must be known, such as a shift count or a mask."""
         if value.data:
             raise Unproven(f"{what} depends on the data")
         if value.constant is None:
@@ -248,14 +249,15 @@ class Machine:
     # --- Open conditions ---
 
     def demand(self, value: Num, bits: int) -> None:
-        """Asks for the lowest bits of a number that no data decides."""
+        """Raises Demand unless the lowest bits of a number are known; it must not depend on the
+        data."""
         for atom, k in value.terms.items():
             need = bits - ((k & -k).bit_length() - 1)
             if need > 0:
                 raise Demand(atom, need)
 
     def split(self, atom: int, bits: int) -> Split:
-        """An atom by its values, or by its lowest bits."""
+        """Returns a split of an atom by its values, or by its lowest bits."""
         a = self.atoms.all[atom]
         if a.data:
             raise Unproven(f"a branch or an address depends on the data: {self.atoms.name(atom)}")
@@ -272,11 +274,11 @@ class Machine:
         return Split(atom, values)
 
     def is_positive(self, d: Num) -> bool:
-        """Whether d >= 1; both cases are split where both can be."""
+        """Returns whether d >= 1; raises Split if both are possible."""
         return self.is_at_least(d - 1)
 
     def is_at_least(self, d: Num) -> bool:
-        """Whether d >= 0."""
+        """Returns whether d >= 0; raises Split if both are possible."""
         if d.data:
             raise Unproven("a branch depends on the data")
         low, high = self.atoms.natural(d)
@@ -300,7 +302,7 @@ class Machine:
         return number(n.low) if n.low == n.high else n
 
     def exact(self, value: Num, bits: int) -> Num:
-        """The same, of what data may or may not decide: without atoms for addresses and sizes."""
+        """Returns the value as a number of `bits` bits; makes no atoms for addresses and sizes."""
         low, high = self.atoms.natural(value)
         if low >= 0 and high < 1 << bits:
             return value
@@ -333,7 +335,7 @@ class Machine:
         return None
 
     def access(self, address: Num, width: Num, content: Bits | None = None) -> Region:
-        """Notes an access, which has to stay in a region."""
+        """Records an access, which must stay in a region."""
         if address.data:
             raise Unproven("an address depends on the data")
         found = self.region_of(address)
@@ -352,7 +354,7 @@ class Machine:
         return region
 
     def signed(self, offset: Num) -> Num:
-        """An offset of 64 bits, its constant nearest to zero."""
+        """Returns an offset of 64 bits with the constant nearest to zero."""
         near = (offset.c + (1 << 63)) % (1 << 64) - (1 << 63)
         return offset + (near - offset.c) if near != offset.c else offset
 
@@ -360,7 +362,7 @@ class Machine:
         verb = "reads" if a.content is None else "writes"
         low = self.atoms.natural(a.offset)[0] + region.behind
         if low < 0:
-            if a.offset.terms:  # of some sizes perhaps, whose input is to be shown
+            if a.offset.terms:  # maybe for some sizes only: the split finds them for the message
                 self.is_at_least(a.offset + region.behind)
             raise Unproven(f"{verb} {-low} bytes before the start of {region.name}")
         room = region.size - a.offset - a.width
@@ -388,11 +390,11 @@ class Machine:
             self.store_stack(self.state.accesses.pop().offset, bits)
 
     def holds(self, condition: str) -> bool:
-        """Whether the flags fulfil a condition; none may depend on the data."""
+        """Returns whether the flags fulfil a condition, which must not depend on the data."""
         raise NotImplementedError
 
     def push(self, value: Num) -> None:
-        """Stores a word below the stack pointer, which then points there: a call does so."""
+        """Pushes a word, as a call does."""
         raise Unproven("calls another function")
 
     def red_zone(self) -> int:

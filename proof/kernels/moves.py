@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Proves moves: copies whose ranges may overlap, for every size and every distance of the two.
 
-There is one memory. A byte that is stored at dst + i has to be the one that was loaded from
-src + i, as of copies. What moves add is the order: no load may meet what an earlier store has
-changed, so what is loaded is what was there before the call. `CASES` says how the ranges may lie;
-between them they leave nothing out, and in each the order of any two addresses follows from linear
-inequalities, `facts`, and the bounds of atoms.
+There is one memory. As in copies, a byte that is stored at dst + i must be the one that was loaded
+from src + i. Moves add the order: no load may read what an earlier store has changed, so all loads
+read what was there before the call. `CASES` lists how the ranges may lie. Together the cases are
+complete, and in each the order of any two addresses follows from linear inequalities, `facts`, and
+the bounds of atoms.
 
-At the head of a loop execution is cut. The lemma there has the size in two parts, what is left and
-what is done. It says which bytes may have been stored before, and promises which will be stored.
-How lemmas are found is not trusted: `Moves.enter` compares an execution that arrives with the
-lemma, number by number.
+At the head of a loop execution is cut. The lemma there has the size in two parts: the bytes left
+and the bytes done. It contains which bytes may have been stored before, and promises which bytes
+will be stored. The proof does not trust how lemmas are found: `Moves.enter` compares an execution
+that arrives with the lemma, number by number.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from processor import Architecture, Decoded, Processor
 from x86_64 import X86
 
 HIGH = 1 << 62
-MOST = 10  # facts
+MOST = 10  # the most facts of a state
 Key = tuple[object, ...]
 MOVE = Claim(("dst", "data", "size"), False, True, ())
-Tail = tuple[str, int]  # a function that finds vectors dirty, and from which size on
+Tail = tuple[str, int]  # a function that is entered with dirty vectors, and its least size
 
 
 @dataclass(frozen=True)
 class Case:
-    """How the ranges lie: the target starts `sign` * d behind the source."""
+    """How the ranges lie: the target starts `sign` * d bytes after the source."""
 
     name: str
     sign: int
-    overlap: bool  # d is less than the size; else it is no less
+    overlap: bool  # d is less than the size; if false, d is at least the size
     d_min: int
     d_max: int = HIGH
     size_max: int = HIGH
@@ -57,8 +57,8 @@ CASES = (
 )
 APART = CASES[2:]
 
-# What functions do that are called, or that end others. Those of libcarry are proven by themselves:
-# no copy relies on another function, and the portable move relies on copies only.
+# What functions do that are called, or in which others end. Those of libcarry have own proofs:
+# no copy relies on another function, and the portable move relies only on copies.
 CALLED = (
     (re.compile(r"carry_copy_move_generic|memmove"), "move"),
     (re.compile(r"carry_copy_(?!move_|try_)\w+|memcpy"), "copy"),
@@ -70,7 +70,7 @@ def kind_of(name: str) -> str | None:
 
 
 class Assume(Split):
-    """How execution goes on depends on whether a number of several atoms is negative."""
+    """How execution continues depends on whether a number of several atoms is negative."""
 
     def __init__(self, n: Num) -> None:
         super().__init__(-1, ())
@@ -83,10 +83,10 @@ class MoveState(State):
 
     anchor: Num = ZERO  # where the target starts
     d: Num = ZERO
-    least: int = 0  # the size is no less
-    facts: tuple[Num, ...] = ()  # none is negative
-    tail: str = ""  # the function that ends the execution
-    handed: Num = ZERO  # the size that it is given
+    least: int = 0  # the least size
+    facts: tuple[Num, ...] = ()  # numbers that are not negative
+    tail: str = ""  # the function in which the execution ends
+    handed: Num = ZERO  # the size that this function gets
 
     def copy(self) -> MoveState:
         other = super().copy()
@@ -100,14 +100,14 @@ class MoveState(State):
 
 
 class Mover(Processor):
-    """Conditions that facts decide, and two ranges in one memory."""
+    """Decides conditions by facts, and has two ranges in one memory."""
 
     storing = False
     state: MoveState
-    pushed = 0  # bytes of the stack that a call takes
+    pushed = 0  # bytes that a call pushes
 
     def shown(self, n: Num) -> bool:
-        """Whether n >= 0 follows from bounds and facts."""
+        """Returns whether n >= 0 follows from bounds and facts."""
         natural = self.atoms.natural
         if natural(n)[0] >= 0:
             return True
@@ -134,7 +134,7 @@ class Mover(Processor):
         return super().is_at_least(d)
 
     def holds(self, condition: str) -> bool:
-        """Without a case of its own for two numbers that are the same."""
+        """Decides a and be by one number, without a separate case for equality."""
         f = self.state.flags
         if condition in ("a", "be") and f.compared:
             above = self.exact(f.left, f.bits) - self.exact(f.right, f.bits)
@@ -148,7 +148,7 @@ class Mover(Processor):
         return super().exact(value, bits)
 
     def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
-        """The lowest bits of an address are anything: no move relies on how ranges are aligned."""
+        """Returns unknown lowest bits of an address: no move relies on how ranges are aligned."""
         if any(v.data for _, v in (*left, *right)):
             return None
         size = sum(n for n, _ in left)
@@ -190,7 +190,8 @@ class Mover(Processor):
     # --- Moves by one instruction or one call ---
 
     def transfer(self, kind: str, to: Num, source: Num, count: Num) -> None:
-        """Bytes from `source` on come to `to`, whose ranges have to lie as `kind` needs it."""
+        """Copies `count` bytes from `source` to `to`; checks that the ranges lie as `kind`
+        requires."""
         count = self.exact(count, 64)
         if count.data or to.data or source.data:
             raise Unproven("an address or a size depends on the data")
@@ -222,7 +223,7 @@ class Mover(Processor):
 
 
 class MoverX86(Mover, X86):
-    """x86-64, whose calls push an address to a stack that is aligned before."""
+    """x86-64, whose calls push the return address onto an aligned stack."""
 
     pushed = 8
 
@@ -236,16 +237,16 @@ MOVERS: dict[str, type[Mover]] = {"EM_X86_64": MoverX86, "EM_AARCH64": MoverA64}
 
 @dataclass
 class MoveLemma(Lemma):
-    names: frozenset[str] = frozenset()  # what is read from here on
-    atoms: list[int] = field(default_factory=list)  # that executions give a value
+    names: frozenset[str] = frozenset()  # registers that are read from here on
+    atoms: list[int] = field(default_factory=list)  # get values from arriving executions
     left: Num = ZERO
-    stored: list[Interval] = field(default_factory=list)  # of the target, perhaps, before
+    stored: list[Interval] = field(default_factory=list)  # of the target, maybe, before
     promised: list[Interval] = field(default_factory=list)  # of the target, from here on
 
 
 @dataclass
 class MoveEdge(Edge):
-    values: dict[int, Num] = field(default_factory=dict)  # what the lemma's atoms are here
+    values: dict[int, Num] = field(default_factory=dict)  # the values of the lemma's atoms here
 
 
 class MoveEngine(Engine):
@@ -259,7 +260,7 @@ class MoveEngine(Engine):
         self.moves: dict[Key, MoveLemma] = {}
 
     def split(self, state: State, split: Split) -> list[State]:
-        """Without what contradicts facts."""
+        """Returns the cases that do not contradict facts."""
         if not isinstance(split, Assume):
             return [s for s in super().split(state, split) if self.possible(s)]
         assert isinstance(state, MoveState)
@@ -308,7 +309,7 @@ class MoveEngine(Engine):
             state.gpr[i] = ((8, n),)
 
     def run_other(self, state: State, i: Instruction) -> str:
-        """What a function does with memory that is called, or that this one ends in."""
+        """Applies the effect on memory of a function that is called or ends this one."""
         found = re.search(r"<([\w.]+)(?:@plt)?>$", i.text)
         name = found[1] if found else i.text
         kind = kind_of(name)
@@ -352,7 +353,7 @@ class MoveEngine(Engine):
 
 
 def registers(arch: Architecture) -> list[int]:
-    """Those of a target, a source and a size at a call."""
+    """Returns the registers of a target, a source and a size at a call."""
     return [arch.names.index(name) for name in arch.arguments[:3]]
 
 
@@ -363,7 +364,7 @@ def facts(case: Case, size: Num, d: Num, regions: dict[str, Region], least: int)
 
 
 def place(case: Case, state: MoveState, anchor: Num, d: Num, size: Num) -> None:
-    """Puts the ranges where the case says they lie."""
+    """Places the ranges as the case requires."""
     state.anchor, state.d = anchor, d
     target, source = state.regions["dst"], state.regions["data"]
     target.base = anchor
@@ -497,7 +498,7 @@ class Guess:
         return base + self.renamed(found[1] if found else value, self.steps.get(i, 0))
 
     def renamed(self, value: Num, step: int = 0) -> Num:
-        """An offset or a size by the lemma's atoms."""
+        """Returns an offset or a size in terms of the lemma's atoms."""
         moving = [("done", self.done_old, self.done)] if step > 0 else []
         moving += [("left", self.left_old, self.left)] if step < 0 else []
         fixed = [("", ZERO, ZERO), ("size", self.size_old, self.size)]
@@ -509,7 +510,7 @@ class Guess:
         raise Unproven(f"{self.atoms.text(value)} is read after a cut")
 
     def vector(self, bits: Bits) -> Bits:
-        """Bytes of the data that are loaded, and will be stored."""
+        """Returns a vector of bytes that were loaded, and will be stored."""
         found: list[tuple[int, Num]] = []
         run: list[Num] = []
         for width, value in bits:
@@ -533,7 +534,7 @@ class Guess:
             stored, rest = (ZERO, self.done), (self.done, self.size)
         else:  # from the end on
             stored, rest = (self.left, self.size), (ZERO, self.left)
-        if not self.case.overlap:  # no order is asked for
+        if not self.case.overlap:  # any order is right
             stored = ZERO, self.size
         lemma = MoveLemma(self.new, [], {}, self.size)
         lemma.names, lemma.atoms, lemma.left = self.names, list(self.values), self.left
@@ -548,7 +549,7 @@ def divided(n: Num, by: int) -> Num:
 
 
 class Moves(Proof):
-    """Of one function, in one case."""
+    """Proves one function in one case."""
 
     engine: MoveEngine
 
@@ -559,7 +560,7 @@ class Moves(Proof):
         self.tails: set[Tail] = set()
 
     def start(self) -> MoveLemma:
-        """A call."""
+        """Returns the state at a call."""
         atoms, case = self.atoms, self.case
         plain = root(self.engine, self.claim).start
         state = MoveState(**vars(plain))
@@ -568,7 +569,7 @@ class Moves(Proof):
         d = atoms.new("d", case.d_min, case.d_max, False) if case.d_max else ZERO
         anchor = atoms.new("dst", 0, HIGH, False)
         place(case, state, anchor, d, size)
-        # Calls find the stack aligned, and may push the address to return to.
+        # At a call the stack is aligned, apart from the return address that it may push.
         engine, pushed = self.engine, self.engine.x.pushed
         stack = atoms.new("stack", 1 << 20, HIGH >> 4, False) * 16 - pushed
         state.regions["stack"].base = stack - (1 << 12) + pushed
@@ -618,7 +619,7 @@ class Moves(Proof):
             self.check_written(low, high, stores + later)
 
     def least_handed(self, state: MoveState) -> int:
-        """No size that an execution hands on is less."""
+        """Returns the least size that an execution passes on."""
         is_all = state.handed.same(state.regions["data"].size)
         return max(self.atoms.natural(state.handed)[0], state.least if is_all else 0)
 
@@ -635,7 +636,7 @@ class Moves(Proof):
         return [(self.engine.resolved(state, u), self.engine.resolved(state, v)) for u, v in spans]
 
     def check_order(self, lemma: MoveLemma, state: MoveState) -> None:
-        """No load meets what was stored before."""
+        """Checks that no load reads what was stored before."""
         if not self.case.overlap:
             return
         stored = self.resolved(state, lemma.stored)
@@ -656,10 +657,10 @@ class Moves(Proof):
     # --- Lemmas ---
 
     def enter(self, key: Key, lemma: MoveLemma, edge: MoveEdge, state: MoveState) -> list[Interval]:
-        """That an execution which arrives at a lemma is one of those the lemma is of; returns what
-        the lemma will write."""
+        """Checks that a state that arrives at a lemma matches it; returns what the lemma will
+        write."""
         target = self.engine.moves[edge.target]
-        # Guesses of one key have their atoms in one order.
+        # Lemmas of one key have their atoms in the same order.
         values = dict(zip(target.atoms, edge.values.values(), strict=True))
         put = self.engine.atoms.put_in
         for atom, value in values.items():
@@ -683,7 +684,7 @@ class Moves(Proof):
         return [(put(u, values), put(v, values)) for u, v in target.promised]
 
     def compare(self, target: MoveLemma, state: MoveState, values: dict[int, Num]) -> None:
-        """All that is read from here on is what the lemma has."""
+        """Checks that all that is read from here on equals the lemma's."""
         start, arch = target.start, self.engine.arch
         assert start.dirty == state.dirty and start.at == state.at
         assert start.streams == state.streams
@@ -711,12 +712,12 @@ class Moves(Proof):
         return self.atoms.put_in(u, values).same(self.engine.resolved(state, v))
 
     def place_of(self, n: Num) -> Num | None:
-        """Of a byte of the data."""
+        """Returns the offset of a byte of the data, or None."""
         found = self.atoms.all[next(iter(n.terms))].place if n.terms else None
         return found[1] if found and n.c == 0 and list(n.terms.values()) == [1] else None
 
     def check_end(self, key: Key, lemma: MoveLemma, edge: MoveEdge, left: Num) -> None:
-        """Jumps back have less left, and none has more."""
+        """Checks that fewer bytes are left after a jump back, and never more."""
         if key == ("root",):
             return
         before = self.engine.resolved(edge.state, lemma.left)
@@ -726,7 +727,7 @@ class Moves(Proof):
 
 
 def function_of(image: Image, name: str) -> Function:
-    """A function, of whose backward jumps only those that close a loop count."""
+    """Returns a function; only backward jumps that close a loop make heads."""
     function = Function.of(image, name, frozenset())
     after = {at: function.arch.targets(i) for at, i in function.code.items()}
     function.heads = {
@@ -748,7 +749,7 @@ def reached(after: dict[int, list[int]], start: int) -> set[int]:
 
 @dataclass
 class MoveProof:
-    """Of one function, in all cases, and of those it ends in with vectors that are not clean."""
+    """Proves one function in all cases, and the functions in which it ends with dirty vectors."""
 
     image: Image
     name: str
@@ -768,7 +769,7 @@ class MoveProof:
                     tails |= self.prove(Moves(function_of(self.image, name), case, least, True))
 
     def cases_of(self, name: str) -> tuple[Case, ...]:
-        """How the ranges may lie that a function is handed."""
+        """Returns how the ranges may lie that a function gets."""
         if name not in self.image.functions:
             raise Unproven(f"goes on in {name} with vectors that are dirty")
         return CASES if kind_of(name) == "move" else APART

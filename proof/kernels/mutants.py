@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Wrong kernels in large numbers: each is a right one with one change, in no more bytes.
+"""Makes mutants of kernels in large numbers: each has one change, in no more bytes.
 
-Instructions are dropped, exchanged and replaced by others of the same kernel; operands, widths,
-mnemonics and prefixes change, vector instructions to those without VEX and back; and single bits.
-The same seed makes the same mutants. Most are wrong; refute.py lets the CPU say which.
+Instructions are dropped, exchanged, and replaced by others of the same kernel. Operands, widths,
+mnemonics, prefixes and single bits change, and vector instructions lose or get VEX. The same seed
+makes the same mutants. Most of them are wrong; refute.py determines on the CPU which.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NOP = b"\x90"
 WIDTHS = ("BYTE", "WORD", "DWORD", "QWORD", "XMMWORD", "YMMWORD", "ZMMWORD")
 WIDTH_OF = {"x": "XMMWORD", "y": "YMMWORD", "z": "ZMMWORD"}
 CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "ge", "g", "le", "s", "ns")
-# Any one in place of any other of its row.
+# A mnemonic may be replaced by any other one of its row.
 FAMILIES = (
     ("add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", "test", "mov"),
     ("shl", "shr", "rol", "ror", "sar"),
@@ -48,7 +48,7 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: `code` in place of as many bytes at an address."""
+    """One change: `code` replaces as many bytes at an address."""
 
     kind: str
     at: int
@@ -62,7 +62,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Text:
-    """An instruction that is to be assembled in the place of another."""
+    """An instruction that must be assembled, and replaces another."""
 
     kind: str
     place: Instruction
@@ -74,7 +74,7 @@ def is_jump(i: Instruction) -> bool:
 
 
 def is_fixed(i: Instruction) -> bool:
-    """Whether an instruction means another thing at another place, or nothing at all."""
+    """Returns whether an instruction depends on its address, or has no effect."""
     return is_jump(i) or "rip" in i.text or "nop" in i.text or plain(i) == "endbr64"
 
 
@@ -82,7 +82,7 @@ def is_fixed(i: Instruction) -> bool:
 
 
 def fitted(i: Instruction, code: bytes) -> bytes | None:
-    """Fills up with NOPs what is shorter."""
+    """Pads code with NOPs to the size of an instruction; returns None if it is longer."""
     return code + NOP * (len(i.code) - len(code)) if len(code) <= len(i.code) else None
 
 
@@ -100,7 +100,7 @@ def exchanged(code: list[Instruction]) -> Iterator[Mutant]:
 
 
 def replaced(code: list[Instruction], chosen: random.Random) -> Iterator[Mutant]:
-    """By some other instructions of the kernel."""
+    """Replaces each instruction by some others of the kernel."""
     free = [i for i in code if not is_fixed(i)]
     for i in code:
         others = [j for j in free if len(j.code) <= len(i.code) and j.code != i.code]
@@ -121,7 +121,7 @@ def flipped(code: list[Instruction]) -> Iterator[Mutant]:
 
 
 def prefixed(code: list[Instruction]) -> Iterator[Mutant]:
-    """Other prefixes in the place of some that pad, or before what a NOP follows."""
+    """Changes prefixes that pad, and adds prefixes to instructions before a NOP."""
     after = {i.address: i for i in code}
     for i in code:
         pads = len(i.code) - len(i.code.lstrip(b"\x2e"))
@@ -168,7 +168,7 @@ def other_operands(operand: str, chosen: random.Random) -> list[str]:
 
 
 def other_places(operand: str, chosen: random.Random) -> list[str]:
-    """Memory near, by another register, or of another width."""
+    """Returns memory operands nearby, or with another register or index."""
     found = re.fullmatch(r"(?:(\w+) PTR )?\[(\w+)([^\]]*?)([+-]0x[0-9a-f]+)?\](.*)", operand)
     if not found or found[2] == "rip":
         return []
@@ -208,7 +208,7 @@ def with_one(operands: list[str], at: int, other: str) -> list[str]:
 
 
 def wider(text: str, kind: str) -> str:
-    """A text with all of its vectors, and memory of their width, as another width has them."""
+    """Returns a text with all of its vectors and their memory in another width."""
     text = re.sub(r"[xyz]mm(\d+)", rf"{kind}mm\1", text)
     return re.sub(r"[XYZ]MMWORD", WIDTH_OF[kind], text)
 
@@ -232,7 +232,7 @@ def other_widths(i: Instruction) -> Iterator[Text]:
 
 
 def same_width(name: str, like: str) -> str:
-    """The part of a register that is as wide as that of another one."""
+    """Returns the part of a register that is as wide as another register."""
     if name not in PARTS:
         return name
     index, width = PARTS[name][0], PARTS[like][1]
@@ -254,7 +254,7 @@ def other_names(i: Instruction) -> Iterator[Text]:
 
 
 def other_encodings(i: Instruction) -> Iterator[Text]:
-    """Without VEX what has it, which keeps what lies above; and with VEX what has it not."""
+    """Removes VEX, so that upper halves are kept; or adds it."""
     text = plain(i)
     name, operands = operands_of(text)
     if name.startswith("v") and operands:
@@ -277,7 +277,7 @@ def texts(code: list[Instruction], chosen: random.Random) -> Iterator[Text]:
 
 
 def from_texts(code: list[Instruction], chosen: random.Random) -> Iterator[Mutant]:
-    """Those that assemble to no more bytes than there are."""
+    """Returns the mutants of texts that assemble to no more bytes than there are."""
     found = list(dict.fromkeys(texts(code, chosen)))
     slots = assembled([text.text for text in found])
     for text, slot in zip(found, slots, strict=True):
@@ -291,7 +291,7 @@ def from_texts(code: list[Instruction], chosen: random.Random) -> Iterator[Mutan
 
 
 def other_jumps(code: list[Instruction]) -> Iterator[Mutant]:
-    """Under other conditions, and to the instructions around their targets."""
+    """Changes the conditions of jumps, and their targets to instructions nearby."""
     order = [i.address for i in code]
     for i in code:
         long = i.code[:1] == b"\x0f"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Whole numbers as sums of unknowns, with bounds: what registers hold while code is executed for
+"""Integers as sums of unknowns, with bounds: the contents of registers while code is executed for
 every content at once.
 
-A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, how
-often a loop has run, or the quotient of an earlier number and a power of two, which is what a carry
-is. A register of w bits holds its number modulo 2^w, and the number itself where the bounds say so.
-So additions stay sums; only what looks at single bits (a carry, a shift to the right) makes an
-atom.
+A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, the
+number of rounds of a loop, or the quotient of an earlier number by a power of two, such as a carry.
+A register of w bits holds its number modulo 2^w, and the number itself if the bounds show that it
+fits. So additions remain sums; only an operation on single bits (a carry, a shift to the right)
+makes an atom.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Range = tuple[int, int]
 
 
 class Unproven(Exception):
-    """What is claimed of the code could not be shown. The text says what and why.
+    """A claim could not be proven. The text says which, and why.
 
-    `sizes` and `start` belong to the execution where it could not: some of its sizes, and the
-    remainder and modulus of the address of the data.
+    `sizes` and `start` describe the execution that failed: some of its sizes, and the remainder and
+    modulus of the address of the data.
     """
 
     sizes: tuple[int, ...] = ()
@@ -29,8 +29,8 @@ class Unproven(Exception):
 
 @dataclass(slots=True)
 class Atom:
-    """An unknown. `data` says that the content of the data decides it; `of` is set for a quotient:
-    the number and the exponent of the power of two that divides it."""
+    """An unknown. `data`: it depends on the content of the data. `of`, of a quotient: the number,
+    and the exponent of the power of two by which it is divided."""
 
     name: str
     low: int
@@ -38,12 +38,12 @@ class Atom:
     data: bool
     of: tuple[Num, int] | None = None
     place: tuple[str, Num] | None = None  # of a byte: its region and offset
-    run: Run | None = None  # of bytes that a loop has taken
+    run: Run | None = None  # of a sum of bytes that a loop added
 
 
 @dataclass(slots=True)
 class Run:
-    """The sum of the bytes at offset, offset + stride, ...: as many as `count` says."""
+    """The sum of `count` bytes at offset, offset + stride, ..."""
 
     region: str
     offset: Num
@@ -105,7 +105,7 @@ class Num:
         return self.low >= 0 and self.high < 1 << bits
 
     def twos(self) -> int:
-        """How many of the lowest bits no atom can change."""
+        """Returns how many of the lowest bits are constant."""
         return min((trailing_zeros(k) for k in self.terms.values()), default=1 << 20)
 
 
@@ -122,7 +122,7 @@ ZERO = number(0)
 
 @dataclass
 class Atoms:
-    """All unknowns of one execution, and what is known of their sizes."""
+    """All unknowns of one execution, with their bounds."""
 
     all: list[Atom] = field(default_factory=list)
     places: dict[tuple[str, tuple[int, tuple[tuple[int, int], ...]]], Num] = field(
@@ -132,7 +132,7 @@ class Atoms:
         default_factory=dict
     )
     runs: dict[tuple[object, ...], Num] = field(default_factory=dict)
-    moving: dict[int, list[int]] = field(default_factory=dict)  # bytes whose place an atom decides
+    moving: dict[int, list[int]] = field(default_factory=dict)  # bytes by an atom in their offset
 
     def new(self, name: str, low: int, high: int, data: bool, **more: object) -> Num:
         self.all.append(Atom(name, low, high, data, **more))  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ class Atoms:
         return self.new(name, 0, (1 << 8 * width) - 1, True)
 
     def byte(self, region: str, offset: Num) -> Num:
-        """The byte at that place: always the same atom."""
+        """Returns the byte at an offset: always the same atom."""
         key = region, offset.key()
         if key not in self.places:
             self.places[key] = self.new(region, 0, 255, True, place=(region, offset))
@@ -152,7 +152,7 @@ class Atoms:
         return self.places[key]
 
     def replacing(self, atom: int, value: Num) -> dict[int, Num]:
-        """What to put in place of an atom, and of the bytes whose place it decides."""
+        """Returns the values that replace an atom and the bytes whose offset contains it."""
         values = {atom: value}
         for moved in list(self.moving.get(atom, ())):
             place = self.all[moved].place
@@ -161,7 +161,7 @@ class Atoms:
         return values
 
     def text(self, n: Num) -> str:
-        """As equations are written; long ones are cut."""
+        """Returns a number as text; long ones are cut."""
         terms = list(n.terms.items())
         parts = [f"{k}*{self.name(a)}" if k != 1 else self.name(a) for a, k in terms[:6]]
         if len(terms) > 6:
@@ -175,7 +175,7 @@ class Atoms:
         return f"{a.place[0]}[{self.text(a.place[1])}]" if a.place else a.name
 
     def natural(self, n: Num) -> Range:
-        """The bounds that follow from those of the atoms."""
+        """Returns the bounds that follow from those of the atoms."""
         low = high = n.c
         for atom, k in n.terms.items():
             a = self.all[atom]
@@ -184,15 +184,16 @@ class Atoms:
         return low, high
 
     def bound(self, n: Num) -> Num:
-        """The same number, with the best bounds that are easy to find."""
+        """Narrows the bounds of a number to those of its atoms, and returns it."""
         low, high = self.natural(n)
         n.low, n.high = max(n.low, low), min(n.high, high)
         return n
 
     def high_of(self, n: Num, known: dict[int, int] | None = None) -> int:
-        """An upper bound that knows that a quotient and the remainder belong to one number.
+        """Returns an upper bound; it considers that a quotient and a remainder belong to one
+        number.
 
-        Where n = s * (f mod 2^w) + k * (f div 2^w) + rest, the sum of the first two is greatest
+        If n = s * (f mod 2^w) + k * (f div 2^w) + rest, the sum of the first two is greatest
         either at the greatest f or just below a multiple of 2^w; f may be negative.
         """
         known = known or {}
@@ -215,8 +216,8 @@ class Atoms:
         return {atom: number(v) for atom, v in known.items()}
 
     def high_with(self, f: Num, known: dict[int, int]) -> int:
-        """The greatest f, where some carries in it are known: one of a number t that is 1 says that
-        t is at least 2^w, and what is left of t is that much less."""
+        """Returns the greatest f if some carries in it are known: if the carry of a number t is 1,
+        t is at least 2^w, and its remainder is less by 2^w."""
         best = f.high
         for atom, value in known.items():
             of = self.all[atom].of
@@ -228,7 +229,7 @@ class Atoms:
         return best
 
     def peel(self, n: Num) -> tuple[int, int, int, Num, int, Num] | None:
-        """n as s * (f mod 2^w) + k * (f div 2^w) + rest, by the quotient that was made last."""
+        """Returns n as s * (f mod 2^w) + k * (f div 2^w) + rest, by the latest quotient in it."""
         divided = [a for a, k in n.terms.items() if k < 0 and self.all[a].of]
         if divided:
             q = max(divided)
@@ -242,7 +243,7 @@ class Atoms:
         return None
 
     def put_in(self, n: Num, values: dict[int, Num]) -> Num:
-        """n, with numbers in place of atoms."""
+        """Returns n with numbers in place of atoms."""
         if n.terms.keys().isdisjoint(values):
             return n
         result = Num(n.c, {a: k for a, k in n.terms.items() if a not in values}, 0, 0, n.data)
@@ -253,7 +254,7 @@ class Atoms:
         return result
 
     def carries(self, n: Num) -> list[int]:
-        """The quotients in n that are 0 or 1, the last ones first."""
+        """Returns the quotients in n that are 0 or 1, the latest first."""
         return sorted(
             (
                 a
@@ -264,14 +265,15 @@ class Atoms:
         )
 
     def sharp_high(self, n: Num) -> int:
-        """The upper bound by cases: of each of the last carries, 0 and 1."""
+        """Returns an upper bound by cases: each of the latest carries is 0 or 1."""
         best = self.high_of(n)
         for atom in self.carries(n)[:3]:
             best = min(best, max(self.high_of(n, {atom: v}) for v in (0, 1)))
         return best
 
     def low_of(self, n: Num) -> int:
-        """A lower bound that knows the same: neither a quotient nor a remainder is negative."""
+        """Returns a lower bound by the same rule: neither a quotient nor a remainder is
+        negative."""
         low = self.natural(n)[0]
         found = self.peel(n) if low < 0 else None
         if not found:
@@ -282,7 +284,7 @@ class Atoms:
         return max(low, self.low_of(rest))
 
     def sharpen(self, n: Num, bits: int) -> None:
-        """Better bounds, where those known leave open what a division by 2^bits gives."""
+        """Narrows the bounds of n if they leave its quotient by 2^bits open."""
         if n.low < 0:
             n.low = max(n.low, self.low_of(n))
         if n.low >> bits != n.high >> bits:
@@ -291,7 +293,7 @@ class Atoms:
             n.high = min(n.high, self.sharp_high(n))
 
     def exact(self, n: Num, bits: int) -> Num:
-        """What a register of so many bits holds, as a number between 0 and 2^bits - 1."""
+        """Returns the content of a register of so many bits, a number from 0 to 2^bits - 1."""
         if n.within(bits):
             return n
         if not n.terms:
@@ -304,7 +306,7 @@ class Atoms:
         return Num(rest.c, rest.terms, max(rest.low, 0), min(rest.high, (1 << bits) - 1), rest.data)
 
     def quotient(self, n: Num, bits: int) -> Num:
-        """n divided by 2^bits, rounded down."""
+        """Returns n divided by 2^bits, rounded down."""
         if not n.terms:
             return number(n.c >> bits)
         twice = self.twice(n, bits)
@@ -314,7 +316,7 @@ class Atoms:
         below = {a: k for a, k in n.terms.items() if k % step}
         rest = Num(n.c % step, below, 0, 0, n.data)
         low, high = self.natural(rest)
-        if low >= 0 and high < step:  # what is left below does not reach up
+        if low >= 0 and high < step:  # the lower terms do not carry
             terms = {a: k >> bits for a, k in n.terms.items() if a not in below}
             return self.bound(Num(n.c >> bits, terms, n.low >> bits, n.high >> bits, n.data))
         self.bound(n)
@@ -329,8 +331,8 @@ class Atoms:
         return self.quotients[key]
 
     def twice(self, n: Num, bits: int) -> Num | None:
-        """The quotient where n is s * (2^h + 1), which compilers make of a number that is folded:
-        its two halves are added in both of its halves at once, and the carry comes along."""
+        """Returns the quotient if n is s * (2^h + 1), else None. Compilers compute this to fold a
+        number: both halves get the sum of the two halves, and the carry."""
         carried = {a: k for a, k in n.terms.items() if k == -(1 << 2 * bits)}
         for h, rest in ((bits // 2, n), (bits, n - Num(0, carried, 0, 0, True))):
             factor = (1 << h) + 1
@@ -357,7 +359,7 @@ class Atoms:
         return None
 
     def zeros(self, conditions: list[Num]) -> set[int]:
-        """The atoms that are 0 wherever all these numbers, none of which is negative, are 0."""
+        """Returns the atoms that are 0 whenever all these numbers, none of them negative, are 0."""
         zero: set[int] = set()
         waiting = list(conditions)
         progress = True
@@ -380,7 +382,7 @@ class Atoms:
         return zero
 
     def parts(self, n: Num) -> list[Num | int] | None:
-        """Numbers and atoms, none negative, that are all 0 wherever n is."""
+        """Returns numbers and atoms, none negative, that are all 0 whenever n is, or None."""
         if n.c >= 0 and all(k > 0 and self.all[a].low >= 0 for a, k in n.terms.items()):
             if n.c > 0:
                 raise Unproven("a number that is never 0 was taken for one that is")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Copies that go on from page to page of the target, as those of AArch64 do that survive faults.
+"""Proves copies that proceed page by page of the target: those of AArch64 that survive faults.
 
-How many bytes are left in a page is any number from 1 on: no copy relies on where pages begin. At
-the head of the loop over pages execution is cut. The loops within are summed up, or cut too, where
-a register carries what their rounds add: the lemma there has the size in two parts, what is left in
-the page and the rest.
+The number of bytes left in a page is any number from 1 on: no copy relies on where pages begin.
+Execution is cut at the head of the loop over pages. The inner loops are summed up. They are cut,
+too, if a register accumulates what their rounds add; then the lemma has the size in two parts, the
+bytes left in the page and the rest.
 
-A page may be odd in size, so a lemma knows whether the bytes before it are. And it knows since
-which heads of loops bytes were consumed: whoever comes back to one has consumed some.
+A page may have an odd size, so a lemma contains whether the number of bytes before it is odd. It
+also contains the heads of loops since which bytes were consumed: an execution that returns to such
+a head has made progress.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EVERY = (1 << 63) - 1  # the largest size
 
 
 class Either(Split):
-    """Two cases, in each of which another atom has a value that contains the other one."""
+    """Two cases: in each, one of two atoms gets a value that contains the other atom."""
 
     def __init__(self, *cases: tuple[int, Num]) -> None:
         super().__init__(-1, ())
@@ -29,7 +30,7 @@ class Either(Split):
 
 
 class PageA64(A64):
-    """AArch64, with pages that begin anywhere."""
+    """AArch64, with pages that may begin at any address."""
 
     def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
         if name != "and" or any(v.data for _, v in (*left, *right)):
@@ -51,7 +52,8 @@ class PageA64(A64):
             raise self.compared(d, atoms[1], atoms[-1]) from None
 
     def compared(self, d: Num, first: int, second: int) -> Split:
-        """Cases by whether d is negative: the first atom less the second, and a constant."""
+        """Returns cases by the sign of d, which is the first atom less the second, and a
+        constant."""
         a, b = self.atoms.all[first], self.atoms.all[second]
         least = b.high - d.c
         if a.high >= least:
@@ -63,16 +65,16 @@ class PageA64(A64):
         )
 
     def no_less(self, atom: int, more: int, most: int) -> Num:
-        """atom + more, and up to `most` besides."""
+        """Returns a number from atom + more to atom + more + most."""
         known = self.atoms.all[atom]
         n = Num(more, {atom: 1}, known.low + more, known.high + more, False)
         return n + self.atoms.new("rest", 0, most, False)
 
 
 class PageCut(Cut):
-    """A lemma whose size may be in two parts."""
+    """A lemma whose size may be in two parts: the bytes left in a page, and the rest."""
 
-    behind = 0  # what is done is not read again
+    behind = 0  # bytes that were copied are not read again
 
     def offset(self) -> Num:
         offsets = self.offsets()
@@ -86,7 +88,7 @@ class PageCut(Cut):
         return self.engine
 
     def rename_regions(self) -> None:
-        self.part: Num | None = None  # new_size() finds both
+        self.part: Num | None = None  # new_size() sets both
         self.page: Num | None = None
         super().rename_regions()
         before = self.state.moved
@@ -110,11 +112,11 @@ class PageCut(Cut):
         return self.page + self.atoms.new("rest", behind, EVERY, False)
 
     def pieces(self, bits: Bits) -> Bits:
-        """A sum is one number, also where its halves are known apart."""
+        """Takes a sum as one number, even if its halves are known separately."""
         return super().pieces(((8, self.engine.x.number(bits)),))
 
     def part_of_size(self) -> Num | None:
-        """What a register says is left of a page."""
+        """Returns the bytes left in a page, if a register holds them."""
         for i, name in enumerate(self.arch.names):
             value = self.engine.x.number(self.state.gpr[i])
             if name not in self.names or not value.terms or value.data or self.pointer(value):
@@ -134,7 +136,7 @@ class PageCut(Cut):
         return super().rename(value)
 
     def odd_or_even(self, before: Num) -> Num:
-        """Any number of 64 bits, of which it is known whether it is odd if what is left is."""
+        """Returns any number of 64 bits that keeps its parity relative to the bytes left."""
         self.engine.x.demand(before, 1)
         self.key.append(("before", before.c & 1))
         any_number = self.atoms.new("half of what is before", -EVERY, EVERY, False)
@@ -142,7 +144,7 @@ class PageCut(Cut):
 
 
 class PageEngine(Engine):
-    """All executions of a function that goes on from page to page."""
+    """All executions of a function that proceeds page by page."""
 
     builder = PageCut
 
@@ -158,11 +160,11 @@ class PageEngine(Engine):
         return [other for part in parts for other in super(PageEngine, self).split(state, part)]
 
     def around(self, at: int) -> frozenset[int]:
-        """The heads of the loops that an instruction is in."""
+        """Returns the heads of the loops that contain an instruction."""
         return frozenset(head for head, body in self.bodies.items() if at in body)
 
     def is_outer(self, head: int) -> bool:
-        """Whether there are loops within this one."""
+        """Returns whether this loop contains other loops."""
         return len(self.bodies[head] & self.function.heads) > 1
 
     def may_cut(self, state: State, demand: Demand) -> bool:
@@ -173,7 +175,7 @@ class PageEngine(Engine):
             return self.cut(state)
         rounds = Rounds(self, state)
         once = rounds.round(state.copy(), ZERO)
-        if once is None or not rounds.stays:  # all of its ends are known
+        if once is None or not rounds.stays:  # every end is decided
             self.rounds_before(state)
             return None
         if not Rounds(self, state).adds_up():

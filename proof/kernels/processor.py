@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What architectures have in common: registers as operands, flags and conditions, and what is known
-of the bits of a number. Conditions are named as those of x86-64.
+"""Common parts of the architectures: registers as operands, flags and conditions, and known bits of
+a number. Conditions have the names of x86-64.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Processor(Machine):
     """Executes instructions that read and write registers and flags."""
 
     def check_instruction(self, d: Decoded) -> None:
-        """Refuses an instruction whatever it means: for what it touches, or where."""
+        """Raises Unproven for an instruction that must not be used, whatever its meaning."""
 
     # --- Reading and writing ---
 
@@ -70,7 +70,7 @@ class Processor(Machine):
         self.state.gpr[o.index] = bits
 
     def trim(self, value: Num, bits: int) -> Num:
-        """A constant between 0 and 2^bits, and an address with its constant nearest to zero."""
+        """Returns a constant modulo 2^bits, or an address with its constant nearest to zero."""
         if value.constant is not None:
             return number(value.c & (1 << bits) - 1)
         near = (value.c + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
@@ -82,7 +82,7 @@ class Processor(Machine):
         self.state.flags = Flags(left, right, bits, carry, compared, known=True)
 
     def carry(self) -> Num:
-        """The carry flag as a number."""
+        """Returns the carry flag as a number."""
         f = self.state.flags
         if f.compared:
             return number(int(self.is_below()))
@@ -91,15 +91,15 @@ class Processor(Machine):
         return f.carry
 
     def need(self, value: Num, bits: int) -> None:
-        """Asks for the lowest bits of an address or a size, where they are not known."""
+        """Raises Demand unless the lowest bits of an address or a size are known."""
         if value.twos() < bits:
             self.demand(value, bits)
 
     # --- The stack ---
 
     def stack_has_moved(self, pointer: int) -> None:
-        """Signals may be handled between any two instructions: on the stack below the pointer,
-        except in the red zone."""
+        """Forgets the stack below the red zone: signals may be handled there between any two
+        instructions."""
         stack = self.state.regions["stack"]
         top = self.number(self.state.gpr[pointer]) - stack.base
         if top.constant is None or not 0 <= top.c <= stack.size.c:
@@ -110,7 +110,7 @@ class Processor(Machine):
     # --- Conditions ---
 
     def holds(self, condition: str) -> bool:
-        """Whether the flags fulfil a condition; none may depend on the data."""
+        """Returns whether the flags fulfil a condition, which must not depend on the data."""
         opposite = condition.startswith("n") or condition in ("ae", "a", "ge", "g")
         base = {"ae": "b", "a": "be", "ge": "l", "g": "le"}.get(condition, condition.lstrip("n"))
         f = self.state.flags
@@ -138,7 +138,8 @@ class Processor(Machine):
         return first if self.holds(condition) else second
 
     def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
-        """and, or, xor, where the single bits of data are known: here they are not."""
+        """Returns the result of and, or, xor if single bits of the data are known: here they are
+        not."""
         return None
 
     def has_carry(self) -> bool:
@@ -148,7 +149,7 @@ class Processor(Machine):
         return self.is_positive(self.carry())
 
     def is_less(self) -> bool:
-        """left < right, both signed."""
+        """Returns whether left < right, both signed."""
         f = self.state.flags
         if not f.compared:
             raise Unproven("a signed condition of what is no comparison")
@@ -161,33 +162,33 @@ class Processor(Machine):
 
 
 def none_unusual(code: Mapping[int, Instruction]) -> Iterable[int]:
-    """Returns nothing: all that objdump decodes is executed so."""
+    """Returns nothing: CPUs execute all that objdump decodes."""
     return ()
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What the engine has to know of one: general registers by their index, its ABI, and how its
-    instructions are read. Decoded jumps are named as those of x86-64: jmp, je, ja, ..."""
+    """An architecture for the engine: its general registers by index, its ABI, and its decoder.
+    Decoded jumps have the names of x86-64: jmp, je, ja, ..."""
 
     machine: type[Processor]
     meanings: Mapping[str, Callable[..., None]]
     names: Sequence[str]
     stack: int
     kept: Sequence[str]
-    kept_vectors: Sequence[int]  # of each the lowest 8 bytes
-    arguments: Sequence[str]  # as many as kernels have, or what they go on in
+    kept_vectors: Sequence[int]  # the lowest 8 bytes of each
+    arguments: Sequence[str]  # those of kernels, and of functions they end in
     results: Sequence[str]
     decode: Callable[[Instruction], Any]
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
-    targets: Callable[[Instruction], list[int]]  # where execution may go on
-    returns_by_stack: bool = False  # returns go to where the top of the stack says
-    # Where CPUs may refuse what objdump decodes.
+    targets: Callable[[Instruction], list[int]]  # where execution may continue
+    returns_by_stack: bool = False  # the return address is on the stack
+    # The addresses of instructions that CPUs may refuse although objdump decodes them.
     unusual: Callable[[Mapping[int, Instruction]], Iterable[int]] = none_unusual
 
 
 def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]]) -> None:
-    """Executes one instruction that goes on with the next one."""
+    """Executes one instruction that is no jump."""
     try:
         x.check_instruction(d)
         if d.name not in meanings:
@@ -201,10 +202,10 @@ def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]])
 
 
 def add_carry(x: Processor, left: Num, right: Num, carry: Num, bits: int) -> Num:
-    """left + right + carry, and the flags that it leaves."""
+    """Returns left + right + carry, and sets the flags."""
     if not (left.data or right.data or carry.data):
         total = x.trim(left + right + carry, bits)
-        # Sums of addresses and sizes do not wrap where somebody asks; else the flag is not read.
+        # If the carry of addresses and sizes is read, it must be constant.
         x.set_flags(total, ZERO, bits, None)
         if left.constant is not None and right.constant is not None:
             full = (1 << bits) - 1
@@ -224,7 +225,7 @@ def add_carry(x: Processor, left: Num, right: Num, carry: Num, bits: int) -> Num
 
 
 def logic(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
-    """and, or, xor of bytes of which one side is constant or both are the same."""
+    """Returns and, or, xor of bytes, of which one side is constant or both are the same."""
     if (known := x.logic(name, left, right)) is not None:
         return known
     size = sum(n for n, _ in left)
@@ -239,13 +240,13 @@ def logic(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
 
 
 def sign_bits(x: Processor, bits: Bits, size: int) -> bool:
-    """Whether these are words of 0x8000."""
+    """Returns whether these are words of 0x8000."""
     known = x.by_bytes(bits) if all(v.constant is not None for _, v in bits) else None
     return known is not None and [n.c for n in known] == [0, 0x80] * (size // 2)
 
 
 def flip_signs(x: Processor, words: Bits) -> Bits:
-    """w ^ 0x8000 is w - 0x8000 modulo 2^16."""
+    """Flips the sign bits of words: w ^ 0x8000 is w - 0x8000 modulo 2^16."""
     return tuple((2, x.atoms.exact(w, 16) - 0x8000) for w in x.lanes(words, 2))
 
 
@@ -270,7 +271,7 @@ def byte_logic(name: str, a: Num, b: Num) -> Num:
 
 
 def logic_of_parts(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
-    """The same where numbers are wider than a byte, and one side is constant."""
+    """Returns and, or, xor of numbers wider than a byte, of which one side is constant."""
     if any(v.constant is None for _, v in right):
         left, right = right, left
     known = x.number(right)
@@ -296,7 +297,7 @@ def logic_of_parts(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
 
 
 def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
-    """Runs of bytes that are the same."""
+    """Returns the runs of equal bytes in a constant: the length and the byte of each."""
     found: list[tuple[int, int]] = []
     for i in range(size):
         byte = constant >> 8 * i & 0xFF
@@ -308,7 +309,7 @@ def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
 
 
 def logic_of_address(x: Processor, name: str, value: Num, mask: int, bits: int) -> Num:
-    """Of a number that no data decides: its lowest bits are known, those above are kept."""
+    """Returns and, or of a number that does not depend on the data, and a mask."""
     full = (1 << bits) - 1
     if mask == (full if name == "and" else 0):
         return value
@@ -334,7 +335,7 @@ def logic_of_address(x: Processor, name: str, value: Num, mask: int, bits: int) 
 
 
 def shift(x: Processor, bits: Bits, name: str, by: int) -> Bits:
-    """shl, shr, rol of all bytes as one number."""
+    """Returns shl, shr, rol of all bytes as one number."""
     size = sum(n for n, _ in bits)
     if name == "rol":
         by %= 8 * size
@@ -376,6 +377,6 @@ def turn_right(x: Processor, bits: Bits, by: int) -> Bits:
 
 
 def clip(value: Num, bits: int) -> Num:
-    """The same; its bounds are those of its bits."""
+    """Returns the same number with bounds no wider than those of its bits."""
     high = (1 << bits) - 1
     return Num(value.c, value.terms, max(value.low, 0), min(value.high, high), value.data)

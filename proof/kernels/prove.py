@@ -4,12 +4,12 @@
 
 usage: prove.py [--changed] [--record] [-j JOBS] BUILD [FUNCTION...]
 
-  --changed   only kernels whose code, byte for byte, was not proven before (proven.def)
-  --record    writes proven.def: what was proven, and what was before and is still the same code
-  -j JOBS     so many functions at once
+  --changed   proves only kernels whose code is not in proven.def
+  --record    writes proven.def: adds proven code, and removes code that could not be proven
+  -j JOBS     proves this many functions at once
 
-Prints a line for each function. Exit status: 0 if all that were asked for are proven, 1 if not, 2
-if BUILD cannot be read.
+Prints a line for each function. Exit status: 0 if all chosen functions are proven, 1 if not, 2 if
+BUILD cannot be read.
 
 example: prove.py build carry_sum_avx2 carry_copy_avx2
 """
@@ -35,7 +35,7 @@ from moves import MOVE, MoveProof
 from number import Unproven
 from pages import PageEngine
 
-# What is claimed of each form that a row of a table has.
+# The claim for each form that a row of a table has.
 FORMS = {
     "sum_copy_try": SUM_COPY_TRY,
     "sum_copy": SUM_COPY,
@@ -45,8 +45,8 @@ FORMS = {
     "copy_move": MOVE,
     "crc32c": CRC32C,
 }
-# Compilers made these, or their loops are like those. Sums are added in parts of 1 GiB, by a loop
-# that compilers turn around.
+# Kernels made by compilers, and one whose loops are alike. Sums are added in parts of 1 GiB, by a
+# loop that compilers turn around.
 COMPILED = {
     "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
     "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
@@ -70,7 +70,8 @@ class Result:
 
 
 def form_of(name: str) -> str:
-    """As in carry_sum_copy_try_avx2: the longest that the name begins with."""
+    """Returns the form of a function such as carry_sum_copy_try_avx2: the longest one that
+    matches."""
     forms = sorted(FORMS, key=len, reverse=True)
     return next(form for form in forms if name.startswith(f"carry_{form}_"))
 
@@ -90,20 +91,21 @@ def proof_of(image: Image, name: str) -> Proof | MoveProof:
 
 
 def callees(name: str) -> dict[str, Claim]:
-    """In what a function may go on: in what goes on in nothing, so two never hand on in turn."""
+    """Returns the functions that a function may end in. These end in no other function, so no two
+    functions can call each other in turn."""
     generic = {n: claim for n, claim in COMPILED.items() if n.endswith("_generic")}
     return {} if name in generic else generic
 
 
 def check_linked(library: Path, code: Code) -> None:
-    """What is proven of a library is recorded of the object that it was linked from."""
+    """Checks that the library contains the code of the object, which is recorded as proven."""
     (linked,) = digest.linked(library, [code])
     if linked.digest != code.digest:
         raise Unproven(f"{library} has other code than its object")
 
 
 def check_tables(library: Path, code: Code, read: set[tuple[int, int]]) -> None:
-    """Constants that a proof relies on are in the tables that the digest is made of."""
+    """Checks that the constants that a proof has read are in tables that the digest contains."""
     tables = digest.tables(library, code)
     for at, size in read:
         if not any(start <= at and at + size <= start + length for start, length in tables):
@@ -127,7 +129,7 @@ def prove(task: tuple[Path, Code]) -> Result:
 
 
 def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
-    """Prints each result when it is there."""
+    """Proves functions in parallel, and prints each result as soon as it is known."""
     results = []
     tasks = [(build / "src/libcarry.so", code) for code in codes]
     with multiprocessing.Pool(jobs) as pool:
@@ -138,7 +140,7 @@ def prove_all(build: Path, codes: list[Code], jobs: int) -> list[Result]:
 
 
 def selected(build: Path, names: list[str]) -> list[Code]:
-    """The kernels of a build, or some of them."""
+    """Returns the kernels of a build, or those with the given names."""
     codes = list(digest.kernels(build))
     unknown = sorted(set(names) - {code.name for code in codes})
     if unknown:
@@ -147,7 +149,7 @@ def selected(build: Path, names: list[str]) -> list[Code]:
 
 
 def kernels_parser(usage: str | None) -> argparse.ArgumentParser:
-    """Returns what reads the arguments of a program that tries to prove kernels of a build."""
+    """Returns a parser for the arguments of a program that proves kernels of a build."""
     parser = argparse.ArgumentParser(usage=usage, add_help=False)
     parser.add_argument("--help", action="help")
     parser.add_argument("-j", dest="jobs", type=int, default=1)

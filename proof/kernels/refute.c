@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs changed kernels on this CPU, each in a child process, and compares them with plain C.
+ * Runs mutants of kernels on this CPU, each in a child process, and compares them with plain C.
  *
  * usage: refute LIBRARY < LINES
  *
- * A line has the form of a kernel, its place in the library, the place of the change, and bytes:
+ * A line has the form of a kernel, its offset in the library, the offset of the change, and bytes:
  *
  *     sum 4c80 4c93 660fefc0
  *
- * For each it prints a line: `right CALLS`, or how many calls were right before the first wrong
- * one: `wrong CALLS REASON`. Before each call all registers have values that no kernel may rely on,
- * the upper halves of vectors too. Pages that nobody may touch lie around all memory.
+ * For each line it prints `right CALLS`, or with the number of right calls before the first wrong
+ * one, `wrong CALLS REASON`. Before each call all registers have random values, including the upper
+ * halves of vectors. Inaccessible pages surround all memory.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,7 +29,7 @@
 #define MOST        (6u << 20)
 #define ROOM        (MOST + 2 * PAGE)
 #define STACK_ROOM  (4 * PAGE)
-#define FRINGE      256u /* bytes around a target that are compared, too */
+#define FRINGE      256u /* bytes around a target that are compared as well */
 #define CPU_SECONDS 3
 #define SMALL       300u
 #define MODULUS     0xffffu
@@ -37,7 +37,7 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R12 = 12, R15 = 15, FLAGS };
 
-/* As meanings_x86_64.S has them. */
+/* The layout is that of meanings_x86_64.S. */
 struct block {
     uint64_t general[24];
     uint64_t masks[8];
@@ -80,7 +80,7 @@ static uint64_t next_random(void) {
     return random_state;
 }
 
-/* Ends the child: the kernel is wrong. */
+/* Ends the child and reports that the kernel is wrong. */
 static void refute(const char *reason) {
     snprintf(shared_reason, 64, "%s", reason);
     _exit(1);
@@ -134,7 +134,7 @@ static bool sums(const struct call *call) {
     return call->form <= SUM_COPY_TRY;
 }
 
-/* Sets the registers at the call: arguments in the order of the ABI, and anything elsewhere. */
+/* Sets the registers of a call: arguments in the order of the ABI, and random values elsewhere. */
 static void set_registers(const struct call *call, bool clean) {
     static const int order[] = {RDI, RSI, RDX, RCX};
     struct block *block = &meanings_block;
@@ -167,7 +167,7 @@ static uint64_t xinuse(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* Runs the kernel; afterwards what belongs to its caller must be as it was. */
+/* Runs the kernel, and checks that it keeps what belongs to its caller. */
 static void run_kernel(const struct call *call, bool clean) {
     struct block before;
     uint32_t control_before = 0x1f80, control_after;
@@ -213,7 +213,7 @@ static void check_result(const struct call *call, uint64_t sum) {
         refute("the sum");
 }
 
-/* Returns how far the compared bytes around a target reach, on either side. */
+/* Return the number of compared bytes before and after a target. */
 static size_t fringe_before(const unsigned char *dst) {
     size_t room = (size_t)(dst - target);
     return room < FRINGE ? room : FRINGE;
@@ -246,7 +246,7 @@ static void check_call(const struct call *call, bool clean) {
     *shared_calls = ++calls;
 }
 
-/* --- Calls: those that refute most come first --- */
+/* --- Calls: first those that refute the most mutants --- */
 
 enum content { ANY, ONES, ZEROS, HALF_ONES, CONTENTS };
 
@@ -272,8 +272,7 @@ static uint32_t any_seed(void) {
     return seeds[next_random() % (sizeof seeds / sizeof *seeds)];
 }
 
-/* One call; data and target lie at the start or the end of their pages, or `at` bytes from there.
- */
+/* Makes one call; data and target lie at the start or the end of their pages, or `at` bytes off. */
 static void place(enum form form, size_t size, size_t at, bool clean) {
     bool at_end = next_random() & 1, dst_at_end = next_random() & 1;
     size_t dst_at = next_random() % 3 ? next_random() % 65 : 0;
@@ -287,7 +286,7 @@ static void place(enum form form, size_t size, size_t at, bool clean) {
     check_call(&call, clean);
 }
 
-/* Moves within the target: the source lies `d` bytes behind it. */
+/* Makes one move within the target: the source lies `d` bytes after it. */
 static void place_move(size_t size, long d, size_t at) {
     unsigned char *middle = target + ROOM / 2 - size / 2 + at;
     fill(target + ROOM / 2 - size / 2 - FRINGE - 64, size + 2 * FRINGE + 128, ANY);
@@ -318,7 +317,7 @@ static void check_small(enum form form, enum content content) {
             place(form, size, places[i], (size + i) % 2);
 }
 
-/* Sizes at which kernels go from one way to another, and more than one part of theirs. */
+/* Tries sizes around the limits in kernels, and sizes of more than one part. */
 static void check_large(enum form form, enum content content) {
     static const size_t sizes[] = {511,    512,    513,    767,    1000,   1023,   1500,   2047,
                                    2048,   2049,   2559,   2560,   4095,   4096,   4097,   8191,

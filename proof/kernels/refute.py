@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Looks for wrong kernels that the prover accepts: the CPU says that they are wrong.
+"""Searches for wrong kernels that the prover accepts; the CPU determines which are wrong.
 
 usage: refute.py [--sample N] [--try N] [--seed N] [--limit SECONDS] [-j JOBS] BUILD [FUNCTION...]
 
-Changes each kernel in one place (mutants.py), runs it against plain C with sizes up to 6 MiB, and
-tries to prove those that are wrong. None may be proven. Kernels that this CPU cannot run are
-skipped, and so are those of AArch64.
+Changes each kernel in one place (mutants.py), compares it with plain C for sizes up to 6 MiB, and
+tries to prove the wrong mutants. None may be proven. Kernels that this CPU cannot run are skipped,
+and so are kernels of AArch64.
 
-  --sample N       runs N mutants of each kernel on the CPU, of each kind as many (default: all)
-  --try N          tries to prove N of each that are wrong (default: all)
-  --seed N         chooses others (default: 1)
+  --sample N       runs N mutants of each kernel on the CPU, evenly of each kind (default: all)
+  --try N          tries to prove N wrong mutants of each kernel (default: all)
+  --seed N         chooses other mutants (default: 1)
   --limit SECONDS  gives up a proof that takes longer (default: 60); such a mutant counts as refused
-  -j JOBS          so many proofs at once
+  -j JOBS          runs this many proofs at once
 
-Half of those that are tried are chosen at random, the others are those that most calls got right.
+Half of the tried mutants are chosen at random; the other half failed after the most right calls.
 
 Exit status: 0 if no wrong kernel is proven, 1 if one is, 2 if BUILD cannot be read.
 
@@ -54,11 +54,12 @@ RUNNER = (FOLDER / "refute.c", FOLDER.parent.parent / "tests/proof/meanings_x86_
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the CPU says of a mutant: after how many right calls it was wrong, and in what."""
+    """The result of a mutant on the CPU: the right calls before the first wrong one, and the
+    fault."""
 
     mutant: Mutant
     calls: int
-    reason: str  # none if it is right
+    reason: str  # empty if it is right
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Kernel:
 
 
 class TooLong(Exception):
-    """A proof that was given up; the prover must not take it for one that failed."""
+    """A proof was given up. The prover must not handle this as a failed proof."""
 
 
 def runner(folder: Path) -> Path:
@@ -110,7 +111,7 @@ def give_up(*_: object) -> None:
 
 
 def is_proven(image: Image, name: str, limit: int) -> bool:
-    """Whether the prover accepts a function within so many seconds of this CPU."""
+    """Returns whether the prover accepts a function within `limit` seconds of CPU time."""
     signal.signal(signal.SIGPROF, give_up)
     try:
         signal.setitimer(signal.ITIMER_PROF, limit)
@@ -135,7 +136,7 @@ def attempt(task: tuple[Kernel, Verdict, int]) -> tuple[Kernel, Verdict, str]:
 
 
 def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Mutant]:
-    """Returns so many mutants, of each kind the same number where there are enough."""
+    """Returns `count` mutants, of each kind the same number if there are enough."""
     groups: dict[str, list[Mutant]] = {}
     for mutant in chance.sample(found, len(found)):
         groups.setdefault(mutant.kind, []).append(mutant)
@@ -144,7 +145,7 @@ def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Muta
 
 
 def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) -> list[Verdict]:
-    """Half of them at random, the others those that most calls got right."""
+    """Chooses half of them at random; the other half failed after the most right calls."""
     if count is None or count >= len(wrong):
         return wrong
     late = sorted(wrong, key=lambda v: -v.calls)[: count // 2]
@@ -155,7 +156,7 @@ def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) ->
 def tasks_of(
     args: argparse.Namespace, names: list[str], program: Path
 ) -> Iterator[tuple[Kernel, Verdict, int]]:
-    """What is to be proven; prints how many mutants of each kernel the CPU finds wrong."""
+    """Returns the proofs to try; prints how many mutants of each kernel are wrong on the CPU."""
     library = args.build / "src/libcarry.so"
     image = Image(library)
     for name in names:
@@ -177,7 +178,7 @@ def tasks_of(
 
 
 def refute(tasks: Iterable[tuple[Kernel, Verdict, int]], jobs: int) -> Counter[str]:
-    """Tries to prove wrong kernels; prints those that are."""
+    """Tries to prove wrong kernels; prints those that are accepted."""
     counts: Counter[str] = Counter()
     with multiprocessing.Pool(jobs) as pool:
         for kernel, verdict, text in pool.imap_unordered(attempt, tasks):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Numbers of which each bit is known as an exclusive or of bits of the data, and what CPUs do
-with them: CRCs are linear over GF(2), as sums are over the whole numbers.
+"""Numbers whose bits are exclusive ors of bits of the data, and the instructions for them: CRCs are
+linear over GF(2), as sums are linear over the integers.
 
-A bit is a set, kept as an int: bit 0 is the constant 1, each other one a bit of an atom. A word is
-an atom like any other, whose bits are known besides: so registers and memory are those of
-machine.py, and addresses and sizes stay what they are.
+A bit is a set, stored as an int: its bit 0 is the constant 1, each other bit is a bit of an atom. A
+word is an atom whose bits are also known. So registers and memory are those of machine.py, and
+addresses and sizes do not change.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Set = int
 Word = tuple[Set, ...]  # the lowest bit first
 ONE: Set = 1
 POLYNOMIAL = 0x82F63B78  # RFC 3720, 12.1: 0x1edc6f41 with its bits reversed
-LARGEST_TABLE = 8  # bits of an index
+LARGEST_TABLE = 8  # the most bits of an index
 
 
 @dataclass
 class Words(Atoms):
-    """All unknowns of one execution, and the bits of those that have any."""
+    """All unknowns of one execution, with the known bits of each."""
 
     known: dict[int, Word] = field(default_factory=dict)
     words: dict[Word, Num] = field(default_factory=dict)
     variables: int = 1
 
     def word(self, bits: Sequence[Set]) -> Num:
-        """The number that has these bits: always the same atom."""
+        """Returns the number with these bits: always the same atom."""
         if all(b in (0, ONE) for b in bits):
             return number(sum(b << i for i, b in enumerate(bits)))
         width = max(i for i, b in enumerate(bits) if b) + 1
@@ -48,7 +48,7 @@ class Words(Atoms):
         return self.words[key]
 
     def bits(self, n: Num, width: int) -> Word | None:
-        """The bits of a number modulo 2^width, where no carry goes from one to another."""
+        """Returns the bits of a number modulo 2^width, or None if additions may carry."""
         bits = [n.c >> i & 1 for i in range(width)]
         for atom, k in n.terms.items():
             own = self.bits_of(atom)
@@ -62,7 +62,7 @@ class Words(Atoms):
         return tuple(bits)
 
     def bits_of(self, atom: int) -> Word | None:
-        """Those of an atom of the data are unknowns themselves."""
+        """Returns the bits of an atom, or None; bits of the data are unknowns."""
         a = self.all[atom]
         if atom in self.known:
             return self.known[atom]
@@ -83,8 +83,8 @@ class Words(Atoms):
 
 
 class WordProcessor(Processor):
-    """With words in its registers. Addresses may depend on data where `tables` says so, and then
-    only those of constant tables that are linear."""
+    """Has words in its registers. If `tables` is set, an address may depend on the data; it must be
+    that of a constant table that is linear."""
 
     atoms: Words
     tables = False
@@ -102,7 +102,7 @@ class WordProcessor(Processor):
         return ((len(a) // 8, self.atoms.word(tuple(found))),)
 
     def choose(self, condition: str, first: Bits, second: Bits) -> Bits:
-        """By a bit of the data too, between two words whose difference is constant."""
+        """Chooses also by a bit of the data, between two words with a constant difference."""
         f = self.state.flags
         if condition not in ("e", "ne") or not f.left.data or f.right.constant != 0:
             return super().choose(condition, first, second)
@@ -185,7 +185,8 @@ def word_of(x: WordProcessor, bits: Bits) -> Word:
 def divided(
     register: Sequence[Set], bits: Sequence[Set], polynomial: int = POLYNOMIAL
 ) -> list[Set]:
-    """A register of a CRC after these bits, the lowest first: the textbook's step for each."""
+    """Returns the register of a CRC after these bits, the lowest first: one textbook step for
+    each."""
     register = list(register)
     for bit in bits:
         out = register[0] ^ bit
@@ -197,7 +198,7 @@ def divided(
 
 
 def product(a: Word, b: Word) -> Word:
-    """Without carries, of words of which one is constant."""
+    """Returns the carry-less product of two words, of which one is constant."""
     if any(bit not in (0, ONE) for bit in b):
         a, b = b, a
     if any(bit not in (0, ONE) for bit in b):
@@ -225,7 +226,7 @@ HALVES |= {"pclmulhqhqdq": (8, 8)}
 
 @x86_64.means(*HALVES)
 def pclmulqdq(x: X86, d: x86_64.Decoded) -> None:
-    """Of a half of each operand."""
+    """Multiplies a half of each operand."""
     to, source = d.operands
     assert isinstance(to, Vector) and isinstance(x, WordX86)
     first, second = HALVES[d.name]
@@ -246,7 +247,7 @@ def crc32c(x: A64, d: aarch64.Decoded) -> None:
 
 @aarch64.means("pmull")
 def pmull(x: A64, d: aarch64.Decoded) -> None:
-    """Of the lower halves."""
+    """Multiplies the lower halves."""
     to, *sources = d.operands
     assert isinstance(x, WordA64) and isinstance(to, aarch64.Lanes)
     if to.lane != 16:

@@ -32,7 +32,7 @@ ALL64 = (1 << 64) - 1
 
 
 def names_of_parts() -> dict[str, tuple[int, int, int]]:
-    """Of each name of a general register or a part of one: index, bytes, first byte."""
+    """Returns the index, size and first byte of each general register and its parts, by name."""
     found = {}
     for i, name in enumerate(NAMES):
         found[name] = (i, 8, 0)
@@ -76,7 +76,7 @@ class Decoded(processor.Decoded):
 
 
 UNALIGNED = ("movdqu", "movups")
-# What a function has to leave as it is, by instructions that may change it.
+# State that a function must keep, by instructions that touch it.
 KEPT_STATE = {"std": "the direction flag", "stmxcsr": "MXCSR", "ldmxcsr": "MXCSR"}
 KEPT_STATE |= dict.fromkeys(("fnstcw", "fldcw"), "the x87 control word")
 
@@ -138,7 +138,7 @@ def decode(instruction: Instruction) -> Decoded:
         return Decoded("nop", (), instruction.after, False)
     name, rest = words[0], words[1] if len(words) > 1 else ""
     if name.startswith(("j", "call", "ret")) and DATA16 in prefixes(instruction.code):
-        return Decoded(f"data16 {name}", (), instruction.after, False)  # CPUs differ about it
+        return Decoded(f"data16 {name}", (), instruction.after, False)  # CPUs differ here
     if name in ("rep", "repz", "repnz"):
         name = "rep movs" if (name, *rest.split()) == REP_MOVS else f"{name} {rest}"
         return Decoded(name, (), instruction.after, False)
@@ -153,7 +153,7 @@ class X86(Processor):
     """The operands of x86-64 in a state."""
 
     def check_instruction(self, d: processor.Decoded) -> None:
-        """SSE needs alignment of what it has in memory, except where its name says that not."""
+        """Checks state that must be kept, and the alignment of SSE operands in memory."""
         if d.name in KEPT_STATE:
             raise Unproven(f"touches {KEPT_STATE[d.name]}")
         if d.name.startswith("v") or d.name in UNALIGNED:
@@ -245,13 +245,13 @@ def nothing(x: X86, d: Decoded) -> None:
 
 @means("sfence")
 def sfence(x: X86, d: Decoded) -> None:
-    """All stores before are ordered before those behind: SDM vol. 3, 9.2.5."""
+    """Orders all earlier stores before later ones: SDM vol. 3, 9.2.5."""
     x.state.streams = False
 
 
 @means("prefetcht0")
 def prefetch(x: X86, d: Decoded) -> None:
-    """Touches nothing; its address may not depend on the data either."""
+    """Has no effect; its address must not depend on the data either."""
     (place,) = d.operands
     assert isinstance(place, Memory)
     if x.address(place).data:
@@ -295,7 +295,7 @@ def xchg(x: X86, d: Decoded) -> None:
 @means("bswap")
 def bswap(x: X86, d: Decoded) -> None:
     (to,) = d.operands
-    assert isinstance(to, Register) and to.width >= 4  # of 16 bits the result is undefined
+    assert isinstance(to, Register) and to.width >= 4  # with 16 bits the result is undefined
     parts = x.groups(x.read(to), 1)[::-1]
     x.write(to, tuple(piece for part in parts for piece in part))
 
@@ -458,7 +458,7 @@ def shift_by(x: X86, d: Decoded) -> None:
 
 @means("shlx", "rorx")
 def shift_apart(x: X86, d: Decoded) -> None:
-    """Without flags."""
+    """Shifts without changing flags."""
     to, source, count = d.operands
     assert isinstance(to, Register)
     by = x.constant(x.value(count, 1), 6 if to.width == 8 else 5, "a shift")
@@ -489,7 +489,7 @@ def masked(x: X86, o: Vector | Memory, n: int) -> int | None:
 
 @means("movntdq")
 def stream_vector(x: X86, d: Decoded) -> None:
-    """Stores past the caches, in no order with other stores."""
+    """Stores past the caches, unordered with other stores."""
     move_vector(x, d)
     x.state.streams = True
 
@@ -517,7 +517,7 @@ def move_masked(x: X86, d: Decoded) -> None:
 
 
 def runs(mask: int, size: int) -> list[tuple[int, int, bool]]:
-    """Start, length and bit of each run of bits that are the same."""
+    """Returns the start, length and value of each run of equal bits."""
     found = []
     at = 0
     while at < size:
@@ -605,7 +605,7 @@ def vector_logic(x: X86, d: Decoded) -> None:
 
 
 def vector_and(x: X86, left: Bits, right: Bits) -> Bits:
-    """Of which one side is constant: bytes are kept or cleared."""
+    """Returns the and of two vectors, of which one is constant: it keeps or clears bytes."""
     if any(v.constant is None for _, v in right):
         left, right = right, left
     known = x.by_bytes(right)
@@ -670,7 +670,7 @@ def vpdpwssd(x: X86, d: Decoded) -> None:
 
 
 def dot(x: X86, a: Bits, b: Bits) -> list[Num]:
-    """In each lane of 32 bits the sum of the products of its two words, signed."""
+    """Returns in each lane of 32 bits the sum of the products of its two signed words."""
     left = [signed_word(x, n) for n in x.lanes(a, 2)]
     right = [signed_word(x, n) for n in x.lanes(b, 2)]
     products = [product(u, v) for u, v in zip(left, right, strict=True)]
