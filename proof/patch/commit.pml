@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A commit, byte by byte, while cores run the sites: src/patch/commit.c, and of the host what
- * src/hosted/patch.c and src/hosted/exchange.c do in one session.
+ * Models a commit, byte by byte, while cores run the sites: src/patch/commit.c, and one session of
+ * src/hosted/patch.c and src/hosted/exchange.c.
  *
  * Memory holds a value for each byte of each site: that of the old instruction, of the new one, or
  * of the guard. A core that fetches gets, for each byte, any value that the byte has had since the
- * core was last synchronised, in any mixture. So bytes of a write arrive in any order, and what was
- * seen may be unseen again. Two things are seen as a whole: a pair of bytes that one store writes
- * within eight aligned bytes, and a page that was exchanged. README.md says who promises that.
+ * core was last synchronised, in any mixture. So the bytes of a write arrive in any order, and a
+ * core may see an older value after a newer one. Two things are seen as a whole: a pair of bytes
+ * that one store writes within eight aligned bytes, and a page that was exchanged. README.md names
+ * the sources of these guarantees.
  *
- * Nobody may run anything but the old instruction, the new one, or the guard. Once a commit has
- * returned, nobody may run the instruction that it replaced.
+ * A core must run only the old instruction, the new one, or the guard. After a commit has returned,
+ * no core may run the instruction that it replaced.
  *
  * MODE      how the session holds threads: ALONE, TRAP, JUMP or REMAP (default: TRAP)
- * CORES     that run sites (default: 1)
- * SITES     in one commit (default: 1)
- * BYTES     of a site (default: 4)
- * WRITERS   threads that commit (default: 1)
+ * CORES     number of cores that run sites (default: 1)
+ * SITES     number of sites in one commit (default: 1)
+ * BYTES     size of a site (default: 4)
+ * WRITERS   number of threads that commit (default: 1)
  * FAILS     writes may fail at any byte; one site may refuse all writes; exchanges may fail
- * PROGRESS  there are two commits and no more; who waits at a guard must go on
- * WITHOUT_x the protocol without what omissions.def says of x
+ * PROGRESS  there are only two commits; a core that waits at a guard must continue
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define ALONE 0
 #define TRAP  1
@@ -52,7 +53,7 @@
 
 #define ALL (SITES * BYTES)
 
-/* carry_encode_guard(), and for it that a store of two bytes is seen at once. */
+/* carry_encode_guard(), and whether a store of its two bytes is seen at once. */
 #if MODE == JUMP
 #define GUARD_BYTES 2
 #if !defined(WITHOUT_PAIR)
@@ -68,12 +69,12 @@
 byte text[ALL];
 byte seen[CORES * ALL] = 1; /* what each core may fetch: a mask for each byte */
 bool whole[SITES];      /* no core sees a mixture of the site: its page was exchanged */
-bool away[SITES];       /* the page of the site is being exchanged: who comes there waits */
-byte holds;             /* what the last commit left */
-byte allowed = 1;       /* what may be run: a mask of OLD and NEW */
+bool away[SITES];       /* the page of the site is being exchanged: cores wait there */
+byte holds;             /* the instruction that the last commit left */
+byte allowed = 1;       /* the instructions that may be run: a mask of OLD and NEW */
 bool locked;            /* lock_objects() of the host */
 bool in_session;        /* no signal handler runs on the writer's thread */
-bool waits[CORES];      /* a core stands at a guard */
+bool waits[CORES];      /* a core waits at a guard */
 
 /* --- Memory --- */
 
@@ -115,12 +116,12 @@ mtype = {GUARDS, TAILS, HEADS, WHOLE};
                       : ((step) == TAILS -> BYTES_FROM(GUARD_BYTES, BYTES)                         \
                                           : BYTES_FROM(0, GUARD_BYTES)))
 
-/* ... and what bytes. */
+/* ... and the bytes. */
 #define VALUE(step) ((step) == GUARDS -> GUARD : (forward -> 1 - holds : holds))
 
 #define OTHER(b) ((b) / BYTES * BYTES + 1 - (b) % BYTES) /* of a pair */
 
-/* Any byte of `todo`. */
+/* Chooses any byte of `todo`. */
 inline choose_byte() {
     do
     :: (todo >> b) & 1 -> break
@@ -137,7 +138,7 @@ inline write(step) {
             choose_byte();
             if
 #ifdef FAILS
-            :: forward || b / BYTES == stuck -> /* it fails; the way back goes on: write_step() */
+            :: forward || b / BYTES == stuck -> /* it fails; the way back continues: write_step() */
 #ifdef WITHOUT_WHOLE_WAY_BACK
                 todo = 0;
 #else
@@ -165,7 +166,7 @@ inline write(step) {
     od
 }
 
-/* write_step(): all sites by one write; where guards are jumps, one after the other. */
+/* write_step(): all sites by one write; if guards are jumps, one site after the other. */
 inline write_step(step, letter) {
 #if MODE == JUMP
     for (site : 0 .. SITES - 1) {
@@ -227,7 +228,7 @@ inline write_guarded() {
 #endif
 }
 
-/* write_pieces(): and back, where a write fails. */
+/* write_pieces(): writes all, and back if a write fails. */
 inline write_pieces() {
     forward = true;
     ok = true;
@@ -242,7 +243,7 @@ inline write_pieces() {
 
 /* --- Exchange --- */
 
-/* mremap() of one page: nobody sees a part of it. */
+/* mremap() of one page: no core sees a part of it. */
 inline exchange(s, v) {
     away[s] = true;
     d_step {
@@ -267,7 +268,7 @@ inline exchange_all() {
             ok = false;
             if
             :: site > 0 -> exchange(0, holds) /* put_back() */
-            :: site > 0 -> skip               /* which fails, too */
+            :: site > 0 -> skip               /* this fails, too */
             :: site == 0 -> skip
             fi
 #endif
@@ -279,7 +280,7 @@ inline exchange_all() {
 
 /* --- A commit --- */
 
-/* write_session(): where pages cannot be exchanged, the same is written under guards. */
+/* write_session(): if pages cannot be exchanged, writes the same under guards. */
 inline write_session() {
     in_session = true;
     printf("op (\n");
@@ -290,7 +291,7 @@ inline write_session() {
 #endif
 #elif MODE == REMAP
     for (site : 0 .. SITES - 1) {
-        printf("op W\n") /* in copies: nobody sees them */
+        printf("op W\n") /* in copies, which no core sees */
     }
     site = 0;
     exchange_all();
@@ -358,7 +359,7 @@ active [WRITERS] proctype Writer() {
     od
 }
 
-/* --- Those who run sites --- */
+/* --- Cores that run sites --- */
 
 inline fetch(c, s) {
     for (i : 0 .. BYTES - 1) {
@@ -396,11 +397,11 @@ inline judge(c) {
     :: got[0] == GUARD && got[GUARD_BYTES - 1] == GUARD && MODE != ALONE -> waits[c] = true
     :: same && got[0] == OLD && allowed & 1 -> waits[c] = false
     :: same && got[0] == NEW && allowed & 2 -> waits[c] = false
-    :: else -> print_fetch(); assert(false) /* nobody intended this */
+    :: else -> print_fetch(); assert(false) /* a mixture */
     fi
 }
 
-/* The writer's own thread runs sites in a session only where signals are not blocked. */
+/* The writer's own thread runs sites in a session only if signals are not blocked. */
 #if MODE == ALONE && !defined(WITHOUT_BLOCKED_SIGNALS)
 #define MAY_RUN !in_session
 #else
@@ -432,7 +433,7 @@ end:
 }
 
 #ifdef PROGRESS
-/* Stores reach every core in the end; an interrupt, too, synchronises the core. */
+/* Every store reaches every core eventually; an interrupt synchronises the core as well. */
 active proctype Time() {
     byte k;
 end:

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fork(), while another thread commits; then both processes run the site, and both may commit:
- * src/hosted/patch.c and src/hosted/text.c.
+ * Models fork() while another thread commits; then both processes run the site, and both may
+ * commit: src/hosted/patch.c and src/hosted/text.c.
  *
- * Text is in a page: that of the process alone, or, where it was moved to a memfd (ALIAS), one that
- * parent and child both map until one of them writes.
+ * Text is in a page. It belongs to one process; or if it was moved to a memfd (ALIAS), parent and
+ * child both map it until one of them writes.
  *
- * Each process may run what it committed itself, or had before, and nothing of the other's; and
- * none may wait for ever.
+ * Each process must run only what it committed itself, or had before the fork, and must not wait
+ * for ever.
  *
  * ALIAS     text was moved; without it, /proc/self/mem is written
- * WITHOUT_x the protocol without what omissions.def says of x
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define PARENT 0
 #define CHILD  1
@@ -19,17 +19,17 @@
 #define NEW   1
 #define GUARD 2
 
-byte page[3];               /* what the pages hold */
-byte text[2];               /* which page a process runs */
-byte memory[2];             /* ALIAS: the page that it writes; else the process whose text it is */
-bool shared[2];             /* the alias is one of two processes */
+byte page[3];               /* the content of each page */
+byte text[2];               /* the page that a process runs */
+byte memory[2];             /* the process whose memory is written, without ALIAS */
+bool shared[2];             /* both processes map the page of the alias */
 bool transactions[2];       /* locks */
 bool objects[2];
 bool exists[2];
-byte allowed[2] = 1;        /* what a process may run: a mask of OLD and NEW */
+byte allowed[2] = 1;        /* the instructions that a process may run: a mask of OLD and NEW */
 bool waits[2];
 
-/* alias_open(), part_alias(): pages of its own, with the same in them. */
+/* alias_open(), part_alias(): the process gets its own pages with the same content. */
 inline part(p) {
 #if defined(ALIAS) && !defined(WITHOUT_PARTING)
     atomic {
@@ -46,7 +46,7 @@ inline part(p) {
 #endif
 }
 
-/* memory_write(): the file is of the process that opened it. */
+/* memory_write(): the file refers to the process that opened it. */
 #ifdef ALIAS
 #define WRITTEN(p) page[text[p]]
 #else
@@ -68,7 +68,7 @@ inline commit(p, value) {
     transactions[p] = false
 }
 
-/* What fork() copies. */
+/* Copies what fork() copies. */
 inline copy_process() {
     d_step {
 #ifdef ALIAS
@@ -95,7 +95,7 @@ done:
     skip
 }
 
-/* A thread of the parent that forks, and goes on as the child. */
+/* A thread of the parent that forks, and continues as the child. */
 active proctype Forker() {
     /* before_fork() */
 #ifdef WITHOUT_LOCK_ORDER
@@ -126,7 +126,7 @@ done:
     skip
 }
 
-/* Who runs the site in each process. */
+/* The thread that runs the site in each process. */
 active [2] proctype Runner() {
     byte p = _pid - 2, got;
     exists[p];

@@ -1,32 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A point that has one hook after another, while threads are in calls that began under any of them:
- * src/hook/points.c, src/hook/plan.c, and detaching of src/hook/hook.c.
+ * Models a point that has one hook after another, while threads are in calls that began under any
+ * of them: src/hook/points.c, src/hook/plan.c, and detaching in src/hook/hook.c.
  *
- * A caller takes the callbacks between two looks at the generation. Where C orders two accesses by
- * acquire, release or a fence, the model makes them in that order; leave one out, and they come in
- * any order.
+ * A caller reads the callbacks between two reads of the generation. Where C orders two accesses by
+ * acquire, release or a fence, the model makes them in that order; without it, in any order.
  *
- * A callback gets the data of its own hook, and of no other; `leave` is called only by the hook
- * that saw the call begin; who detaches and waits finds that nobody is in a callback; a caller
- * returns through the thunk that it came by; and in the end every point is free.
+ * A callback must get the data of its own hook. `leave` must be called only for the hook that saw
+ * the call begin. After detaching with a wait, no thread may be in a callback. A caller must return
+ * through the thunk by which it entered. Every point must become free.
  *
  * FORKED    the process was forked while a thread of its parent detached, and one was in a callback
- * WITHOUT_x the protocol without what omissions.def says of x
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define CALLERS 1
 #define HOOKS   2 /* one after the other; both wait when they are detached */
 
 #define NONE 0
 
-/* struct carry_hook_point. A hook is known by its number, from 1. */
-byte generation; /* odd while callbacks are to be called */
+/* struct carry_hook_point. Hooks are numbered from 1. */
+byte generation; /* odd while callbacks must be called */
 byte enter;
 byte leave;      /* or NONE */
 byte user;
-bool around;     /* had a hook with `leave`: the thunk that copies arguments asks how many */
-bool through;    /* the thunk that the stub leads to is that one */
-byte running;    /* callbacks, of hooks that wait for them */
+bool around;     /* had a hook with `leave`: its thunk needs the size of the arguments */
+bool through;    /* the stub leads to that thunk */
+byte running;    /* number of running callbacks, of hooks that wait for them */
 bool planned;
 
 bool gone[HOOKS + 1]; /* the program has freed what the callbacks of the hook use */
@@ -35,7 +34,7 @@ bool all_detached;
 
 /* --- Attaching and detaching, with the lock of `patch` --- */
 
-/* carry_point_set(), with what carry_point_start() and _stop() order before and after it. */
+/* carry_point_set(), in the order that carry_point_start() and _stop() enforce. */
 inline carry_point_set(hook) {
     if
 #ifdef WITHOUT_AROUND_BEFORE_THROUGH
@@ -154,7 +153,7 @@ end:
     do
     :: by_around = through; /* the stub */
        assert(mapped);
-       assert(!by_around || around); /* call_enter(): else it would copy what is no stack */
+       assert(!by_around || around); /* call_enter(): else it would copy memory that is no stack */
        take_callback();
        library = (taken -> seen : 0);
        entered = (taken -> got_enter : NONE);
@@ -162,7 +161,7 @@ end:
        :: taken -> call_back(got_enter)
        :: else
        fi;
-       assert(mapped); /* the function runs, and comes back to the thunk */
+       assert(mapped); /* the function runs, and returns to the thunk */
        if
        :: by_around ->
            take_callback(); /* call_leave() */

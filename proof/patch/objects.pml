@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers of traps find sites in the list of objects without a lock, while an object is removed
- * from it and freed: src/patch/objects.c.
+ * Models how handlers of traps search the list of objects without a lock, while an object is
+ * removed from it and freed: src/patch/objects.c.
  *
- * Nobody may look at an object that is freed, and removing must end. It does, as the lock that it
- * holds keeps commits away: so threads meet few traps, those of the last commit.
+ * No handler may read an object that is freed, and removing must end. It ends because its lock
+ * excludes commits: so threads meet only the few traps of the last commit.
  *
- * FORKED    the process was forked while a thread of its parent was looking
- * WITHOUT_x the protocol without what omissions.def says of x
+ * FORKED    the process was forked while a thread of its parent searched the list
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define HANDLERS 2
-#define TRAPS    2 /* that each of them meets */
+#define TRAPS    2 /* that each handler meets */
 
 bool linked = true; /* the object is in the list */
 bool freed;
@@ -28,7 +28,7 @@ active proctype Remover() {
 #ifdef FORKED
     d_step {
 #ifndef WITHOUT_RESET_AT_FORK
-        readers = 0; /* carry_patch_forked(), in the child: those who looked are not there */
+        readers = 0; /* carry_patch_forked(), in the child: it has no readers */
 #endif
         ready = true
     };
@@ -60,7 +60,7 @@ active [HANDLERS] proctype Handler() {
         if
         :: found -> assert(!freed)
 #ifdef WITHOUT_SIGNALS_BLOCKED
-        :: true -> break /* a handler came in between, and jumped out */
+        :: true -> break /* a handler interrupted this, and jumped out */
 #endif
         :: else
         fi;

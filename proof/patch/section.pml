@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections of a kernel: who has the vector registers of a CPU: src/xstate/section.c.
+ * Models the sections of a kernel, and the owner of the vector registers of a CPU:
+ * src/xstate/section.c.
  *
- * Registers have two halves, which are saved and loaded one after the other, so what comes in
- * between finds a half of each. A thread changes its registers whenever it is in user mode. On each
- * CPU run a thread, interrupts in it and in each other, and NMIs in all of them; threads go from
- * CPU to CPU.
+ * Registers have two halves, which are saved and loaded one after the other, so an interrupt in
+ * between finds a half of each state. A thread changes its registers whenever it is in user mode.
+ * On each CPU run a thread, interrupts in it and in each other, and NMIs in all of them; threads
+ * move from CPU to CPU.
  *
- * A thread finds its registers in user mode as it left them, a section does until it ends, and no
- * scheduler is refused.
+ * A thread must find its registers in user mode as it left them, a section must find its own until
+ * it ends, and no scheduler may be refused.
  *
- * CPUS      (default: 1)
- * DEPTH     of interrupts in interrupts (default: 1)
- * EARLY     threads are all kernel mode: carry_host_section_defer() answers false
- * NMIS      come in
- * CHANGES   of threads that exit, and of areas that the kernel writes
- * WITHOUT_x the protocol without what omissions.def says of x
+ * CPUS      number of CPUs (default: 1)
+ * DEPTH     of nested interrupts (default: 1)
+ * EARLY     all threads are in kernel mode: carry_host_section_defer() returns false
+ * NMIS      there are NMIs
+ * CHANGES   threads exit, and the kernel writes areas
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #ifndef CPUS
 #define CPUS 1
@@ -29,8 +30,8 @@
 #define NMI     (DEPTH + 1)
 #define NONE    0
 
-/* What half a register file holds: nothing that is needed; of section n; of a thread, two values
- * in turn. */
+/* The contents of half a register file: unneeded, of section n, or of a thread, with two values in
+ * turn. */
 #define NOTHING        0
 #define OF_SECTION(n)  (1 + (n))
 #define OF_THREAD(t)   (10 + 2 * (t))
@@ -53,11 +54,11 @@ byte save_low[CPUS * LEVELS];
 byte save_high[CPUS * LEVELS];
 
 byte low[CPUS], high[CPUS]; /* the registers */
-byte state[THREADS + 1];    /* what a thread's must be */
-bool due[THREADS + 1];      /* to be loaded on the way to user mode */
+byte state[THREADS + 1];    /* what the registers of a thread must hold */
+bool due[THREADS + 1];      /* must be loaded before the return to user mode */
 byte current[CPUS];         /* the thread that runs */
 bool running[THREADS + 1];  /* on some CPU */
-byte depth[CPUS];           /* which level runs */
+byte depth[CPUS];           /* the level that runs */
 bool irqs_off[CPUS];
 byte preempt[CPUS];
 
@@ -264,7 +265,7 @@ inline forget(t) {
 
 /* --- The kernel --- */
 
-/* All that a section does: it uses the registers, and finds in them what it left. */
+/* Runs a section, which uses the registers, and checks that it finds in them what it left. */
 inline section(has_area) {
     section_begin(has_area);
     if
@@ -280,7 +281,7 @@ inline section(has_area) {
     ok = false
 }
 
-/* The end of every way into the kernel: the last look is with interrupts off. */
+/* Returns to user mode; the last check is with interrupts off. */
 inline return_to_user() {
 #ifndef WITHOUT_INTERRUPTS_OFF
     irqs_off[c] = true;
@@ -289,7 +290,7 @@ inline return_to_user() {
     :: current[c] && due[current[c]] -> due[current[c]] = false; section_reload(current[c])
     :: else -> break
     od;
-    /* an NMI may come in here */
+    /* an NMI may arrive here */
     atomic {
         if
         :: current[c] ->
@@ -303,7 +304,7 @@ inline return_to_user() {
     }
 }
 
-/* To the other thread, or to one without vector state. */
+/* Switches to the other thread, or to one without vector state. */
 inline switch_thread() {
     atomic {
         if
@@ -320,7 +321,7 @@ inline switch_thread() {
     }
 }
 
-/* The kernel writes the area of a thread, and has it loaded. */
+/* Writes the area of a thread as the kernel does, which then must be loaded. */
 inline write_area(t) {
     forget(t);
     d_step {
@@ -331,7 +332,7 @@ inline write_area(t) {
     due[t] = true
 }
 
-/* exec, return from a signal: of the current thread; ptrace: of one that does not run. */
+/* Writes an area: exec and return from a signal of the current thread, ptrace of a stopped one. */
 inline change_thread() {
     if
     :: current[c] -> write_area(current[c])
@@ -346,7 +347,7 @@ inline change_thread() {
     }
 }
 
-/* What runs at level 0 of a CPU: system calls of the thread, and the scheduler. */
+/* Runs level 0 of a CPU: system calls of the thread, and the scheduler. */
 inline act() {
     if
     :: section(false)
@@ -358,7 +359,7 @@ inline act() {
     fi
 }
 
-/* What happens on another CPU is one step here: CPUs share threads, and no thread runs on two. */
+/* Steps of other CPUs are atomic here: CPUs share threads, and no thread runs on two. */
 active [CPUS] proctype Cpu() provided (depth[_pid] == 0) {
     byte c = _pid, level = 0, next;
     bool ok;
@@ -371,13 +372,13 @@ end:
     od
 }
 
-/* The scheduler, on the way back from an interrupt: to a thread without vector state, and back. */
+/* Runs the scheduler at the end of an interrupt: to a thread without vector state, and back. */
 inline preempted() {
     section_switch(NONE);
     section_switch(current[c])
 }
 
-/* An interrupt in anything of a lower level; it begins a section, with an area or without. */
+/* Runs an interrupt of a lower level; it begins a section, with an area or without. */
 inline interrupt() {
     if
     :: section(true)
@@ -397,7 +398,7 @@ inline interrupt() {
     depth[c] < level && (!irqs_off[c] || level == NMI) -> below = depth[c];                        \
     depth[c] = level
 
-/* They come in on CPU 0. What nothing can interrupt is one step. */
+/* Interrupts arrive on CPU 0. Code that nothing can interrupt is one step. */
 #ifdef NMIS
 #define KINDS (DEPTH + 1)
 #else

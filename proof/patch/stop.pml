@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A body of several instructions replaces a call, and the call the body, while all other CPUs stand
- * still: write_plan() of src/patch/commit.c, stop() and start() of a kernel, as
- * ports/baremetal/host.c has them.
+ * Models how a body of several instructions replaces a call, and the call the body, while all other
+ * CPUs are stopped: write_plan() of src/patch/commit.c, and stop() and start() of a kernel, as in
+ * ports/baremetal/host.c.
  *
- * A site is one call, or two instructions. What runs on another CPU, in this order of depth: a
- * thread, and an interrupt that came in between any two of its instructions; a second thread waits
- * for the CPU. Each goes on where it was interrupted.
+ * A site is one call, or two instructions. The other CPU runs a thread, and an interrupt that may
+ * arrive between any two of its instructions; a second thread waits for the CPU. Each continues
+ * where it was interrupted.
  *
- * Nobody may run anything but the call, from its start, or both instructions, one after the other;
- * and a commit ends, if only by CARRY_ERROR_BUSY.
+ * A CPU must run only the call, from its start, or both instructions, one after the other. A commit
+ * must end; it may end by CARRY_ERROR_BUSY.
  *
- * WITHOUT_x the protocol without what omissions.def says of x
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define CALL    0
 #define SEVERAL 1
 
-/* Those who run the site on the other CPU. */
+/* The contexts that run the site on the other CPU. */
 #define THREAD    0
 #define WAITING   1
 #define INTERRUPT 2
@@ -26,10 +26,10 @@
 
 byte text[2] = SEVERAL;  /* the bytes of the first instruction, and of the second */
 byte seen[2] = 2;        /* what the other CPU may fetch: a mask of CALL and SEVERAL */
-bool inside[CONTEXTS];   /* it goes on at the second instruction */
-byte runs;               /* on the other CPU */
-byte interrupted;        /* by INTERRUPT */
-bool stands;             /* the other CPU stands still */
+bool inside[CONTEXTS];   /* the context continues at the second instruction */
+byte runs;               /* the context that runs on the other CPU */
+byte interrupted;        /* the context that INTERRUPT interrupted */
+bool stands;             /* the other CPU is stopped */
 
 inline put(part, v) {
     text[part] = v;
@@ -96,10 +96,10 @@ end:
     od
 }
 
-/* Of what there was before the first commit, and after it. */
+/* The instruction before the first commit is old, the other one new. */
 #define LETTER(v) ((v) == SEVERAL -> 'O' : 'N')
 
-/* One instruction at the site. */
+/* Runs one instruction at the site. */
 inline step(who) {
     if
     :: seen[0] & 1 -> first = CALL
@@ -110,7 +110,7 @@ inline step(who) {
     :: seen[1] & 2 -> second = SEVERAL
     fi;
     if
-    :: !inside[who] && first == CALL && second == CALL /* the call, and back behind the site */
+    :: !inside[who] && first == CALL && second == CALL /* the call, which returns after the site */
     :: !inside[who] && first == SEVERAL -> inside[who] = true
     :: inside[who] && second == SEVERAL -> inside[who] = false
     :: else ->

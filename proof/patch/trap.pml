@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that run into a trap, and wait in the handler of SIGTRAP until the commit is over:
- * src/hosted/trap.c, and what src/hosted/patch.c does so that the commit does end.
+ * Models threads that trap, and wait in the handler of SIGTRAP until the commit is over:
+ * src/hosted/trap.c, and what src/hosted/patch.c does so that the commit ends.
  *
- * Of the text there is one byte, guarded or not; what a core may still fetch of it after a commit
- * is the guard, until the core is synchronised. All that threads share is read and written in one
- * order, as SEQ_CST has it.
+ * The text is one byte, guarded or not. After a commit a core may still fetch the guard until it is
+ * synchronised. All shared variables are read and written in one order, as SEQ_CST requires.
  *
- * No thread may take a guard for somebody else's trap (it would end the process), none may
- * end by one, and all must go on.
+ * No thread may mistake a guard for a foreign trap, which would end the process; no guard may end
+ * the process otherwise; and all threads must continue.
  *
- * THREADS   that run the site (default: 2)
+ * THREADS   number of threads that run the site (default: 2)
  * BLOCKS    a thread may block SIGTRAP from the start
- * BLOCKS_LATE  ... or from any moment on: docs/patch.md says that this ends the process
- * WITHOUT_x the protocol without what omissions.def says of x
+ * BLOCKS_LATE  ... or from any time on: docs/patch.md says that this ends the process
+ * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #ifndef THREADS
 #define THREADS 2
@@ -21,10 +20,10 @@
 
 #define COMMITS 2
 
-bool guarded;                /* the byte, as data: coherent */
-bool stale[THREADS];         /* a core may fetch the guard though it is gone */
+bool guarded;                /* the byte, read as data: coherent */
+bool stale[THREADS];         /* a core may fetch the guard although it was removed */
 bool handles;                /* the handler is installed */
-byte turns;                  /* odd while guards may stand */
+byte turns;                  /* odd while guards may exist */
 byte sleepers;
 bool asleep[THREADS];        /* in the futex */
 bool blocks[THREADS];        /* the thread blocks SIGTRAP */
@@ -69,8 +68,8 @@ inline trap_end() {
 }
 
 /*
- * What may come in on the committing thread, and run the site: a handler of signals, and a hook of
- * a function that the library calls. It would wait for the end of its own commit.
+ * Runs the site on the committing thread: in a signal handler, or in a hook of a function that the
+ * library calls. It would wait for the end of its own commit.
  */
 inline may_run_site() {
     if
@@ -87,7 +86,7 @@ inline may_run_site() {
     fi
 }
 
-/* carry_trap_is_safe(): who blocks the signal, and where that is not known. */
+/* carry_trap_is_safe(): not if a thread blocks the signal, or if that is unknown. */
 inline look_who_blocks() {
     safe = true;
 #ifndef WITHOUT_LOOK_AT_MASKS
@@ -177,7 +176,7 @@ inline wait_for_guard() {
 #ifdef WITHOUT_SECOND_LOOK_AT_TURN
                assert(false)
 #else
-               assert(turns != before) /* else it is somebody else's trap: handle_trap() */
+               assert(turns != before) /* else it is a foreign trap: handle_trap() */
 #endif
            fi
        :: else -> break
