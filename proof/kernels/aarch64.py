@@ -213,10 +213,10 @@ READ_FLAGS = ("csel", "adc", "adcs")
 WRITE_FLAGS = ("cmp", "cmn", "tst", "adds", "adcs", "subs", "ands")
 
 
-def name_of(o: Operand | None) -> str | None:
+def name_of_operand(o: Operand | None) -> str | None:
     match o:
         case Shifted():
-            return name_of(o.register)
+            return name_of_operand(o.register)
         case Lanes():
             return f"v{o.index}"
         case Register():
@@ -232,12 +232,12 @@ def effects(d: Decoded) -> tuple[frozenset[str], frozenset[str]]:
         written = 0
     for i, o in enumerate(d.operands):
         if isinstance(o, Place):
-            reads |= {NAMES[o.base], name_of(o.index)}
+            reads |= {NAMES[o.base], name_of_operand(o.index)}
             writes |= {NAMES[o.base]} if o.update else set()
         elif i < written:
-            writes.add(name_of(o))
+            writes.add(name_of_operand(o))
         if i >= written or d.name in READ_AND_WRITE:
-            reads.add(name_of(o))
+            reads.add(name_of_operand(o))
     if d.name == "ret":
         reads |= {"x30", "sp"}
     if d.name == "call":
@@ -411,7 +411,7 @@ def csel(x: A64, d: Decoded) -> None:
 
 def check_apart(registers: list[Operand], where: Place, loads: bool) -> None:
     """Refuses loads of a register twice, or of an updated base: CPUs differ in the result."""
-    names = [name_of(o) for o in registers if not isinstance(o, Zero)]
+    names = [name_of_operand(o) for o in registers if not isinstance(o, Zero)]
     if loads and len(set(names)) < len(names):
         raise Unproven("loads a register twice")
     if where.update and NAMES[where.base] in names:

@@ -172,7 +172,7 @@ def referred(elf: ELFFile, symbol: Symbol) -> bytes | str:
     return bytes(section.data()[start : start + size])
 
 
-def blank(code: bytearray, field: Field) -> None:
+def blank_field(code: bytearray, field: Field) -> None:
     (word,) = struct.unpack_from("<I", code, field.at)
     struct.pack_into("<I", code, field.at, word & ~field.shape.mask)
 
@@ -232,7 +232,7 @@ def canonical(path: Path, function: str) -> Code:
         check_addresses(function, fields)
         code = bytearray(elf.get_section(symbol["st_shndx"]).data()[start : start + size])
         for field in fields:
-            blank(code, field)
+            blank_field(code, field)
         arch, _ = MACHINES[elf["e_machine"]]
         return Code(arch, function, maker(path.read_bytes()), bytes(code), fields)
 
@@ -240,7 +240,7 @@ def canonical(path: Path, function: str) -> Code:
 # --- What was linked ---
 
 
-def read(elf: ELFFile, address: int, size: int) -> bytes:
+def read_bytes(elf: ELFFile, address: int, size: int) -> bytes:
     """Returns the bytes at an address of a program or shared library."""
     for segment in elf.iter_segments("PT_LOAD"):
         at = address - segment["p_vaddr"]
@@ -249,19 +249,19 @@ def read(elf: ELFFile, address: int, size: int) -> bytes:
     raise DigestError(f"{address:#x}: not in {elf.stream.name}")
 
 
-def word(elf: ELFFile, address: int) -> int:
-    (found,) = struct.unpack("<I", read(elf, address, 4))
+def read_word(elf: ELFFile, address: int) -> int:
+    (found,) = struct.unpack("<I", read_bytes(elf, address, 4))
     return int(found)
 
 
 def referred_from(elf: ELFFile, function: int, field: Field) -> int:
     """Returns the address that a field refers to, by the value that the linker has filled in."""
     place = function + field.at
-    first = word(elf, place)
+    first = read_word(elf, place)
     if field.shape != PAGES:
         return place + field.shape.value(first) - field.addend
     pages = signed((first >> 5 & 0x7FFFF) << 2 | first >> 29 & 3, 0x1FFFFF)
-    low = (word(elf, function + field.low) & LOW.mask) >> 10
+    low = (read_word(elf, function + field.low) & LOW.mask) >> 10
     return ((place >> 12) + pages << 12) + low - field.addend
 
 
@@ -271,7 +271,7 @@ def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field
         return field
     start = referred_from(elf, function, field)
     if isinstance(field.to, bytes):
-        return replace(field, to=read(elf, start, len(field.to)))
+        return replace(field, to=read_bytes(elf, start, len(field.to)))
     return field if start == function_in(symbols, field.to)["st_value"] else replace(field, to="")
 
 
@@ -294,9 +294,9 @@ def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
         symbols = symbols_of(elf)
         for code in codes:
             start = function_in(symbols, code.name)["st_value"]
-            found = bytearray(read(elf, start, code.size))
+            found = bytearray(read_bytes(elf, start, code.size))
             for field in code.fields:
-                blank(found, field)
+                blank_field(found, field)
             fields = (linked_field(elf, symbols, start, field) for field in code.fields)
             yield replace(code, content=bytes(found), fields=tuple(fields))
 
@@ -375,7 +375,7 @@ HEAD = """\
 PROVEN_ROW = re.compile(r'^CARRY_PROVEN\((\w+), (\w+), "([^"]*)", (\d+),\s+"(\w+)"', re.MULTILINE)
 
 
-def row(code: Code, by: Iterable[str]) -> str:
+def row_text(code: Code, by: Iterable[str]) -> str:
     start, end = "CARRY_PROVEN(", ",\n" + " " * len("CARRY_PROVEN(")
     made = ", ".join(sorted(by))
     parts = [f'{code.arch}, {code.name}, "{made}", {code.size}', f'"{code.digest}"']
@@ -383,7 +383,7 @@ def row(code: Code, by: Iterable[str]) -> str:
     return start + end.join([*parts, fields] if fields else parts) + ")\n"
 
 
-def place(key: tuple[str, str, str]) -> tuple[str, int, str]:
+def row_key(key: tuple[str, str, str]) -> tuple[str, int, str]:
     """Returns the sort key of a row: rows are in the order of the tables."""
     arch, name, sha256 = key
     return arch, functions(arch).index(name), sha256
@@ -410,8 +410,8 @@ def record(proven: Iterable[Code], failed: Iterable[Code] = ()) -> None:
         key = code.arch, code.name, code.digest
         by, _ = rows.get(key, (set(), ""))
         by = (by | {code.by}) - ({"unknown"} if by | {code.by} != {"unknown"} else set())
-        rows[key] = by, row(code, by)
-    PROVEN.write_text(HEAD + "".join(rows[key][1] for key in sorted(rows, key=place)))
+        rows[key] = by, row_text(code, by)
+    PROVEN.write_text(HEAD + "".join(rows[key][1] for key in sorted(rows, key=row_key)))
 
 
 def unproven(codes: Iterable[Code]) -> list[Code]:

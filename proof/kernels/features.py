@@ -74,7 +74,7 @@ def of_evex(d: Decoded) -> set[str]:
     return kind if wide else kind | {"avx512vl"}
 
 
-def check(function: str, code: Mapping[int, Instruction]) -> None:
+def check_features(function: str, code: Mapping[int, Instruction]) -> None:
     """Raises Unproven if a kernel needs a feature that its row does not name."""
     named = of_row(function)
     for i in code.values():

@@ -21,7 +21,7 @@ IMPLIED |= {"call": (["rdi", "rsi", "rdx", "rsp"], [])}
 IMPLIED |= {"push": (["rsp"], ["rsp"]), "pop": (["rsp"], ["rsp"]), "ret": (["rsp"], ["rsp"])}
 
 
-def name_of(o: object) -> str | None:
+def register_name(o: object) -> str | None:
     match o:
         case Register():
             return NAMES[o.index]
@@ -32,7 +32,7 @@ def name_of(o: object) -> str | None:
     return None
 
 
-def of_operands(d: Decoded) -> tuple[set[str], set[str]]:
+def operand_effects(d: Decoded) -> tuple[set[str], set[str]]:
     """Returns the operands that an instruction reads and writes."""
     reads: set[str] = set()
     writes: set[str] = set()
@@ -42,7 +42,7 @@ def of_operands(d: Decoded) -> tuple[set[str], set[str]]:
         mask = getattr(o, "mask", None)
         if mask is not None:
             reads.add(f"k{mask}")
-        name = name_of(o)
+        name = register_name(o)
         if name is None:
             continue
         if i == 0 and d.name not in ONLY_READ:
@@ -57,12 +57,12 @@ def of_operands(d: Decoded) -> tuple[set[str], set[str]]:
     if same and "xor" in d.name:
         reads -= {name for name in writes if name in reads}
         if len(d.operands) == 3:
-            reads.discard(name_of(d.operands[-1]) or "")
+            reads.discard(register_name(d.operands[-1]) or "")
     return reads, writes
 
 
 def effects(d: Decoded) -> tuple[Names, Names]:
-    reads, writes = of_operands(d)
+    reads, writes = operand_effects(d)
     more_reads, more_writes = IMPLIED.get(d.name, ([], []))
     reads |= set(more_reads)
     writes |= set(more_writes)

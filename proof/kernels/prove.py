@@ -78,7 +78,7 @@ def form_of(name: str) -> str:
 
 def proof_of(image: Image, name: str) -> Proof | MoveProof:
     if image.machine == "EM_X86_64":
-        features.check(name, image.instructions(name))
+        features.check_features(name, image.instructions(name))
     claim: Claim = COMPILED.get(name, FORMS[form_of(name)])
     if claim is MOVE:
         return MoveProof(image, name)

@@ -81,12 +81,12 @@ static uint64_t next_random(void) {
 }
 
 /* Ends the child and reports that the kernel is wrong. */
-static void refute(const char *reason) {
+static void fail_kernel(const char *reason) {
     snprintf(shared_reason, 64, "%s", reason);
     _exit(1);
 }
 
-static unsigned char *guarded(size_t room) {
+static unsigned char *map_guarded(size_t room) {
     unsigned char *start =
         mmap(NULL, room + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (start == MAP_FAILED || mprotect(start + PAGE, room, PROT_READ | PROT_WRITE) != 0) {
@@ -187,30 +187,30 @@ static void run_kernel(const struct call *call, bool clean) {
     const uint64_t *now = meanings_block.general, *then = before.general;
     if (now[RBX] != then[RBX] || now[RBP] != then[RBP] || now[RSP] != then[RSP] + 8 ||
         memcmp(now + R12, then + R12, 4 * sizeof *now) != 0)
-        refute("a register that callers keep");
+        fail_kernel("a register that callers keep");
     for (unsigned i = 0; i < FRINGE; i++)
         if (stack[STACK_ROOM - FRINGE + i] != 0x5a)
-            refute("the caller's stack");
+            fail_kernel("the caller's stack");
     if (now[FLAGS] & 0x400)
-        refute("the direction flag");
+        fail_kernel("the direction flag");
     if ((control_before ^ control_after) & ~0x3fu)
-        refute("MXCSR");
+        fail_kernel("MXCSR");
     if (used & DIRTY)
-        refute("upper halves of vectors");
+        fail_kernel("upper halves of vectors");
 }
 
 static void check_result(const struct call *call, uint64_t sum) {
     const uint64_t *now = meanings_block.general;
     bool has_left = call->form == SUM_COPY_TRY || call->form == COPY_TRY;
     if (has_left && now[RAX] != 0)
-        refute("bytes are left");
+        fail_kernel("bytes are left");
     if (is_crc(call) && (uint32_t)now[RAX] != (uint32_t)sum)
-        refute("the CRC");
+        fail_kernel("the CRC");
     if (!sums(call))
         return;
     uint32_t found = (uint32_t)now[call->form == SUM_COPY_TRY ? RDX : RAX];
     if (found % MODULUS != sum % MODULUS || (found == 0) != (sum == 0))
-        refute("the sum");
+        fail_kernel("the sum");
 }
 
 /* Return the number of compared bytes before and after a target. */
@@ -241,7 +241,7 @@ static void check_call(const struct call *call, bool clean) {
         run_kernel(call, clean);
         check_result(call, sum);
         if (memcmp(expected, start, all) != 0)
-            refute("what is copied");
+            fail_kernel("what is copied");
     }
     *shared_calls = ++calls;
 }
@@ -250,7 +250,7 @@ static void check_call(const struct call *call, bool clean) {
 
 enum content { ANY, ONES, ZEROS, HALF_ONES, CONTENTS };
 
-static void fill(unsigned char *to, size_t size, enum content content) {
+static void fill_bytes(unsigned char *to, size_t size, enum content content) {
     for (size_t i = 0; i < size; i++)
         to[i] = content == ONES ? 0xff : content == ZEROS ? 0 : i % 2 ? 0x7f : 0xff;
     if (content == ANY)
@@ -262,7 +262,7 @@ static void fill(unsigned char *to, size_t size, enum content content) {
 
 static void set_content(enum content content) {
     mprotect(data, ROOM, PROT_READ | PROT_WRITE);
-    fill(data, ROOM, content);
+    fill_bytes(data, ROOM, content);
     mprotect(data, ROOM, PROT_READ);
 }
 
@@ -273,7 +273,7 @@ static uint32_t any_seed(void) {
 }
 
 /* Makes one call; data and target lie at the start or the end of their pages, or `at` bytes off. */
-static void place(enum form form, size_t size, size_t at, bool clean) {
+static void check_placed(enum form form, size_t size, size_t at, bool clean) {
     bool at_end = next_random() & 1, dst_at_end = next_random() & 1;
     size_t dst_at = next_random() % 3 ? next_random() % 65 : 0;
     struct call call = {
@@ -287,11 +287,11 @@ static void place(enum form form, size_t size, size_t at, bool clean) {
 }
 
 /* Makes one move within the target: the source lies `d` bytes after it. */
-static void place_move(size_t size, long d, size_t at) {
+static void check_placed_move(size_t size, long d, size_t at) {
     unsigned char *middle = target + ROOM / 2 - size / 2 + at;
-    fill(target + ROOM / 2 - size / 2 - FRINGE - 64, size + 2 * FRINGE + 128, ANY);
+    fill_bytes(target + ROOM / 2 - size / 2 - FRINGE - 64, size + 2 * FRINGE + 128, ANY);
     if ((size_t)labs(d) > FRINGE)
-        fill(middle + d, size, ANY);
+        fill_bytes(middle + d, size, ANY);
     struct call call = {.form = COPY_MOVE, .size = size, .dst = middle, .src = middle + d};
     check_call(&call, next_random() & 1);
 }
@@ -300,12 +300,12 @@ static void check_moves(void) {
     static const size_t more[] = {511, 512, 1000, 2047, 4096, 5000, 10000, 70000, 300001};
     for (int round = 0; round < 6; round++)
         for (size_t size = 0; size <= SMALL; size++)
-            place_move(size, (long)(next_random() % 400) - 200, next_random() % 64);
+            check_placed_move(size, (long)(next_random() % 400) - 200, next_random() % 64);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         for (int round = 0; round < 20; round++) {
             size_t reach = round % 2 ? 100 : more[i] + 70;
             long d = (long)(next_random() % (2 * reach)) - (long)reach;
-            place_move(more[i], d, next_random() % 64);
+            check_placed_move(more[i], d, next_random() % 64);
         }
 }
 
@@ -314,7 +314,7 @@ static void check_small(enum form form, enum content content) {
     set_content(content);
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         for (size_t size = 0; size <= SMALL; size++)
-            place(form, size, places[i], (size + i) % 2);
+            check_placed(form, size, places[i], (size + i) % 2);
 }
 
 /* Tries sizes around the limits in kernels, and sizes of more than one part. */
@@ -327,10 +327,10 @@ static void check_large(enum form form, enum content content) {
     set_content(content);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int round = 0; round < 4; round++)
-            place(form, sizes[i] - (round == 3 ? 1 + next_random() % 200 : 0),
-                  round ? next_random() % 64 : 0, round % 2);
+            check_placed(form, sizes[i] - (round == 3 ? 1 + next_random() % 200 : 0),
+                         round ? next_random() % 64 : 0, round % 2);
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++)
-        place(form, huge[i], next_random() % 64, i % 2);
+        check_placed(form, huge[i], next_random() % 64, i % 2);
 }
 
 static void check_kernel(enum form form) {
@@ -344,7 +344,7 @@ static void check_kernel(enum form form) {
 
 /* --- Children --- */
 
-static void patch(unsigned char *at, const char *digits) {
+static void write_code(unsigned char *at, const char *digits) {
     uintptr_t start = (uintptr_t)at & ~(uintptr_t)(PAGE - 1);
     if (mprotect((void *)start, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
         _exit(2);
@@ -357,12 +357,12 @@ static void run_child(enum form form, unsigned char *at, const char *digits) {
     struct rlimit limit = {CPU_SECONDS, CPU_SECONDS}, none = {0, 0};
     setrlimit(RLIMIT_CPU, &limit);
     setrlimit(RLIMIT_CORE, &none);
-    patch(at, digits);
+    write_code(at, digits);
     check_kernel(form);
     _exit(0);
 }
 
-static void report(int status) {
+static void print_verdict(int status) {
     if (WIFSIGNALED(status))
         printf("wrong %lu %s\n", *shared_calls, strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) == 0)
@@ -391,10 +391,10 @@ static void refute_line(char *line, unsigned char *base) {
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child)
         exit(2);
-    report(status);
+    print_verdict(status);
 }
 
-static void detect(void) {
+static void detect_vectors(void) {
     if (__builtin_cpu_supports("avx2"))
         vectors = 32;
     if (__builtin_cpu_supports("avx512bw"))
@@ -413,11 +413,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "refute: %s\n", dlerror());
         return 2;
     }
-    detect();
+    detect_vectors();
     make_crc_table();
-    data = guarded(ROOM);
-    target = guarded(ROOM);
-    stack = guarded(STACK_ROOM);
+    data = map_guarded(ROOM);
+    target = map_guarded(ROOM);
+    stack = map_guarded(STACK_ROOM);
     shared_calls = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared_calls == MAP_FAILED)
         return 2;

@@ -35,14 +35,14 @@ def test_each_kernel_needs_what_its_row_names() -> None:
     kernels = [name for name in digest.functions("x86_64") if name in image.functions]
     assert len(kernels) > 20
     for name in kernels:
-        features.check(name, image.instructions(name))
+        features.check_features(name, image.instructions(name))
 
 
 @pytest.mark.parametrize(("row", "kernel", "lacking"), LACKING)
 def test_kernel_that_needs_more(row: str, kernel: str, lacking: str) -> None:
     code = Image(LIBRARY).instructions(kernel)
     with pytest.raises(Unproven, match=f"needs ({lacking}), which its row does not name"):
-        features.check(row, code)
+        features.check_features(row, code)
 
 
 def test_row_brings_what_its_features_are_built_on() -> None:

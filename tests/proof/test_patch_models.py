@@ -29,9 +29,9 @@ def load_runner() -> ModuleType:
 
 
 run = load_runner()
-TEXTS = list(run.rows("TEXT"))
-OTHERS = list(run.rows("OTHER"))
-ORDERS = list(run.rows("ORDER"))
+TEXTS = list(run.table_rows("TEXT"))
+OTHERS = list(run.table_rows("OTHER"))
+ORDERS = list(run.table_rows("ORDER"))
 
 pytestmark = pytest.mark.skipif(not shutil.which("spin"), reason="spin is not installed")
 
