@@ -168,8 +168,7 @@ CARRY_API void carry_capture_stop_on(struct carry_capture *capture, int descript
 
 /* --- Packets --- */
 
-/* What the machine that captured a packet knew of it, bits to be or-ed. No bit: nothing is known.
- */
+/* Facts that the machine that captured a packet noted, bits to be or-ed. No bit: none is known. */
 enum carry_capture_packet_flag {
     CARRY_CAPTURE_PACKET_RECEIVED = 1 << 0,  /* by the interface that captured it */
     CARRY_CAPTURE_PACKET_SENT = 1 << 1,      /* by that interface */
@@ -291,7 +290,7 @@ CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 /* The name of a cause: "zero", "by_sender". */
 CARRY_API const char *carry_capture_cause_name(unsigned cause);
 
-/* What is said of a cause. */
+/* The texts that describe a cause. */
 struct carry_capture_cause_words {
     const char *name;
     const char *one;    /* of one checksum, to follow "it": "holds 0: never filled in" */
@@ -309,7 +308,7 @@ CARRY_API const char *carry_capture_reason_text(unsigned reason);
 
 /* --- Checking --- */
 
-/* What was done so far with one capture. */
+/* The progress of the check of one capture. */
 struct carry_capture_progress {
     uint64_t position; /* as carry_capture_position() */
     uint64_t packets;
@@ -410,7 +409,7 @@ CARRY_API int carry_capture_check(struct carry_capture *capture,
                                   struct carry_capture_summary **summary);
 
 /*
- * The same for many captures, with threads and memory kept between them. Options, protocols and
+ * A checker checks many captures, and keeps threads and memory between them. Options, protocols and
  * judge are copied. What their `user` points to must stay until the checker is freed. `summary`
  * must come from carry_capture_summary_create() or a check; it is cleared first.
  * CARRY_ERROR_INVALID: too many threads, another verdict in `wrong` or `listed`, an unknown
@@ -425,8 +424,8 @@ CARRY_API int carry_capture_checker_run(struct carry_capture_checker *checker,
 CARRY_API void carry_capture_checker_free(struct carry_capture_checker *checker);
 
 /*
- * The same for packets that come from elsewhere, such as a network interface: begin, add any
- * number of times, end. carry_capture_checker_add() judges its packets before it returns, in the
+ * Checks packets that come from elsewhere, such as a network interface: begin, add any number of
+ * times, end. carry_capture_checker_add() judges its packets before it returns, in the
  * calling thread, and keeps none of their bytes. options->progress, packets and select are not
  * used. The caller numbers the packets.
  *
@@ -448,7 +447,7 @@ CARRY_API int carry_capture_checker_end(struct carry_capture_checker *checker);
 
 /* --- Summaries --- */
 
-/* What became of fragmented datagrams. */
+/* The outcomes of reassembly, one for each fragmented datagram. */
 enum carry_capture_reassembly {
     CARRY_CAPTURE_REASSEMBLY_COMPLETE,
     CARRY_CAPTURE_REASSEMBLY_MISSING,       /* fragments did not come, or not in time */
@@ -462,8 +461,8 @@ enum carry_capture_reassembly {
 };
 
 /*
- * What became of a datagram, as a name such as "complete", or as a text to follow "a datagram":
- * "with fragments missing".
+ * Return an outcome as a name such as "complete", and as a text to follow "a datagram": "with
+ * fragments missing".
  */
 CARRY_API const char *carry_capture_reassembly_name(unsigned reassembly);
 CARRY_API const char *carry_capture_reassembly_text(unsigned reassembly);
@@ -560,7 +559,7 @@ CARRY_API uint64_t carry_capture_span_count(const struct carry_capture_summary *
 /*
  * Writes at most `capacity` senders of bad, partial or illegal checksums, the most frequent first,
  * and returns how many it wrote. With `by_address`, the links of one address are added up into one
- * sender with an empty link. Unless `complete` is NULL, *complete tells whether all senders were
+ * sender with an empty link. Unless `complete` is NULL, *complete shows whether all senders were
  * kept.
  */
 CARRY_API size_t carry_capture_senders(const struct carry_capture_summary *summary,
@@ -639,8 +638,8 @@ enum carry_capture_left {
 };
 
 /*
- * Why a checksum is left, as a name such as "quoted", or as a text such as "quoted in an ICMP
- * error, which is evidence".
+ * Return the reason why a checksum is left, as a name such as "quoted", and as a text such as
+ * "quoted in an ICMP error, which is evidence".
  */
 CARRY_API const char *carry_capture_left_name(unsigned left);
 CARRY_API const char *carry_capture_left_text(unsigned left);
@@ -688,7 +687,7 @@ struct carry_capture_repairs;
  * A stream gets every whole packet that has been read before the library waits for input: before a
  * descriptor blocks, and whenever a source returns -EAGAIN. While the library need not wait, it
  * writes by the window, and keeps fragments of incomplete datagrams back: datagrams whose fragments
- * stand within 64 KiB of the capture are repaired.
+ * lie within 64 KiB of the capture are repaired.
  *
  * A checksum over a fragmented datagram is repaired when the last fragment arrives. If a fragment
  * was already written by then and sink->rewrite is NULL, the checksum is left
@@ -790,8 +789,8 @@ CARRY_API int carry_capture_explain(struct carry_capture *capture, uint64_t numb
                                     carry_capture_explain_fn *explain, void *user,
                                     uint64_t *packets);
 
-/* Why a checksum of this frame has its verdict, in one sentence: by the frame alone, and by all
- * that is known of a finding. */
+/* Return one sentence that says why a checksum of this frame has its verdict: by the frame alone,
+ * and by all that is known of a finding. */
 CARRY_API const char *carry_capture_why(const struct carry_frame *frame,
                                         const struct carry_packet_sum *sum);
 CARRY_API const char *carry_capture_why_found(const struct carry_frame *frame,
@@ -849,7 +848,7 @@ CARRY_API int carry_capture_writer_name(struct carry_capture_writer *writer, uin
 
 #define CARRY_CAPTURE_NOT_COUNTED UINT64_MAX
 
-/* What was counted of an interface while it was captured from, or CARRY_CAPTURE_NOT_COUNTED. */
+/* Counts of an interface from the time of the capture, or CARRY_CAPTURE_NOT_COUNTED. */
 struct carry_capture_statistics {
     uint64_t time_ns;  /* when: since 1970 */
     uint64_t received; /* packets, those that were dropped included */

@@ -148,10 +148,11 @@ CARRY_API int carry_context_preempt(struct carry_context *from, struct carry_con
                                     void *ucontext);
 
 /*
- * The same for frames of another kind, such as those of operating-system kernels. `registers` and
- * `image` hold the interrupted state; the function replaces it with the state that goes on. The
- * image must be in the standard form, have a place for `components`, and be aligned to
- * CARRY_XSTATE_ALIGN. All other components of the CPU belong to the thread, as PKRU does.
+ * Does what carry_context_preempt() does for frames of another kind, such as those of
+ * operating-system kernels. `registers` and `image` hold the interrupted state; the function
+ * replaces it with the state that goes on. The image must be in the standard form, have a place for
+ * `components`, and be aligned to CARRY_XSTATE_ALIGN. All other components of the CPU belong to the
+ * thread, as PKRU does.
  */
 CARRY_API int carry_context_exchange(struct carry_context *from, struct carry_context *to,
                                      struct carry_context_registers *registers, void *image,

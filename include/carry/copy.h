@@ -31,7 +31,8 @@ struct carry_key;
  * overlap; identical ranges count as overlapping. */
 CARRY_API void carry_copy(void *dst, const void *src, size_t size);
 
-/* The same for ranges that may overlap in any way: `dst` gets the bytes that `src` held before. */
+/* Like carry_copy(), for ranges that may overlap in any way: `dst` gets the bytes that `src` held
+ * before. */
 CARRY_API void carry_copy_move(void *dst, const void *src, size_t size);
 
 /*

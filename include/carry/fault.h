@@ -88,7 +88,7 @@ CARRY_API bool carry_write_try(void *dst, const void *value, size_t size);
  */
 CARRY_API uint64_t carry_load_zeropad(const void *src);
 
-/* What functions keep for their callers: on AArch64 x19 to x30, sp and d8 to d15. */
+/* The registers that functions keep for their callers: on AArch64 x19 to x30, sp and d8 to d15. */
 #ifdef __aarch64__
 #define CARRY_FAULT_REGISTERS 21
 #else

@@ -38,8 +38,8 @@
  *    way are safe.
  *  - An object stays loaded while calls from it are hooked.
  *  - AArch64: calls of symbols with a variant procedure call standard, and all entries, keep
- *    scalable vectors and predicates too. In streaming mode, and while ZA is live and nobody has
- *    promised to save it (SME), calls do not pass through hooks.
+ *    scalable vectors and predicates too. In streaming mode, and while ZA is live and no caller
+ *    has promised to save it (SME), calls do not pass through hooks.
  *  - From a slot outside the PLT the object also reads the function's address. While the slot is
  *    hooked, this address differs from that in the function's own object and in static data.
  *    OpenSSL compares such addresses, and then calls itself for ever: a hook of all calls should

@@ -117,7 +117,7 @@ CARRY_API bool carry_xstate_image_is_initial(const struct carry_xstate_layout *l
 CARRY_API enum carry_xstate_refusal carry_xstate_from_regset(const void *image, size_t size,
                                                              struct carry_xstate_layout *layout);
 
-/* The same, with the contents of the core file's note NT_X86_XSAVE_LAYOUT (0x205, Linux 6.12). */
+/* Also uses the contents of the core file's note NT_X86_XSAVE_LAYOUT (0x205, Linux 6.12). */
 CARRY_API enum carry_xstate_refusal carry_xstate_from_core(const void *image, size_t size,
                                                            const void *note, size_t note_size,
                                                            struct carry_xstate_layout *layout);

@@ -143,7 +143,7 @@ struct carry_jit_packet_spec {
 CARRY_API int carry_jit_packet(const struct carry_jit_packet_spec *spec,
                                const struct carry_jit **jit);
 
-/* As carry_jit_sum_error(). */
+/* Returns what is wrong with a spec: see carry_jit_sum_error(). */
 CARRY_API const char *carry_jit_packet_error(const struct carry_jit_packet_spec *spec);
 
 /*
@@ -182,7 +182,7 @@ struct carry_jit_template_spec {
 CARRY_API int carry_jit_template(const struct carry_jit_template_spec *spec,
                                  const struct carry_jit **jit);
 
-/* As carry_jit_sum_error(). */
+/* Returns what is wrong with a spec: see carry_jit_sum_error(). */
 CARRY_API const char *carry_jit_template_error(const struct carry_jit_template_spec *spec);
 
 /* --- For profilers and debuggers --- */

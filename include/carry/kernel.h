@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code of kernels, for programs that compare it with other code: `carry selftest --proof` tells
- * so whether it is the code that was proven.
+ * The code of kernels, for programs that compare it with other code: `carry selftest --proof`
+ * reports so whether it is the code that was proven.
  *
  * A kernel is one way to do what a function of carry/sum.h, carry/copy.h or carry/crc.h does. Those
  * headers list the code of their kernels: carry_sum_kernel_code(), carry_copy_kernel_code() and

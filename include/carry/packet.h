@@ -68,7 +68,7 @@ enum carry_reason {
     CARRY_REASON_COUNT
 };
 
-/* What else is known about a verdict. */
+/* Causes of verdicts, as far as the frame shows them. */
 enum carry_cause {
     CARRY_CAUSE_NONE,
     CARRY_CAUSE_HEADER,  /* an IPv4 header's sum holds 0, as if left to a network card: PARTIAL if
@@ -190,8 +190,9 @@ CARRY_API size_t carry_packet_fix(const struct carry_frame *frame,
                                   struct carry_packet_sum *changes, size_t capacity);
 
 /*
- * The same, to fill in the checksums of a frame about to be sent, as transmit offload does. The
- * fields may hold partial sums, 0 or anything else (default: all verdicts, ABSENT included).
+ * Fills in the checksums of a frame about to be sent, as transmit offload does, by the rules of
+ * carry_packet_fix(). The fields may hold partial sums, 0 or anything else (default: all verdicts,
+ * ABSENT included).
  */
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,

@@ -54,7 +54,7 @@
  *    operation, other types (floating point, vectors, structs, references), a function whose types
  *    differ from those of its operation, and a seventh argument.
  *  - In C++ the function that an operation calls must not throw. A name declared in a namespace
- *    belongs to that namespace: macros that use the name must stand in the namespace or after a
+ *    belongs to that namespace: macros that use the name must be in the namespace or after a
  *    using-directive. Outside of namespaces a name is the same in C and in C++.
  */
 #ifndef CARRY_PATCH_H
@@ -79,7 +79,7 @@ struct carry_patch {
     struct carry_key *changed;
 };
 
-/* What a record describes. The library leaves sites of kinds that it does not know unchanged. */
+/* The kinds of records. The library leaves sites of kinds that it does not know unchanged. */
 enum carry_site_kind {
     CARRY_SITE_CALL = 1,        /* a call of an operation */
     CARRY_SITE_JUMP = 2,        /* a jump to an operation, at the end of a function in assembly */

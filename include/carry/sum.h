@@ -106,7 +106,8 @@ CARRY_API_INLINE uint16_t carry_sum_finish(uint32_t sum) {
     return (uint16_t)~carry_sum_fold(sum);
 }
 
-/* The same for protocols where a stored 0 means "no checksum" (UDP, RFC 768): 0 becomes 0xffff. */
+/* Like carry_sum_finish(), for protocols where a stored 0 means "no checksum" (UDP, RFC 768): 0
+ * becomes 0xffff. */
 CARRY_API_INLINE uint16_t carry_sum_finish_nonzero(uint32_t sum) {
     uint16_t check = carry_sum_finish(sum);
     return check ? check : 0xffff;
@@ -198,8 +199,9 @@ CARRY_API uint32_t carry_sum_pseudo4(const void *src, const void *dst, uint8_t p
                                      uint32_t size, uint32_t sum);
 
 /*
- * The same for the IPv6 pseudo-header (RFC 8200, section 8.1): 16 address bytes each, and a size of
- * 32 bits (jumbograms). With a routing header, `dst` must be the last segment.
+ * The partial sum of the IPv6 pseudo-header (RFC 8200, section 8.1), added to `sum`: 16 address
+ * bytes each, and a size of 32 bits (jumbograms). With a routing header, `dst` must be the last
+ * segment.
  */
 CARRY_API uint32_t carry_sum_pseudo6(const void *src, const void *dst, uint8_t next_header,
                                      uint32_t size, uint32_t sum);
@@ -222,7 +224,8 @@ CARRY_API_INLINE uint16_t carry_sum_update32(uint16_t check, uint32_t from, uint
     return carry_sum_finish((uint32_t)(sum >> 32));
 }
 
-/* The same for any even number of bytes: 6 for an Ethernet address, 16 for an IPv6 address. */
+/* Like carry_sum_update16(), for any even number of bytes: 6 for an Ethernet address, 16 for an
+ * IPv6 address. */
 CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, const void *to,
                                            size_t size) {
     /* ~m of RFC 1624: the complement of a one's complement sum is the sum of the complements. */
@@ -231,7 +234,7 @@ CARRY_API_INLINE uint16_t carry_sum_update(uint16_t check, const void *from, con
     return carry_sum_finish(carry_sum(to, size, sum));
 }
 
-/* The same for 128 bits: an IPv6 address. */
+/* Like carry_sum_update16(), for 128 bits: an IPv6 address. */
 CARRY_API_INLINE uint16_t carry_sum_update128(uint16_t check, const void *from, const void *to) {
     return carry_sum_update(check, from, to, 16);
 }

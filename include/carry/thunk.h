@@ -25,8 +25,8 @@
  *    any thread and in signal handlers.
  *  - AArch64: these thunks are for functions of the base procedure call standard (AAPCS64), not for
  *    those that take or keep scalable vectors, or more of the vectors (aarch64_vector_pcs). In
- *    streaming mode, and while ZA is live and nobody has promised to save it (SME), a call goes to
- *    the target without callbacks: ordinary functions must not run there.
+ *    streaming mode, and while ZA is live and no caller has promised to save it (SME), a call goes
+ *    to the target without callbacks: ordinary functions must not run there.
  *  - Until carry_thunk_prepare() has returned CARRY_OK, thunks do not know which registers exist:
  *    they hand each call on to the target, without callbacks.
  *

@@ -80,8 +80,9 @@
         "v28", "v29", "v30", "v31", "p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9",    \
         "p10", "p11", "p12", "p13", "p14", "p15",
 
-/* After the call a jump, never taken, to a call that the compiler sees: else GCC takes a static
- * variable, whose address nobody takes, for unchanged by the function around (-fipa-reference). */
+/* After the call a jump, never taken, to a call that the compiler sees: else GCC assumes that the
+ * function around does not change static variables whose address is not taken (-fipa-reference).
+ */
 #define CARRY_OP_FUNCTION(count, result, name, parameters)                                         \
     CARRY_INLINE result carry_call_##name parameters {                                             \
         CARRY_WORDS_##count CARRY_LOAD_##count __asm__ __volatile__(                               \
