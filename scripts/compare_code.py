@@ -73,8 +73,9 @@ class Code:
         omitted = {id(node) for node in docstrings(tree)}
         for node in ast.walk(tree):
             if isinstance(body := getattr(node, "body", None), list):
-                kept = [child for child in body if id(child) not in omitted]
-                node.body = kept if kept or isinstance(node, ast.Module) else [ast.Pass()]  # type: ignore[attr-defined]
+                body[:] = [child for child in body if id(child) not in omitted]
+                if not body and not isinstance(node, ast.Module):
+                    body.append(ast.Pass())
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
                 node.value = self.literal(node.value)
         comments = [piece.text for piece in pieces(".py", text) if piece.kind == "comment"]

@@ -14,6 +14,7 @@ from test_cause_rows import ROWS as CAUSES
 
 sys.path.insert(0, str(SOURCE / "scripts"))
 import check_style
+import check_words
 from manual import headers, roff
 
 pytestmark = pytest.mark.one_build
@@ -25,7 +26,7 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 def prose(document: Path) -> str:
-    return check_style.FENCED.sub("", document.read_text())
+    return check_words.FENCED.sub("", document.read_text())
 
 
 def anchors(document: Path) -> set[str]:
@@ -122,52 +123,7 @@ def test_the_limits_of_a_server_are_those_of_its_code() -> None:
     assert promised in (SOURCE / "SECURITY.md").read_text()
 
 
-# --- Words ---
-
-
-def spelled(phrase: str, blank: str) -> str:
-    return phrase.replace(check_style.BLANK, blank)
-
-
-@pytest.mark.parametrize("phrase", check_style.REPLACED, ids=lambda phrase: spelled(phrase, "-"))
-def test_prose_has_no_replaced_phrases(phrase: str) -> None:
-    """Phrases are found across line ends of comments too; only code may contain them."""
-    word, plain = check_style.REPLACED[phrase], spelled(phrase, " ")
-    fenced = f"```\n{plain}\n```\n"
-    assert list(
-        check_style.house_words(f"A.\n{fenced}B {spelled(phrase, chr(10) + ' * ')} c.")
-    ) == [(5, f'"{plain}": say "{word}"')]
-    assert list(check_style.house_words(f"{fenced}x{plain}x")) == []
-
-
-def test_the_terms_are_in_the_glossary() -> None:
-    terms = re.findall(r"^\| ([^|]+) \|", (SOURCE / "docs/reference/glossary.md").read_text(), re.M)
-    assert {*check_style.REPLACED.values()} - {"except"} <= {*terms}
-    assert check_style.is_prose(SOURCE / "README.md")
-    assert check_style.is_prose(SOURCE / "docs/man/carry.1")
-    assert check_style.is_prose(SOURCE / "include/carry/sum.h")
-    assert not check_style.is_prose(SOURCE / "src/sum/sum.c")
-
-
-def test_messages_have_no_replaced_phrases() -> None:
-    """Phrases are found in string literals, across line ends too; comments may contain them."""
-    assert check_style.has_messages(SOURCE / "tools/carry/capture/check.c")
-    assert check_style.has_messages(SOURCE / "capture/reasons.def")
-    assert not check_style.has_messages(SOURCE / "src/sum/sum.c")
-    phrase = next(phrase for phrase in check_style.REPLACED if check_style.BLANK in phrase)
-    said, wrapped = spelled(phrase, " "), spelled(phrase, '\\n"\n          "')
-    code = f"""/* {said} "{said}" */
-    if ({said} != '"')
-        f("all {wrapped} \\"it\\"", "{said}");  // {said}
-"""
-    complaint = f'"{said}": say "{check_style.REPLACED[phrase]}"'
-    assert sorted(check_style.house_words(check_style.messages(code))) == [
-        (3, complaint),
-        (4, complaint),
-    ]
-
-
-def test_points_with_joined_conditions_are_refused() -> None:
+def test_points_that_join_conditions_must_say_which_one_failed() -> None:
     code = """
     tap_ok(a && b, "bare");
     tap_ok(TAP_EQ(a && b, 1) &&
