@@ -30,8 +30,8 @@ from source_text import C_KINDS, HASH_KINDS, INDENTED, docstrings, kind_of, piec
 DOCUMENTS = {".md", ".html", ".1"}
 TEXTS = (".ci/", "bench/", "fuzz/", "proof/", "scripts/", "tests/")
 DIRECTIVE = re.compile(
-    r"SPDX|clang-format (?:on|off)|NOLINT|LCOV_EXCL|GCOVR_EXCL|fall ?through|noqa|type: ?ignore"
-    r"|fmt: ?(?:on|off)|pragma:|shellcheck|ruff:|#!"
+    r"SPDX-License|clang-format (?:on|off)|NOLINT|LCOV_EXCL|GCOVR_EXCL|fall ?through|noqa"
+    r"|type: ?ignore|fmt: ?(?:on|off)|pragma:|shellcheck|ruff:|#!"
 )
 OPERATOR = r"<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|[-+*/%&|^=!<>]=|&&|\|\||##|::"
 NUMBER = r"\.?\d(?:[eEpP][-+]|[\w.])*"
@@ -71,12 +71,14 @@ class Code:
         """Returns the syntax tree in lines, without docstrings, then the comments that are code."""
         tree = ast.parse(text)
         omitted = {id(node) for node in docstrings(tree)}
+        values = {id(node.value) for node in docstrings(tree)}
         for node in ast.walk(tree):
             if isinstance(body := getattr(node, "body", None), list):
                 body[:] = [child for child in body if id(child) not in omitted]
                 if not body and not isinstance(node, ast.Module):
                     body.append(ast.Pass())
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+            is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+            if is_text and " " in node.value and id(node) not in values:
                 node.value = self.literal(node.value)
         comments = [piece.text for piece in pieces(".py", text) if piece.kind == "comment"]
         return [

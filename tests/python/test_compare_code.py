@@ -27,6 +27,7 @@ EQUAL = [
     ("a.def", "/* A. */\nROW(a, b)\n", "ROW(a,\n    b)\n"),
     ("a.py", '"""A."""\nx = 1  # one\n', "x = (\n    1\n)\n"),
     ("a.py", 'def f():\n    """A."""\n', 'def f():\n    """B."""\n'),
+    ("a.py", "a = 1  # as SPDX has it\n", "a = 1\n"),
     ("a.rs", "/// A.\nfn f<'a>() {} // b\n", "/// B.\nfn f<'a>() {}\n"),
     ("a.sh", "# A.\nif a; then\n    b # c\nfi\n", "if a; then\n  b\nfi\n"),
     ("meson.build", "# A.\na = 'b # c'\n", "a = 'b # c'  # d\n"),
@@ -56,6 +57,7 @@ DIFFERENT = [
     ("a.py", "x = 1\n", "x = 2\n"),
     ("a.py", 'x = "# a"\n', 'x = "# b"\n'),
     ("a.py", "import a  # noqa: F401\n", "import a\n"),
+    ("a.py", "# SPDX-License-Identifier: MIT\n", "# SPDX-License-Identifier: BSD\n"),
     ("a.py", "if a:\n    b()\nc()\n", "if a:\n    b()\n    c()\n"),
     ("a.rs", 'f("// a");', 'f("// b");'),
     ("a.rs", 'f(r#"a"b // c"#);', 'f(r#"a"b // d"#);'),
@@ -100,6 +102,7 @@ def test_code_must_not_change(name: str, old: str, new: str) -> None:
     [
         ("tests/a.c", 'tap_ok(a, "one file");', 'tap_ok(a, "two "\n "files");'),
         ("scripts/a.py", 'f("one file")\n', 'f("two files")\n'),
+        ("scripts/a.py", '"""A file."""\nf("one file")\n', '"""B file."""\nf("two files")\n'),
         ("scripts/a.py", 'f(f"{a} file")\n', 'f(f"{a} files of it")\n'),
     ],
 )
