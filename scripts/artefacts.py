@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a release consists of, and what of others is in it: two tables."""
+"""Two tables: the files of a release, and the libraries of other projects that they contain."""
 
 import os
 import re
@@ -13,10 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Component:
-    """A library of others, as Debian has it."""
+    """A library of another project, as Debian packages it."""
 
     name: str
-    package: str  # Debian's, whose version and homepage are those that are named
+    package: str  # of Debian: the SPDX document names its version and homepage
     licence: str  # as SPDX writes it
     meson: tuple[str, ...]  # as meson.build asks for it
 
@@ -49,7 +49,7 @@ ALL_OF_TOOL = ("elfutils", "libmd", "Zydis", *TOOL)
 
 @dataclass(frozen=True)
 class Artefact:
-    """Files of one kind, and which components they have in them, or need beside them."""
+    """Files of one kind, and which components they contain, or need beside them."""
 
     target: str  # of make
     pattern: str  # of the files' names
@@ -59,7 +59,7 @@ class Artefact:
 
 
 def package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
-    """Of Debian; an early one has more behind the version."""
+    """Returns the row of a Debian package. Early packages have more behind their version."""
     return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
 
 
@@ -105,7 +105,7 @@ class ReleaseError(Exception):
 
 
 def said(*command: str | Path) -> str:
-    """What a command prints."""
+    """Returns what a command prints."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
@@ -114,7 +114,7 @@ def said(*command: str | Path) -> str:
 
 
 def gcc() -> str:
-    """The major number of the compiler's version, which names of Debian's packages contain."""
+    """Returns the major version of GCC, which names of Debian's packages contain."""
     return said("gcc", "-dumpversion").split(".")[0]
 
 
@@ -123,20 +123,20 @@ def version() -> str:
 
 
 def seconds() -> int:
-    """The time of what a release consists of: SOURCE_DATE_EPOCH, or that of the commit."""
+    """Returns the time of a release's files: SOURCE_DATE_EPOCH, or the time of the commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return int(given or said("git", "log", "-1", "--format=%ct"))
 
 
 def found(folder: Path) -> Iterator[tuple[Artefact, Path]]:
-    """The artefacts in a folder, by name within the order of the table."""
+    """Yields the artefacts in a folder, by name within the order of the table."""
     for artefact in ARTEFACTS:
         for path in sorted(folder.glob(artefact.pattern.format(version=version()))):
             yield artefact, path
 
 
 def asked_for() -> set[str]:
-    """The libraries that the build asks for, as its files name them."""
+    """Returns the libraries that the build asks for, by their names in its files."""
     files = [
         path
         for top in ("src", "jit", "capture", "bindings", "tools")

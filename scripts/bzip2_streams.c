@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debian's libbz2.a refers to the C library's streams as only programs can, not the modules that
- * Python loads. make_wheel.py gives it these in their place.
+ * Debian's libbz2.a refers to the C library's streams in a way that programs can, but not the
+ * modules that Python loads. make_wheel.py replaces them by these.
  */
 #include <stdio.h>
 

@@ -4,8 +4,8 @@
 
 usage: check_abi.py BUILD [--records FOLDER] [--news FILE] [--record]
 
-New functions are welcome. A function that is gone, or whose types have changed, must be named in
-the newest section of NEWS.md. --record writes the records anew, as for a release.
+New functions may appear. A function that is gone, or whose types have changed, must be named in
+the newest section of NEWS.md. --record writes new records, for a release.
 """
 
 import argparse
@@ -17,14 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARIES = ["src/libcarry.so", "capture/libcarry-capture.so", "jit/libcarry-jit.so"]
 
-# The architectures with a record, by the number that ELF has for them.
+# The architectures with a record, by their numbers in ELF.
 MACHINES = {62: "x86_64", 183: "aarch64"}
 
-# What is public by the headers, and nothing of where and by what it was built.
+# Records hold the public types of the headers, and no folder or compiler of the build.
 PUBLIC = ["--headers-dir", "include", "--drop-private-types", "--exported-interfaces-only"]
 PLAIN = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed"]
 
-# Where a file of the project was found from the folder of the build.
+# The path of a file of the project, seen from the folder of the build.
 PATH = re.compile(r"(?<= path=')[^']+(?=')")
 
 # abidiff's exit status: bits.
@@ -33,13 +33,13 @@ CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?
 
 
 def machine(library: Path) -> str:
-    """The architecture that a library is for; "" if it has no record."""
+    """Returns the architecture that a library is for; "" if it has no record."""
     head = library.read_bytes()[:20]
     return MACHINES.get(int.from_bytes(head[18:20], "little" if head[5] == 1 else "big"), "")
 
 
 def in_project(library: Path, path: str) -> str:
-    """A file's path from the root of the project: records must not say where that stands."""
+    """Returns a file's path from the root of the project, so that records hold no other path."""
     return str((library.parent.parent / path).resolve().relative_to(ROOT))
 
 
@@ -50,7 +50,7 @@ def record(library: Path, path: Path) -> None:
 
 
 def changes(library: Path, path: Path) -> tuple[set[str], str]:
-    """The functions that are gone or changed, and abidiff's report."""
+    """Returns the functions that are gone or changed, and abidiff's report."""
     command = ["abidiff", "--no-added-syms"]
     done = subprocess.run(
         [*command, path, library], cwd=ROOT, check=False, capture_output=True, text=True

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds circles of files: those of a folder that use each other, directly or through others.
+"""Finds circles: files of a folder that use each other, directly or through other files.
 
 usage: check_circles.py BUILD
 
-check_layers.py orders folders by what their files include. Within a folder a file may include any
-other, so here the objects tell: nm lists what each defines and what it uses. Left out is jit/: its
-classes have their functions in several files.
+check_layers.py orders folders by the headers that their files include. Within a folder a file may
+include any other, so this script reads objects: nm lists what each defines and uses. It leaves out
+jit/, where several files define the functions of one class.
 """
 
 import json
@@ -19,10 +19,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# How many names of a path make a folder. An architecture's files belong to their module.
+# How many parts of a path name a folder. An architecture's files belong to their module.
 DEPTH = {"capture": 1, "src": 2, "tools": 3}
 
-# Uses that may lead back to where they start: of which file, which symbols, and why.
+# Deliberate circles: a file, a pattern of the symbols that it uses, and the reason.
 DELIBERATE = {
     ("src/copy/x86_64/enter.S", "carry_fault_push"): "its end, in C",
     ("src/hosted/signals.c", "carry_signal_level_*"): "the handlers that it installs",
@@ -40,7 +40,7 @@ def folder(file: str) -> list[str]:
 
 
 def sources(build: Path) -> dict[str, str]:
-    """The file that each object of the build was made from."""
+    """Returns the file that each object of the build was made from."""
     found = {}
     for row in json.loads((build / "compile_commands.json").read_text()):
         file, made = (Path(row["directory"], row[key]).resolve() for key in ("file", "output"))
@@ -50,7 +50,7 @@ def sources(build: Path) -> dict[str, str]:
 
 
 def symbols(objects: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-    """Object, name and kind of each symbol, from nm's POSIX format: "object: name kind"."""
+    """Yields object, name and kind of each symbol, from nm's POSIX format: "object: name kind"."""
     command = ["nm", "-A", "--format=posix", *objects]
     listing = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     for line in listing.splitlines():
@@ -93,7 +93,7 @@ def outdated(uses: Uses) -> Iterator[str]:
 
 
 def reached(uses: Uses, file: str) -> set[str]:
-    """All that a file uses, directly or through others; itself, if it is in a circle."""
+    """Returns all that a file uses, directly or through others; itself, if it is in a circle."""
     found: set[str] = set()
     ahead = [file]
     while ahead:

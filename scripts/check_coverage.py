@@ -5,14 +5,15 @@
 usage: check_coverage.py [--record] [--floors] BUILD PROFILES REPORT
 
 BUILD was made by clang-19 with -fprofile-instr-generate -fcoverage-mapping -fcoverage-mcdc; its
-programs left PROFILES, a folder. REPORT, another, gets pages: index.html. `make coverage` makes all
-of them. --record writes what was reached as the floor. With --floors only floors decide the exit
-status: another CPU, or one that is busy, may reach other branches than the table says.
+programs wrote to PROFILES, a folder. REPORT, another folder, gets pages: index.html. `make
+coverage` makes all of them. --record writes what was reached as the floor. With --floors only
+floors decide the exit status: another CPU, or a busy one, may reach branches that the table calls
+unreached.
 
-tests/coverage/floors.txt says how much each module must reach. tests/coverage/unreached.toml says
-of each branch that no test reaches why that is: a branch without a row is an error, and so is a row
-whose branch was reached. Where code is not reached because a branch before it is not, the row is of
-that branch alone.
+tests/coverage/floors.txt says how much each module must reach. tests/coverage/unreached.toml gives
+the reason for each branch that no test reaches: a branch without a row is an error, and so is a row
+whose branch was reached. If code is not reached because a branch before it is not, only that branch
+has a row.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 TABLES = ROOT / "tests/coverage"
 TOOLS = ("clang-19", "llvm-cov-19", "llvm-profdata-19")
-# What holds all that is compiled for libraries, and for systems without threads.
+# The objects that contain all code of the libraries, and of systems without threads.
 OBJECTS = ("src/libcarry.so", "capture/libcarry-capture.so", "tests/test_capture_threadless")
 MEASURES = ("lines", "branches", "MC/DC")
 CODE_REGION, EXPANSION_REGION = 0, 1
 MCDC_BRANCH = 6
-# By how much less a machine may reach, in percent or in items, whichever is more: its CPU and the
-# order of threads decide.
+# How much less a machine may reach, in percent or in items, whichever is more: results depend on
+# its CPU and on the order of threads.
 MARGIN = 1.0
 MARGIN_ITEMS = 3
 
@@ -52,7 +53,7 @@ Position = tuple[int, int]
 
 
 class CoverageError(Exception):
-    """Nothing can be said; the message says why."""
+    """Coverage cannot be judged; the message says why."""
 
 
 # --- What was reached ---
@@ -68,7 +69,7 @@ class Branch:
     text: str
     counts: Counter[str] = field(default_factory=Counter)  # by outcome
     folded: bool = True  # the compiler knows its outcome
-    alone: bool | None = None  # is it shown to decide by itself, as MC/DC asks; None: it is single
+    alone: bool | None = None  # shown to decide by itself (MC/DC); None: the only condition
 
     @property
     def is_measured(self) -> bool:
@@ -105,14 +106,14 @@ class Sources:
         self.lines: dict[str, list[str]] = {}
 
     def name(self, path: str) -> str:
-        """Of a file as its module has it; empty for files of others."""
+        """Returns the path of a file below its module's folder; "" for files of other projects."""
         if not Path(path).is_relative_to(self.root):
             return ""
         name = str(Path(path).relative_to(self.root))
         return name if name.startswith(("src/", "capture/")) else ""
 
     def text(self, file: str, start: Position, end: Position) -> str:
-        """The text between two positions, which count from 1, with single spaces."""
+        """Returns the text between two positions, which count from 1, with single spaces."""
         if file not in self.lines:
             self.lines[file] = (self.root / file).read_text().split("\n")
         lines = self.lines[file][start[0] - 1 : end[0]]
@@ -127,7 +128,7 @@ def module_of(file: str) -> str:
 
 
 def count_around(regions: Iterable[list[int]], file: int, start: Position) -> int:
-    """How often the innermost code around a position was executed."""
+    """Returns how often the innermost code around a position was executed."""
     around = (
         region
         for region in regions
@@ -182,7 +183,7 @@ def read_functions(export: dict[str, Any], sources: Sources) -> list[Function]:
 
 
 def number_texts(branches: Iterable[Branch]) -> None:
-    """Tells apart the conditions of a function that have one text."""
+    """Numbers the conditions of a function that have the same text."""
     alike = defaultdict(list)
     for branch in sorted(branches, key=lambda branch: (branch.file, branch.start)):
         alike[branch.file, branch.text].append(branch)
@@ -197,7 +198,7 @@ def measured(functions: Iterable[Function]) -> Iterator[Branch]:
 
 
 def find_gaps(functions: Iterable[Function]) -> Iterator[Gap]:
-    """Where tests did not go on: not what lies behind, which they could not reach either."""
+    """Yields the first gaps of each function: those behind them could not be reached anyway."""
     for function in functions:
         if not function.calls:
             yield Gap(function.file, function.name, "", "called")
@@ -225,14 +226,14 @@ class Row:
     pattern: re.Pattern[str]
     text: str
     outcome: str
-    depends: bool  # on the machine, or on the order of threads: it may be reached
+    depends: bool  # on the machine, or on the order of threads: may be reached
 
     def matches(self, gap: Gap) -> bool:
         return self.outcome == gap.outcome and bool(self.pattern.fullmatch(str(gap)))
 
 
 def parse_row(text: str, depends: bool) -> Row:
-    """A row is a gap as this program prints it; "..." matches anything."""
+    """Parses a row: a gap in the form that this program prints; "..." matches anything."""
     words = ROW.fullmatch(text)
     if not words:
         raise CoverageError(f"not FILE FUNCTION: CONDITION is never OUTCOME: {text}")
@@ -257,7 +258,7 @@ def parse_floors(text: str) -> dict[str, list[float]]:
 
 
 def all_outcomes(functions: Iterable[Function]) -> Iterator[Gap]:
-    """What could be a gap."""
+    """Yields all outcomes that could be gaps."""
     for function in functions:
         yield Gap(function.file, function.name, "", "called")
         for branch in measured([function]):
@@ -278,7 +279,7 @@ def reached(functions: Iterable[Function]) -> Iterator[Gap]:
 
 
 def check_rows(rows: Iterable[Row], functions: list[Function]) -> Iterator[str]:
-    """What the table lacks, and what it has and should not."""
+    """Yields complaints: gaps without a row, and rows without a gap."""
     rows = list(rows)
     gaps, there = list(find_gaps(functions)), list(reached(functions))
     known = list(all_outcomes(functions))
@@ -319,7 +320,7 @@ Sums = dict[str, dict[str, Sum]]  # by module and measure
 
 
 def may_vary(branch: Branch, function: Function, rows: Iterable[Row]) -> bool:
-    """What depends on the machine is in no sum."""
+    """Checks whether a branch depends on the machine: such branches are in no sum."""
     gaps = [Gap(branch.file, branch.function, branch.text, way) for way in ("true", "false")]
     gaps.append(Gap(function.file, function.name, "", "called"))
     return any(row.matches(gap) for row in rows if row.depends for gap in gaps)
@@ -396,7 +397,7 @@ def objects(build: Path) -> list[str | Path]:
 
 
 def read_export(build: Path, profiles: Path) -> dict[str, Any]:
-    """What the tests executed, as llvm-cov has it."""
+    """Returns what the tests executed, in the form of `llvm-cov export`."""
     found = sorted(profiles.glob("*.profraw"))
     if not found:
         raise CoverageError(f"no test left anything in {profiles}")

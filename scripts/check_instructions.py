@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Counts the instructions of calls under callgrind, and compares them with those on record.
 
-Of each call, what executes in libcarry.so counts, whatever the C library and the CPU are. Kernels
-are chosen by name; compilers make code of their own, so the record has a table for each.
+Only instructions in libcarry.so count, so that the C library does not matter. The program chooses
+kernels by name, so that the CPU does not matter. Compilers differ, so each has a table.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class CountError(Exception):
 
 
 class UnfitError(Exception):
-    """What could be counted here cannot be compared with what is on record, and why."""
+    """This build cannot be compared with the record; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Counts:
 
 
 def parse_callgrind(lines: Iterable[str]) -> dict[Case, Counter[str]]:
-    """Instructions by function of the library, in each part that a client request ended."""
+    """Returns for each case the instructions of each function; a client request ends each case."""
     parts: dict[Case, Counter[str]] = {}
     counter: Counter[str] = Counter()
     function = ""
@@ -175,7 +175,7 @@ def parse_callgrind(lines: Iterable[str]) -> dict[Case, Counter[str]]:
 
 
 def parse_output(text: str) -> Counts:
-    """What the program says of itself."""
+    """Parses the output of the program."""
     counts = Counts()
     for line in text.splitlines():
         key, _, value = line.partition(": ")
@@ -187,7 +187,7 @@ def parse_output(text: str) -> Counts:
 
 
 def check_build(build: Path) -> None:
-    """Is it one that can be counted, and made as those on record?"""
+    """Fails unless the build can be counted, and has the options of the recorded ones."""
     if not shutil.which("valgrind"):
         raise UnfitError("valgrind is not installed")
     options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
@@ -209,7 +209,7 @@ def run_program(build: Path, *wrapper: str) -> Counts:
 
 
 def obstacle(build: Path, table: Path = TABLE) -> str:
-    """Why this build cannot be compared with what is on record, or nothing."""
+    """Returns why this build cannot be compared with the record, or ""."""
     try:
         check_build(build)
     except UnfitError as error:
@@ -265,7 +265,7 @@ def compare(rows: Rows, totals: Mapping[Case, int], missing: set[Case]) -> Compa
 
 
 def update(rows: Rows, counts: Counts, reason: str) -> Rows:
-    """The rows with what was counted; those that cannot be counted here stay."""
+    """Returns the rows with new counts; rows that cannot be counted here keep theirs."""
     new = {case: row for case, row in rows.items() if case in counts.missing}
     for case, total in counts.totals.items():
         old = rows.get(case)
@@ -328,7 +328,7 @@ def show_functions(counts: Counts) -> None:
 
 
 def keep_only(counts: Counts, rows: Rows, prefix: str) -> Rows:
-    """Leaves out the cases whose names do not begin so."""
+    """Leaves out the cases whose names do not begin with `prefix`."""
     counts.functions = {k: v for k, v in counts.functions.items() if str(k).startswith(prefix)}
     return {case: row for case, row in rows.items() if str(case).startswith(prefix)}
 

@@ -44,7 +44,8 @@ def instructions(path: str) -> Iterator[Instruction]:
 
 
 def fuses(first: Instruction, jump: Instruction) -> bool:
-    """Not with a number and memory at once (Intel, optimization manual, "macro-fusion")."""
+    """Checks whether two instructions fuse. A comparison of memory with a number does not (Intel,
+    optimization manual, "macro-fusion")."""
     is_conditional = jump.name.startswith("j") and not jump.name.startswith("jmp")
     number_and_memory = first.operands.startswith("$") and "(" in first.operands
     same = first.function == jump.function and first.end == jump.start

@@ -28,7 +28,7 @@ LAYERS = [
 ]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
-# What uses the library as strangers do, each in a folder of its own.
+# Users of the public headers, each in a folder of its own.
 OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
@@ -36,9 +36,9 @@ TOOL = ROOT / "tools/carry"
 TOOL_LAYERS = [["common"], ["audit", "capture", "selftest", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
-# The command that runs checks of the tests includes these headers of theirs.
+# `carry selftest` runs checks of the tests, and includes their headers.
 SELFTEST = [TOOL / "selftest", TOOL / "selftest.c"]
-PROVEN = "kernels/proven.def"  # of proof/, which it compares the library with
+PROVEN = "kernels/proven.def"  # the table of proof/ that `carry selftest` compares the library with
 
 # The command times sections with a host of its own, which the core declares.
 HOSTS = {TOOL / "xstate/section_host.c": "base/section_host.h"}
@@ -46,7 +46,7 @@ HOSTS = {TOOL / "xstate/section_host.c": "base/section_host.h"}
 # Folders of the command whose reports bindings show, too.
 FOR_BINDINGS = ["audit", "capture", "common"]
 
-# The files of libcarry-capture, by what they are for, from the bottom up: work stands above all.
+# The layers of libcarry-capture's files, from the bottom up.
 CAPTURE = ROOT / "capture"
 CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
@@ -61,7 +61,7 @@ CAPTURE_PARTS = {
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
 
-# Answers for the core in a process with a C library; sees what the core sees at its bottom.
+# The host of the core in a process with a C library; it may include what the lowest module may.
 HOSTED = "hosted"
 
 # Public files that are not named after their module.
@@ -81,14 +81,14 @@ PUBLIC = {
     "thunk.h": "xstate",
 }
 
-# The compiler's own: what freestanding C11 brings and the core has a use for, and intrinsics.
+# Headers of the compiler: those of freestanding C11 that the core uses, and intrinsics.
 FREESTANDING = {"stdint.h", "stddef.h", "stdbool.h", "arm_neon.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def includes(path: Path) -> Iterator[tuple[int, bool, str]]:
-    """Line, whether in quotes, and name of every file that `path` includes."""
+    """Yields line, whether it is quoted, and name of every file that `path` includes."""
     text = path.read_text()
     for match in INCLUDE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
@@ -96,7 +96,7 @@ def includes(path: Path) -> Iterator[tuple[int, bool, str]]:
 
 
 def public_module(name: str) -> str:
-    """The module that carry/`name` belongs to: carry/patch.h and carry/patch/x.h to patch."""
+    """Returns the module of carry/`name`: patch for carry/patch.h and carry/patch/x.h."""
     return PUBLIC.get(name, Path(Path(name).parts[0]).stem)
 
 
@@ -105,7 +105,7 @@ def why_not_public(module: str, name: str) -> str | None:
     if owner not in RANK:
         return f"<carry/{name}> belongs to no layer of {Path(__file__).name}"
     if RANK[owner] > RANK[module]:
-        return f"{module} stands below {owner}"
+        return f"{module} is below {owner}"
     return None
 
 
@@ -114,7 +114,7 @@ def why_not_own(module: str, name: str) -> str | None:
         return f'"{name}" is not a path from src/'
     owner = name.split("/")[0]
     if owner != module and RANK.get(owner, len(LAYERS)) >= RANK[module]:
-        return f"{module} does not stand above {owner}"
+        return f"{module} is not above {owner}"
     return None
 
 
@@ -135,13 +135,13 @@ def why_not_hosted(quoted: bool, name: str) -> str | None:
 
 
 def is_of_checks(path: Path, name: str) -> bool:
-    """Does `carry selftest` include a header of the tests' checks, or the table of proven code?"""
+    """Checks whether `carry selftest` includes a header of checks or the table of proven code."""
     own = path in SELFTEST or path.parent in SELFTEST
     return own and (name.startswith("harness/") or name == PROVEN)
 
 
 def why_not_of_tool(path: Path, name: str) -> str | None:
-    """For a file of the command, which includes others by their path from there."""
+    """Returns why a file of the command must not include `name`, a path from there, or None."""
     if is_of_checks(path, name) or HOSTS.get(path) == name:
         return None
     made = (TOOL / f"{name}.in").is_file()
@@ -153,27 +153,27 @@ def why_not_of_tool(path: Path, name: str) -> str | None:
     if own not in TOOL_RANK:
         return f"{own}/ belongs to no layer of {Path(__file__).name}"
     if TOOL_RANK.get(other, len(TOOL_LAYERS)) >= TOOL_RANK[own]:
-        return f"{own}/ does not stand above {other}/"
+        return f"{own}/ is not above {other}/"
     return None
 
 
 def why_not_of_capture(path: Path, name: str) -> str | None:
-    """For a file of libcarry-capture, which includes others by their names."""
+    """Returns why a file of libcarry-capture must not include `name`, or None."""
     own, other = CAPTURE_PART.get(path.stem), CAPTURE_PART.get(Path(name).stem)
     if not own or not other:
         return f"{path.stem if not own else name} belongs to no part of {Path(__file__).name}"
     if own != other and CAPTURE_RANK[other] >= CAPTURE_RANK[own]:
-        return f"{own} does not stand above {other}"
+        return f"{own} is not above {other}"
     return None
 
 
 def is_report(name: str) -> bool:
-    """Is it a header of the command that bindings may include?"""
+    """Checks whether `name` is a header of the command that bindings may include."""
     return name.split("/")[0] in FOR_BINDINGS and (TOOL / name).is_file()
 
 
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
-    """For what stands outside of the core, in a folder of its own."""
+    """Returns why a file outside of the core must not include `name`, or None."""
     top = path.relative_to(ROOT).parts[0]
     if top == "bindings" and quoted and is_report(name):
         return None
@@ -192,7 +192,7 @@ def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
 
 
 def why_not(path: Path, quoted: bool, name: str) -> str | None:
-    """Why `path` must not include `name`, or None if it may."""
+    """Returns why `path` must not include `name`, or None if it may."""
     top, *rest = path.relative_to(ROOT).parts
     if top in OUTSIDE:
         return why_not_outside(path, quoted, name)
@@ -207,7 +207,7 @@ def why_not(path: Path, quoted: bool, name: str) -> str | None:
 
 
 def drawn(layers: list[list[str]]) -> str:
-    """base <- cpu <- { patch, xstate }"""
+    """Returns layers as a line: base <- cpu <- { patch, xstate }."""
     rows = (row[0] if len(row) == 1 else f"{{ {', '.join(row)} }}" for row in layers)
     return " <- ".join(rows)
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that what saves and loads registers uses none of them, whatever it is compiled for.
+"""Checks that the code that saves and loads registers uses none of them, for any target CPU.
 
 usage: check_registers.py COMPILER
 
-Compiles src/xstate for AVX-512, as programs do that are built for the CPU at hand, and looks for
-vector registers in the code. Without base/general_begin.h there must be some: else nothing was
-looked at.
+Compiles src/xstate for AVX-512, as -march=native may, and looks for vector registers in the code.
+Without base/general_begin.h there must be some: this shows that the search works.
 """
 
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-ffreestanding", "-mavx512f", "-mavx512bw", "-mavx512vl"]
 VECTORS = re.compile(r"%[xyz]mm|vzero")
-MEANT = [("carry_xstate_clean", "vzeroupper")]  # whose work it is
+MEANT = [("carry_xstate_clean", "vzeroupper")]  # uses that are meant
 
 
 def sources() -> list[Path]:
@@ -29,7 +28,7 @@ def sources() -> list[Path]:
 
 
 def is_closed(text: str) -> bool:
-    """Is all of a file between the two headers?"""
+    """Checks whether all code of a file is between the two headers."""
     lines = [line for line in text.splitlines() if line.startswith("#include")]
     ends = ['#include "base/general_begin.h"', '#include "base/general_end.h"']
     return [lines[0], lines[-1]] == ends and text.rstrip().endswith(ends[1])
@@ -38,7 +37,7 @@ def is_closed(text: str) -> bool:
 def uses(
     compiler: str, source: Path, folder: Path, *flags: str | Path
 ) -> Iterator[tuple[str, str]]:
-    """The functions that use vector registers, each with an instruction that does."""
+    """Yields the functions that use vector registers, each with one such instruction."""
     include = [*flags, f"-I{ROOT / 'include'}", f"-I{ROOT / 'src'}"]
     program = folder / "object.o"
     command = [compiler, *FLAGS, *include, "-c", source, "-o", program]

@@ -5,8 +5,8 @@
 usage: check_reproducible.py SOURCE [STORE]      STORE gets both, and how they differ
 
 The second time, reprotest changes the folder, the home, the path of programs, the environment, the
-locale, the time zone, umask, and the clock. Compilers are asked to leave the folder out, as Debian
-asks them. Both builds compile everything: what ccache gives twice would be the same by itself.
+locale, the time zone, umask, and the clock. An option of the compilers leaves the folder out, as in
+Debian's builds. Both builds compile everything: objects of ccache would be the same in both.
 """
 
 import os
@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Without what needs another kernel, other users or a file system of its own.
+# All variations except those that need another kernel, other users or a file system of their own.
 VARIED = "-user_group,-domain_host,-num_cpus,-kernel,-aslr,-fileordering"
 BUILD = """set -e
 export CCACHE_DISABLE=1

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Opens a site in a browser: usage: check_site.py SITE
 
-Chromium loads every page, without a window and without a way to any network, and reports what does
-not load, scripts that fail, and requests to other hosts. Every link of every page is followed: to a
-page, an element of it, or a file. Addresses elsewhere are listed, never fetched. Then the search
-has to find WORD. A server of this program's own hands out the files, as the search needs http.
+Chromium loads every page, without a window and without a network, and reports what does not load,
+scripts that fail, and requests to other hosts. Every link of every page is followed: to a page, an
+element of it, or a file. Addresses elsewhere are listed, never fetched. Then the search must find
+WORD. This program serves the files by HTTP, which the search needs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # Nothing listens there, so that no request leaves this machine; loopback needs no proxy.
+    # No proxy listens on this port, so no request leaves this machine; loopback needs no proxy.
     "--proxy-server=127.0.0.1:9",
 ]
 
@@ -67,7 +67,7 @@ class SiteError(Exception):
 
 
 def obstacle() -> str:
-    """Why no site can be opened here, or nothing."""
+    """Returns why no site can be opened here, or ""."""
     needed = {"chromium": "chromium", "chromedriver": "chromium-driver"}
     missing = [package for command, package in needed.items() if not shutil.which(command)]
     if not importlib.util.find_spec("selenium"):
@@ -87,7 +87,7 @@ def obstacle() -> str:
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Hands out files in silence."""
+    """Serves files without a log."""
 
     def log_message(self, *_: object) -> None:
         pass
@@ -95,7 +95,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def serve(site: Path) -> Iterator[str]:
-    """A server of the folder, as long as the block runs; its address."""
+    """Serves the folder while the block runs; yields the address."""
     handler = functools.partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -109,7 +109,7 @@ def serve(site: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def deadline(seconds: int) -> Iterator[None]:
-    """Ends the block by an exception if it takes longer, whatever it waits for."""
+    """Ends the block by an exception if it takes longer, even while it waits."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         raise SiteError(f"not done after {seconds} s")
@@ -124,7 +124,7 @@ def deadline(seconds: int) -> Iterator[None]:
 
 
 def end_processes(profile: str) -> None:
-    """Ends what is left of a browser: the processes that name its profile, which is ours alone."""
+    """Ends the processes of a browser: those whose arguments name its profile, which is unique."""
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if profile.encode() in (entry / "cmdline").read_bytes():
@@ -161,7 +161,7 @@ def open_browser() -> Iterator[Chrome]:
 
 @dataclass
 class Page:
-    """What a page of the site holds, as the browser has it."""
+    """The content of a page of the site, as the browser reports it."""
 
     title: str
     text: str
@@ -171,7 +171,7 @@ class Page:
 
 @dataclass
 class Report:
-    """What was looked at, and what is wrong with it."""
+    """The pages and links that were checked, and their errors."""
 
     pages: dict[str, Page] = field(default_factory=dict)
     links: int = 0
@@ -180,7 +180,7 @@ class Report:
 
 
 def requests(browser: Chrome) -> Iterator[tuple[str, str]]:
-    """What the browser asked for since the last look, and what went wrong, or nothing."""
+    """Yields the addresses requested since the last call, each with its error or ""."""
     asked = {}
     for entry in browser.get_log("performance"):
         message: dict[str, Any] = json.loads(entry["message"])["message"]
@@ -195,14 +195,14 @@ def requests(browser: Chrome) -> Iterator[tuple[str, str]]:
 
 
 def messages(browser: Chrome) -> Iterator[str]:
-    """Errors of scripts since the last look. What did not load, requests() has."""
+    """Yields errors of scripts since the last call. requests() yields what did not load."""
     for entry in browser.get_log("browser"):
         if entry["level"] == "SEVERE" and entry["source"] != "network":
             yield f"error: {entry['message']}"
 
 
 def troubles(browser: Chrome, base: str) -> list[str]:
-    """What went wrong since the last look."""
+    """Returns all errors since the last call."""
     found = []
     for url, error in requests(browser):
         own = url.startswith(base) or urlsplit(url).scheme not in ("http", "https", "ws", "wss")
@@ -214,7 +214,7 @@ def troubles(browser: Chrome, base: str) -> list[str]:
 
 
 def load(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
-    """Loads a page; returns what it holds, and what is wrong with it alone."""
+    """Loads a page; returns its content, and its own errors."""
     browser.get(base + name)
     seen = browser.execute_script(LOOK)
     page = Page(seen["title"], seen["text"], set(seen["anchors"]), seen["links"])
@@ -224,13 +224,13 @@ def load(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
 
 
 def local(site: Path, url: str, base: str) -> str:
-    """The file of the site that an address is of."""
+    """Returns the file of the site that an address belongs to."""
     path = unquote(urlsplit(url).path).removeprefix(urlsplit(base).path)
     return f"{path}index.html" if not path or path.endswith("/") else path
 
 
 def follow(report: Report, site: Path, base: str, name: str, link: str) -> str:
-    """Follows a link of a page; returns what is wrong with it, or nothing."""
+    """Follows a link of a page; returns its error, or ""."""
     url, anchor = urldefrag(link)
     if not url.startswith(base):
         if urlsplit(url).scheme in ("http", "https", "mailto"):

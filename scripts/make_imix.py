@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes a large IMIX capture with valid checksums, to measure `carry check` on.
 
-Frames of 64, 594 and 1,518 bytes (with frame check sequence) stand in the ratio 7:4:1; two in
+Frames of 64, 594 and 1,518 bytes (with frame check sequence) are in the ratio 7:4:1; two in
 three are TCP, one in four is IPv6. A pool of different packets is repeated up to the size.
 
     scripts/make_imix.py imix.pcap 1G

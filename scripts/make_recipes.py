@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills in packaging/, the files by which others build a release, with what they must name.
+"""Fills in packaging/, the files by which other projects build a release.
 
 usage: make_recipes.py DIST URL [CONTACT]
 
-DIST has the source archive, and gets libcarry-VERSION-recipes.tar.xz. URL is the repository's, as
-GitHub has it: the archive is taken to be there, in the release that is named after the version.
-CONTACT is the address that OSS-Fuzz sends reports to, from the newest commit if there is none.
+DIST has the source archive, and gets libcarry-VERSION-recipes.tar.xz. URL is the repository's, on
+GitHub: the recipes fetch the archive from there, from the release with the name of the version.
+CONTACT is the address that OSS-Fuzz sends reports to (default: the author of the newest commit).
 """
 
 import hashlib
@@ -38,7 +38,7 @@ def values(dist: Path, url: str, contact: str) -> dict[str, str]:
 
 
 def sources() -> list[Path]:
-    """The files that are filled in."""
+    """Returns the files that are filled in."""
     paths = (path for folder in FOLDERS for path in (ROOT / "packaging" / folder).iterdir())
     return sorted(path for path in paths if path.is_file())
 
@@ -48,7 +48,7 @@ def filled(source: Path, known: dict[str, str]) -> str:
 
 
 def write(dist: Path, url: str, contact: str) -> Path:
-    """Packs all of them; returns where."""
+    """Packs all files; returns the path of the archive."""
     known = values(dist, url.removesuffix("/"), contact)
     top = f"libcarry-{known['VERSION']}-recipes"
     path = dist / f"{top}.tar.xz"

@@ -29,23 +29,23 @@ from artefacts import ARTEFACTS, ROOT, ReleaseError, said
 WORK = ROOT / "build/release"
 TARGETS = list(dict.fromkeys(artefact.target for artefact in ARTEFACTS))
 SUMS = "SHA256SUMS"
-# What a bare Debian needs before the Makefile brings the rest.
+# Packages that a bare Debian needs before the Makefile installs the rest.
 FIRST = "ca-certificates git make mmdebstrap python3 xz-utils"
-# What this machine trusts, which pip and cargo are to trust there too.
+# The certificates that this machine trusts: pip and cargo trust them in the bare Debian too.
 TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
-# The folders of the first and the second time, and how umask and time zone differ.
+# The folders of the first and the second build, and their umask and time zone.
 PLACES = [("libcarry", "umask 022"), ("another/longer/name", "umask 027; export TZ=Asia/Kolkata")]
 
 
 def guard() -> None:
-    """Refuses what could not be made again: changed files, or a version that News lack."""
+    """Refuses a release that cannot be repeated: changed files, or a version not in NEWS.md."""
     if changed := said("git", "status", "--porcelain"):
         raise ReleaseError(f"not committed: {changed.splitlines()[0].strip()}")
     said(ROOT / "scripts/set_version.py", "--check")
 
 
 def step(name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:
-    """Runs a command, with a line on it; its output goes to a file, whose end an error shows."""
+    """Runs a command and prints a line; output goes to a file, whose end an error shows."""
     print(f"{name:<10} ", end="", flush=True)
     log = WORK / f"{name}.log"
     start = time.monotonic()
@@ -71,7 +71,7 @@ def checksum(path: Path) -> str:
 
 
 def made(dist: Path, targets: Sequence[str]) -> list[Path]:
-    """The files of these targets, of which none may be missing."""
+    """Returns the files of these targets; fails if one is missing."""
     found = [(artefact, path) for artefact, path in artefacts.found(dist)]
     for artefact in ARTEFACTS:
         if artefact.target in targets and artefact not in [one for one, _ in found]:
@@ -86,7 +86,7 @@ def write_sums(dist: Path, paths: Sequence[Path]) -> None:
 
 
 def make_here(dist: Path, url: str, targets: Sequence[str]) -> None:
-    """In this system, which must be one that a release may depend on."""
+    """Makes the release in this system, which must be one that a release may depend on."""
     own = ROOT / "dist"
     shutil.rmtree(own, ignore_errors=True)
     step("packages", ["make", "packages-build"])
@@ -101,7 +101,7 @@ def make_here(dist: Path, url: str, targets: Sequence[str]) -> None:
 
 
 def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> None:
-    """In a bare Debian, from a clone of the commit that the first time was made from."""
+    """Makes the release in a bare Debian, from a clone of the commit of the first build."""
     name, settings = PLACES[place]
     folder = WORK / f"root-{place}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -129,7 +129,7 @@ def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> No
 
 
 def compare(first: Path, second: Path) -> None:
-    """Both have the same files of the same bytes; diffoscope, where it is, says what differs."""
+    """Checks that both builds have the same bytes; diffoscope, if installed, shows differences."""
     names = sorted({str(path.relative_to(top)) for top in (first, second) for path in files(top)})
     different = [
         name
@@ -149,7 +149,7 @@ def compare(first: Path, second: Path) -> None:
 
 
 def files(top: Path) -> list[Path]:
-    """Those of a release; what dpkg records about a build differs from the next."""
+    """Returns the files of a release, without those in which dpkg records a build."""
     names = (path for path in top.rglob("*") if path.is_file())
     return [path for path in names if path.suffix not in (".buildinfo", ".changes")]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes what the crates for Rust derive from the headers: declarations by bindgen, and enums.
+"""Makes the files of the crates for Rust that follow the headers: declarations (bindgen), enums.
 
 usage: make_rust.py [--check]      --check changes nothing, and fails if a file is not up to date
 
@@ -23,7 +23,7 @@ WIDTH = 90
 SPDX = "// SPDX-License-Identifier: MIT\n"
 BINDGEN = ["bindgen", "wrapper.h", "--allowlist-function=carry_.*", "--allowlist-type=carry_.*"]
 BINDGEN += ["--allowlist-var=CARRY_.*", "--use-core", "--ctypes-prefix=crate::ctypes"]
-# What only macros of C use, and frames: Rust knows no functions that return twice.
+# Items that only macros of C use, and frames: Rust has no functions that return twice.
 BINDGEN += ["--blocklist-item=CARRY_(ALT|BRANCH|FAULT|OP|SITE)_.*", "--blocklist-type=carry_site.*"]
 BINDGEN += ["--blocklist-type=carry_fault_frame", "--blocklist-function=carry_fault_(enter|leave)"]
 BINDGEN += ["--blocklist-function=carry_patch_(un)?register|carry_patch_never|carry_patch_nothing"]
@@ -33,7 +33,7 @@ BINDGEN += ["--no-rustfmt-bindings", "--", "-I../../../include"]
 
 
 def same_clang() -> dict[str, str]:
-    """Has bindgen parse by the library of Debian's `clang`, where newer ones are there, too."""
+    """Returns variables that make bindgen use the library of Debian's `clang`, not a newer one."""
     command = ["clang", "--print-resource-dir"]
     if not shutil.which("clang"):
         return {}
@@ -52,14 +52,14 @@ def run(*command: str, text: str | None = None, folder: Path = CRATES) -> str:
 
 
 def rows(table: str, macro: str) -> list[list[str]]:
-    """The rows of a table, each as its first arguments: words and strings."""
+    """Returns the rows of a table, each as its first arguments: words and strings."""
     text = (INCLUDE / table).read_text()
     found = re.findall(rf"^{macro}\((.*?)\)$", text, re.MULTILINE | re.DOTALL)
     return [re.findall(r'"[^"]*"|[^\s,()"]+', row) for row in found]
 
 
 def enumerators(header: str, prefix: str) -> Iterator[tuple[str, str]]:
-    """The name and first sentence of each enumerator of packet.h that has a comment."""
+    """Yields the name and first sentence of each enumerator of packet.h that has a comment."""
     pattern = rf"^ +{prefix}(\w+), +/\*(.*?)\*/"
     for name, comment in re.findall(pattern, (INCLUDE / header).read_text(), re.M | re.S):
         yield name, re.split(r"[.]\s|:\s+-|; docs/", " ".join(comment.split()))[0]
@@ -74,7 +74,7 @@ def described(text: str) -> str:
 
 
 def enum(name: str, kind: str, what: str, variants: list[tuple[str, int, str, str]]) -> str:
-    """An enum as the macro table! has it: variants with number, name to print, and description."""
+    """Returns an enum for the macro table!: variants with number, name to print and description."""
     lines = [
         f"{described(text)}    {camel(id)} = {number}, {shown},\n"
         for id, number, shown, text in variants
@@ -91,7 +91,7 @@ def of_packet(prefix: str, first: int) -> list[tuple[str, int, str, str]]:
 
 
 def bindings() -> str:
-    """All that wrapper.h includes, without names of the C library that nothing uses."""
+    """Returns the declarations of wrapper.h, without unused names of the C library."""
     text = run(*BINDGEN, folder=CRATES / "libcarry-sys")
     return re.sub(r"pub type __\w+ = [^;]*;", "", text)
 
@@ -108,10 +108,10 @@ def tables() -> str:
     ]
     enums = [
         enum("Protocol", "u8", "The protocols whose headers the walk knows.", protocols),
-        enum("Verdict", "u8", "What became of a checksum.", of_packet("VERDICT", 0)),
-        enum("Reason", "u8", "Why a checksum is unverifiable.", of_packet("REASON", 1)),
-        enum("Cause", "u8", "What else is known about a verdict.", of_packet("CAUSE", 1)),
-        enum("ErrorCode", "i32", "What functions return that fail.", errors),
+        enum("Verdict", "u8", "Verdicts on checksums.", of_packet("VERDICT", 0)),
+        enum("Reason", "u8", "Reasons why a checksum is unverifiable.", of_packet("REASON", 1)),
+        enum("Cause", "u8", "Causes of verdicts.", of_packet("CAUSE", 1)),
+        enum("ErrorCode", "i32", "Errors that functions return.", errors),
     ]
     return "\n".join(enums)
 

@@ -60,7 +60,7 @@ def own_package(id: str, name: str, version: str, **more: object) -> Package:
 
 
 def debian() -> str:
-    """This release of Debian, as addresses of packages name it."""
+    """Returns this release of Debian, in the form of package URLs."""
     facts = dict(
         line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if line
     )
@@ -146,7 +146,7 @@ def document(folder: Path) -> dict[str, object]:
 
 
 def write(folder: Path) -> Path:
-    """Writes the document; returns where."""
+    """Writes the document; returns its path."""
     made = document(folder)
     path = folder / f"{made['name']}.spdx.json"
     path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n")

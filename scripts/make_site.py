@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Makes the manual's site: usage: make_site.py BUILD
 
-BUILD/site-source/ is what the generator (mkdocs) reads, BUILD/site/ the site. Nothing in the site
-is fetched from elsewhere when it is read. Any warning of the generator is an error.
+The generator (mkdocs) reads BUILD/site-source/ and writes BUILD/site/. Pages fetch nothing from
+other hosts. Any warning of the generator is an error.
 """
 
 import json
@@ -17,12 +17,12 @@ from manual.site import KINDS, ROOT, SiteError, Stage, documents, matches, navig
 THEME = ROOT / "scripts/manual/theme"
 SECONDS = 600
 
-# What separates words for the search, so that it finds names in code: all signs but "_" and ".".
+# Signs that separate words for the search: all except "_" and ".", so that it finds names in code.
 SEPARATOR = r"[\s\-(),;:*&\[\]{}<>\"'`=|/]+|\.(?=\s|$)"
 
 
 def obstacle() -> str:
-    """What is missing here to make the site, or nothing."""
+    """Returns a message about missing programs, or ""."""
     needed = {"mkdocs": "mkdocs", "mandoc": "mandoc", "pygmentize": "python3-pygments"}
     missing = [package for command, package in needed.items() if not shutil.which(command)]
     return f"not installed: {', '.join(missing)}" if missing else ""
@@ -38,7 +38,7 @@ def configuration(source: Path, site: Path) -> dict[str, object]:
         "theme": {
             "name": "readthedocs",
             "custom_dir": str(THEME),
-            "highlightjs": False,  # which comes from elsewhere
+            "highlightjs": False,  # which other hosts serve
             "navigation_depth": 3,
         },
         "plugins": [{"search": {"separator": SEPARATOR}}],
@@ -50,7 +50,7 @@ def configuration(source: Path, site: Path) -> dict[str, object]:
 
 
 def colours() -> str:
-    """The style of code."""
+    """Returns the style sheet of code."""
     command = ["pygmentize", "-S", "default", "-f", "html", "-a", ".codehilite"]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=SECONDS, check=True
@@ -66,7 +66,7 @@ def make(build: Path) -> Path:
     stage.put_all([*documents(), *of_kinds, "LICENSE"])
     (source / "site.css").write_text(colours() + (THEME / "site.css").read_text())
     shutil.copyfile(THEME / "site.js", source / "site.js")
-    config.write_text(json.dumps(configuration(source, site), indent=2))  # which YAML includes
+    config.write_text(json.dumps(configuration(source, site), indent=2))  # JSON is YAML, too
     done = subprocess.run(
         ["mkdocs", "build", "--quiet", "--strict", "--config-file", config],
         capture_output=True,

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the command as one file that needs no other: what `make static` runs.
+"""Makes the command as one file that needs no other file. `make static` runs it.
 
 usage: make_static.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
 A program serves each Linux from 4.18 on, whatever its C library. It contains Debian's static
 libraries, glibc among them, in their latest versions for this release of Debian. Libraries and
 builds are in FOLDER; programs, and the licences of what is in them, in DIST (FOLDER/dist). --fetch
-only brings the libraries, by apt: later calls use what is there. --source builds from the archive
-of the present commit, which present_source.py makes in SOURCE, not from this folder. The same
-sources, compiler and libraries give the same bytes, in any folder and at any time.
+only downloads the libraries, by apt; later calls use them. --source builds from the archive of the
+present commit, which present_source.py makes in SOURCE, not from this folder. The same sources,
+compiler and libraries give the same bytes, in any folder and at any time.
 """
 
 import re
@@ -33,7 +33,7 @@ from make_wheel import (
 PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
 TEXTS = {"libbz2-dev": "libbz2-1.0"}
 COMMON = Path("/usr/share/common-licenses")
-# Of Zydis, Debian has no static library; libdw loads another library whenever a program starts.
+# Debian has no static library of Zydis; libdw loads another library when a program starts.
 LEFT_OUT = ["prof", "python", "sites"]
 OPTIONS = ["-Dstatic=true", "-Ddefault_library=static", "-Dprefer_static=true", "-Db_pie=true"]
 OPTIONS += [f"-D{name}=enabled" for name in ("tool", "compression", "filter", "jit", "proof")]
@@ -41,7 +41,7 @@ OPTIONS += [f"-D{name}=disabled" for name in LEFT_OUT]
 OPTIONS += ["-Ddebug=false"]
 
 # Folders are part of the commands: the tool records the arguments that are options of the build.
-# Where there is no ccache, Meson leaves it out.
+# Meson leaves ccache out if it is not installed.
 MACHINE = """\
 [constants]
 root = '{root}'
@@ -74,12 +74,12 @@ endian = 'little'
 
 
 def base_of_gcc() -> str:
-    """The package that has the licences of the compiler's own libraries."""
+    """Returns the package that has the licences of the compiler's own libraries."""
     return f"gcc-{gcc()}-base"
 
 
 def fetch_libraries(shop: Workshop, cpu: str) -> None:
-    """Of a library only the static form is left."""
+    """Downloads the libraries, and removes the shared ones."""
     folder, what = shop.libraries(cpu), [*PACKAGES, *TEXTS.values(), base_of_gcc()]
     if not fetch_once(folder, " ".join(what)):
         return
@@ -90,7 +90,7 @@ def fetch_libraries(shop: Workshop, cpu: str) -> None:
 
 
 def build(shop: Workshop, cpu: str) -> Path:
-    """The program, anew: the compiler may be another one."""
+    """Builds the program from scratch, as the compiler may have changed; returns its path."""
     machine, folder = shop.folder / f"{cpu}.ini", shop.folder / f"build-{cpu}"
     machine.write_text(MACHINE.format(root=shop.libraries(cpu), cpu=cpu))
     shutil.rmtree(folder, ignore_errors=True)
@@ -101,7 +101,7 @@ def build(shop: Workshop, cpu: str) -> Path:
 
 
 def licences(shop: Workshop, cpu: str) -> str:
-    """Of this project, of each package as Debian gives them, and the texts that these name."""
+    """Returns the licences of this project and of each Debian package, with the texts they name."""
     texts = {"libcarry": (shop.source / "LICENSE").read_text()}
     for package in [*PACKAGES, base_of_gcc()]:
         folder = shop.libraries(cpu) / "usr/share/doc" / TEXTS.get(package, package)

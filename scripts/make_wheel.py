@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the wheels of libcarry for Python: what `make wheel` runs.
+"""Makes the wheels of libcarry for Python. `make wheel` runs it.
 
 usage: make_wheel.py [--fetch] [--source SOURCE] [--to DIST] FOLDER [ARCHITECTURE...]
 
 A wheel serves each CPython from the oldest that pyproject.toml names on, and each Linux whose glibc
-is not older than GLIBC. Its programs take Debian's static libraries into them. Everything on the
-way stands below FOLDER, the wheels in DIST (FOLDER/dist). --fetch only brings what comes from
-elsewhere, tools by pip and libraries by apt: later calls use what is there. --source builds from
-the archive of the present commit, which present_source.py makes in SOURCE, not from this folder.
+is not older than GLIBC. Its programs contain Debian's static libraries. Intermediate files are in
+FOLDER, the wheels in DIST (FOLDER/dist). --fetch only downloads tools (by pip) and libraries (by
+apt); later calls use them. --source builds from the archive of the present commit, which
+present_source.py makes in SOURCE, not from this folder.
 """
 
 import argparse
@@ -33,11 +33,11 @@ LINKED += ["libzstd-dev", "zlib1g-dev"]
 OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
 OTHERS += [f"libpython{sys.version_info.major}.{sys.version_info.minor}-dev"]
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian names them
-# What needs a C++ library or libraries that Debian has no static form of.
+# Parts that need a C++ library, or libraries without a static form in Debian.
 LEFT_OUT = ["jit", "prof", "sites"]
 OPTIONS = [f"-D{x}=enabled" for x in ("compression", "filter", "proof")]
 OPTIONS += [f"-D{x}=disabled" for x in LEFT_OUT]
-OPTIONS += ["-Db_pie=true"]  # as Debian's compiler does unasked
+OPTIONS += ["-Db_pie=true"]  # the default of Debian's compiler
 
 MACHINE = """\
 [constants]
@@ -71,7 +71,7 @@ class WheelError(Exception):
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where wheels are made."""
+    """The folders in which wheels are made."""
 
     folder: Path
     source: Path = ROOT
@@ -85,7 +85,7 @@ class Workshop:
 
     @property
     def cache(self) -> dict[str, str]:
-        """Where the compiler keeps what it makes of the C library."""
+        """Returns variables: the folder in which the compiler caches the C library."""
         folder = str(self.folder / "cache")
         return {"ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
 
@@ -114,12 +114,12 @@ class Workshop:
 
 
 def target(cpu: str) -> str:
-    """As the compiler names it."""
+    """Returns the compiler's name of a target."""
     return "{}-linux-gnu.{}.{}".format(cpu, *GLIBC)
 
 
 def fetch_once(folder: Path, what: str) -> bool:
-    """Whether a folder lacks what it is for, and is empty then: an earlier call may have failed."""
+    """Checks whether a folder lacks its files. If so, removes the rest of a call that failed."""
     record = folder / "fetched"
     if record.is_file() and record.read_text() == what:
         return False
@@ -136,7 +136,7 @@ def fetch_tools(shop: Workshop) -> None:
 
 
 def fetch_libraries(shop: Workshop, cpu: str) -> None:
-    """Of a library only the static form is left, where linkers of other systems look too."""
+    """Downloads the libraries; keeps the static ones, also where foreign linkers look."""
     folder, what = shop.libraries(cpu), [*LINKED, *OTHERS]
     if not fetch_once(folder, " ".join(what)):
         return
@@ -151,7 +151,7 @@ def fetch_libraries(shop: Workshop, cpu: str) -> None:
 
 
 def fit_bzip2(shop: Workshop, cpu: str) -> None:
-    """Makes libbz2.a one that modules can have in them: see bzip2_streams.c."""
+    """Changes libbz2.a so that modules can contain it: see bzip2_streams.c."""
     library = (shop.libraries(cpu) / "usr/lib/libbz2.a").resolve()
     streams = shop.libraries(cpu) / "bzip2_streams.o"
     renamed = [f"--redefine-sym={name}=bzip2_{name}" for name in ("stdin", "stdout", "stderr")]
@@ -162,7 +162,7 @@ def fit_bzip2(shop: Workshop, cpu: str) -> None:
 
 
 def oldest_python(shop: Workshop) -> str:
-    """As tags of wheels name it."""
+    """Returns the oldest CPython, in the form of tags of wheels."""
     project = tomllib.loads((shop.source / "pyproject.toml").read_text())["project"]
     return "cp" + project["requires-python"].removeprefix(">=").replace(".", "")
 
@@ -175,7 +175,7 @@ def only_wheel(folder: Path) -> Path:
 
 
 def build(shop: Workshop, cpu: str, to: Path) -> Path:
-    """The wheel as meson-python makes it, by a compiler that knows the symbols of each glibc."""
+    """Builds a wheel by meson-python; the compiler knows the symbols of each glibc."""
     machine = shop.folder / f"{cpu}.ini"
     python, root = shop.tools / "bin/python", shop.libraries(cpu)
     machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target(cpu)))
@@ -190,7 +190,7 @@ def build(shop: Workshop, cpu: str, to: Path) -> Path:
 
 
 def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
-    """Those of the libraries that are linked in, as Debian gives them."""
+    """Adds Debian's licences of the libraries that are linked in."""
     unpacked = to / "unpacked"
     shop.tool("wheel", "unpack", f"--dest={unpacked}", wheel)
     (tree,) = unpacked.iterdir()
@@ -204,7 +204,7 @@ def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
     own = "License-File: LICENSE\n"
     lines = own + "".join(f"License-File: {name}\n" for name in names)
     metadata.write_text(metadata.read_text().replace(own, lines, 1))
-    for path in tree.rglob("*"):  # as any umask of this source or of its build left them
+    for path in tree.rglob("*"):  # modes must not depend on the umask
         path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
     shop.tool("wheel", "pack", f"--dest-dir={to}", tree)
     return only_wheel(to)
@@ -215,16 +215,16 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
     shutil.rmtree(stages, ignore_errors=True)
     built = build(shop, cpu, stages / "built")
     whole = add_licences(shop, cpu, built, stages / "whole")
-    # Any CPython may have built it.
+    # The CPython that built it gave it a tag of its own.
     shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python(shop)}", whole)
-    # The platform is what auditwheel finds: it takes no name of one for another architecture.
+    # auditwheel finds the platform: it accepts no name for another architecture.
     shop.tool(
         "auditwheel", "repair", "--only-plat", f"--wheel-dir={dist}", only_wheel(whole.parent)
     )
 
 
 def arguments(document: str) -> argparse.Namespace:
-    """What was given to a script that makes something for each architecture, with its text."""
+    """Parses the arguments of a script that makes something for each architecture."""
     parser = argparse.ArgumentParser(usage=document.split("usage: ")[1].split("\n")[0])
     parser.add_argument("--fetch", action="store_true")
     parser.add_argument("--source", type=Path)
@@ -242,7 +242,7 @@ def arguments(document: str) -> argparse.Namespace:
 
 
 def workshop(given: argparse.Namespace) -> Workshop:
-    """An unpacked archive builds from itself: no commit is known there."""
+    """Returns the folders. An unpacked archive is its own source, as it has no commit."""
     if given.source and not given.fetch and (ROOT / ".git").exists():
         return Workshop(given.folder, present_source(given.source.resolve()))
     return Workshop(given.folder)
@@ -250,7 +250,7 @@ def workshop(given: argparse.Namespace) -> Workshop:
 
 def main() -> int:
     given = arguments(__doc__ or "")
-    os.umask(0o022)  # wheels have the modes of the files on the way
+    os.umask(0o022)  # wheels have the modes of the files in them
     try:
         shop = workshop(given)
         fetch_tools(shop)

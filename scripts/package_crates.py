@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Packs the crates for Rust as `cargo package` does, with the sources in C that they compile, which
-are links in the repository. The archives depend on the packed files alone: not on when, where or by
-whom they are made.
+"""Packs the crates for Rust as `cargo package` does, with the sources in C that they compile: links
+in the repository. The archives depend on the packed files alone, not on time, folder or user.
 
 usage: package_crates.py FOLDER      FOLDER gets NAME-VERSION.crate of each
 """
@@ -21,7 +20,7 @@ CRATES = Path(__file__).resolve().parent.parent / "bindings/rust"
 NAMES = ("libcarry-sys", "libcarry")
 MANIFEST = "Cargo.toml"
 MADE_BY_CARGO = ("Cargo.lock", ".cargo_vcs_info.json")
-# Cargo's own, for each file of each crate: long ago, but not so long that tar warns of it.
+# Cargo's own time of all files: long ago, but recent enough that tar does not warn.
 TIME = 1_153_704_088
 
 
@@ -31,7 +30,7 @@ def version(folder: Path) -> str:
 
 
 def listed(folder: Path) -> list[str]:
-    """The files of a crate that its package holds."""
+    """Returns the files of a crate that its package holds."""
     command = ["cargo", "package", "--offline", "--list", "--allow-dirty"]
     output = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
     return [
@@ -42,7 +41,7 @@ def listed(folder: Path) -> list[str]:
 
 
 def published(manifest: str) -> str:
-    """A manifest that depends on crates by version, and no longer on the folder beside."""
+    """Returns a manifest that depends on crates by version instead of by path."""
     return re.sub(r', path = "\.\./[^"]*"', "", manifest)
 
 
@@ -66,7 +65,7 @@ def archive(folder: Path, root: str) -> bytes:
 
 
 def pack(to: Path) -> list[Path]:
-    """Writes all crates to a folder; returns where they are."""
+    """Writes all crates to a folder; returns their paths."""
     to.mkdir(parents=True, exist_ok=True)
     paths = []
     for name in NAMES:

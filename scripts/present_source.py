@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Packs and unpacks the source of the present commit once, for all that is built from it.
+"""Packs and unpacks the source of the present commit once, for all builds of it.
 
 usage: present_source.py FOLDER
 
-The source has changes to files that Git knows. FOLDER gets the archive as make_source packs it,
-`commit`, and `libcarry` with what is in the archive. A later call leaves all files that are still
-the same as they are, so that builds compile only what changed.
+The source includes changes to files that Git knows. FOLDER gets the archive of make_source,
+`commit`, and `libcarry` with the content of the archive. A later call does not touch files that are
+still the same, so that builds compile only what changed.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ UNPACKED = "libcarry"
 
 
 def tree(commit: str) -> list[str]:
-    """The files of a commit and what it follows, which are the same for each `git stash create`."""
+    """Returns tree and parent of a commit: equal for equal results of `git stash create`."""
     return said("git", "rev-parse", f"{commit}^{{tree}}", f"{commit}~").split()
 
 
 def is_same(old: str, new: str) -> bool:
-    """Whether two commits have the same files; Git may have forgotten the old one."""
+    """Checks whether two commits have the same files; Git may have lost the old one."""
     try:
         return old == new or tree(old) == tree(new)
     except ReleaseError:
@@ -39,7 +39,7 @@ def has_bytes(path: Path, data: bytes) -> bool:
 
 
 def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
-    """Leaves a file of the same bytes alone; one that changed is as new as now."""
+    """Writes a member, unless a file has its bytes already. A written file has the present time."""
     path = to / member.name
     file = archive.extractfile(member) if member.isfile() else None
     if not (file and has_bytes(path, file.read())):
@@ -51,7 +51,7 @@ def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -
 
 
 def unpack(packed: Path, to: Path) -> None:
-    """Makes a folder have what is in an archive, and nothing else."""
+    """Makes the content of a folder that of an archive."""
     to.mkdir(exist_ok=True)
     names = {to}
     with tarfile.open(fileobj=io.BytesIO(lzma.decompress(packed.read_bytes()))) as archive:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests, as named steps: `make test` runs the first of them, `make test-all` all.
+"""Runs tests as named steps: `make test` runs the first of them, `make test-all` all.
 
 Builds are below build-test/; the output of a step goes to build/test-logs/STEP.log.
 """
@@ -101,7 +101,7 @@ def prepare() -> None:
     if not corpus.is_dir():
         print(f"No captures in {corpus} (CARRY_CORPUS): the tests that read them are skipped.")
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # some steps copy folders of scripts
-    # Builds in other folders share objects, but not those of another clone: names of files differ.
+    # Builds in several folders share objects, but clones do not: names of files differ.
     os.environ.setdefault("CCACHE_DIR", str(DOWNLOADS / "ccache"))
     os.environ.setdefault("CCACHE_NOHASHDIR", "1")
     os.environ.setdefault("CARRY_DOWNLOADS", str(DOWNLOADS))

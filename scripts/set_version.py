@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# These files cannot ask scripts/version, as tools read them unchanged: {abi} is for all releases
-# that keep the ABI, {next} for the first that does not.
+# These files cannot run scripts/version, as tools read them unchanged. {abi} names all releases
+# that keep the ABI, {next} the first that does not.
 PLACES = [
     ("include/carry/base.h", "#define CARRY_VERSION_MAJOR {major}"),
     ("include/carry/base.h", "#define CARRY_VERSION_MINOR {minor}"),
@@ -48,7 +48,7 @@ UNRELEASED = "not yet released"
 
 def fields(version: str) -> dict[str, str]:
     major, minor, patch = version.split(".")
-    abi = f"0.{minor}" if major == "0" else major  # as src/meson.build has it
+    abi = f"0.{minor}" if major == "0" else major  # as in src/meson.build
     following = f"0.{int(minor) + 1}" if major == "0" else f"{int(major) + 1}"
     numbers = {"major": major, "minor": minor, "patch": patch}
     return {"version": version, "abi": abi, "next": following, **numbers}
@@ -61,7 +61,7 @@ def stated(form: str, values: dict[str, str]) -> str:
 
 
 def pattern(form: str) -> str:
-    """Matches the form with any version."""
+    """Returns an expression that matches the form with any version."""
     return "".join(
         FIELDS.get(part[1:-1], re.escape(part)) for part in re.split(r"(\{[a-z]+\})", form)
     )
@@ -89,7 +89,7 @@ def write(version: str) -> None:
     news = ROOT / "NEWS.md"
     text = news.read_text()
     newest = re.search(r"^## .*\n", text, re.MULTILINE)
-    if newest and UNRELEASED not in newest[0]:  # what was released keeps its section
+    if newest and UNRELEASED not in newest[0]:  # a released version keeps its section
         start = newest.start()
         news.write_text(f"{text[:start]}## {version}, {UNRELEASED}\n\n{text[start:]}")
     for path, form in PLACES:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Removes what `meson install` installs of a build, and the folders that only this library has.
+"""Removes the files that `meson install` installs of a build, and folders of this library alone.
 
 usage: uninstall.py BUILD [DESTDIR]
 """
@@ -16,14 +16,14 @@ OWN = "carry"  # a folder of this name, as in include/, is the library's
 
 
 def installed(build: str, destdir: str) -> list[Path]:
-    """What an installation has, which may not be there."""
+    """Returns the files that an installation has; they may be absent."""
     command = ["meson", "introspect", build, "--installed"]
     told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return sorted(Path(destdir + path) for path in json.loads(told).values())
 
 
 def own_folders(files: list[Path]) -> list[Path]:
-    """The deepest first; the prefix itself may lie in a folder of this name."""
+    """Returns the library's own folders, the deepest first; folders above the prefix are not."""
     prefix = Path(os.path.commonpath(files))
     inside = {p for f in files for p in f.parents if p.is_relative_to(prefix)}
     return sorted((p for p in inside if OWN in p.relative_to(prefix).parts), reverse=True)
@@ -37,7 +37,7 @@ def main() -> int:
     for path in files:
         path.unlink(missing_ok=True)
     for folder in own_folders(files):
-        with contextlib.suppress(OSError):  # holds files of others
+        with contextlib.suppress(OSError):  # contains files of other projects
             folder.rmdir()
     return 0
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tells the runner of steps which of the project's files the tests read.
+"""Reports the runner of steps which of the project's files the tests read.
 
 Where CARRY_READS names a folder, each process of pytest leaves a file in it: a path per line, of
 what tests opened, and of what they named to a command. What a module opens while pytest collects

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Public headers as data: comments, and the declarations that each of them describes.
 
-Headers are formatted by clang-format, and name what they declare in a few forms only. What does not
-fit these forms raises an error, so that nothing is left out in silence.
+clang-format formats headers, and their declarations have a few forms only. Any other form raises an
+error, so that nothing is left out in silence.
 """
 
 from __future__ import annotations
@@ -35,36 +35,36 @@ PARTS = ("patch/sites.h", "patch/x86_64.h")
 FORWARD = re.compile(r"struct \w+;[^\n]*")
 VALUE = re.compile(r"(?:[\d(-]|U?INT|CARRY_(?:VERSION|CAPTURE)_)[^\"]*")
 ROWS = re.compile(r"#include <carry/(\w+\.def)>\n")
-# How a comment shows the use of a macro, before what it says of it.
+# A term of a comment: the use of a macro, before its description.
 ROW = re.compile(r"^CARRY_\w+\(((?:[^()\"]|\"[^\"]*\"|\([^)]*\))*)\)", re.M)
 TERM = r"^\s*(?:\w+\([^)\n]+\), )?({}(?:\([^)\n]+\)+(?:\([^)\n]*\))?|;))(?=  |$|, \w+\()"
 
 
 class HeaderError(Exception):
-    """A header has a form that this does not read."""
+    """A header has a form that this module cannot read."""
 
 
 @dataclass
 class Declaration:
     kind: str  # "function", "object", "macro" or "type"
     name: str
-    code: str  # without a body, and without what only the linker needs to know
+    code: str  # without a body and linker attributes
 
 
 @dataclass
 class Entry:
-    """A comment, and all that it describes: the declarations up to the next comment."""
+    """A comment, and the declarations that it describes: those up to the next comment."""
 
     comment: str
     section: str
     declarations: list[Declaration] = field(default_factory=list)
-    uses: dict[str, str] = field(default_factory=dict)  # of macros, as the comment has them
+    uses: dict[str, str] = field(default_factory=dict)  # of macros, as the comment shows them
 
     def of(self, *kinds: str) -> list[Declaration]:
         return [each for each in self.declarations if each.kind in kinds]
 
     def callables(self) -> dict[str, str]:
-        """What has a page of its own, each with its synopsis."""
+        """Returns the names that have a page of their own, each with its synopsis."""
         declared = {each.name: each.code for each in self.of("function", "object")}
         return declared | self.uses
 
@@ -81,20 +81,20 @@ class Header:
         return f"carry-{stem}" if stem in ("capture", "jit") else "carry"
 
     def notes(self, section: str) -> list[str]:
-        """What is said at the beginning of a section, of no declaration but of all of them."""
+        """Returns the comment at the beginning of a section, if it describes the whole section."""
         first = next((each for each in self.entries if each.section == section), None)
         is_of_all = section and first and not first.declarations and not first.uses
         return [first.comment] if is_of_all else []
 
 
 def text_of(comment: str) -> str:
-    """A comment's lines, without what makes them a comment."""
+    """Returns the text of a comment, without the marks of a comment."""
     lines = comment.removeprefix("/*").removesuffix("*/").splitlines()
     return "\n".join(re.sub(r"^ ?\*? ?", "", line).rstrip() for line in lines).strip("\n")
 
 
 def only_c(text: str) -> str:
-    """Without what only C++ reads, and without directives that choose."""
+    """Returns a header without code for C++ alone, and without conditional directives."""
     text = CONDITION.sub(lambda found: found[0].replace("\\\n", " "), text)
     kept, skipping, levels = [], 0, []
     for line in text.splitlines(keepends=True):
@@ -114,7 +114,7 @@ def only_c(text: str) -> str:
 
 
 def end_of_declaration(text: str, start: int) -> int:
-    """Behind its semicolon, or behind the body of a function."""
+    """Returns the end of a declaration: behind its semicolon, or behind its body."""
     depth = 0
     has_body = text.startswith("CARRY_API_INLINE", start)
     for found in TOKEN.finditer(text[start:]):
@@ -132,7 +132,7 @@ class Piece:
 
 
 def pieces(text: str) -> Iterator[Piece]:
-    """What a header consists of, one after the other."""
+    """Yields the comments, directives and declarations of a header in their order."""
     at = 0
     while at < len(text):
         blank = BLANK.match(text, at).end()
@@ -152,7 +152,7 @@ def pieces(text: str) -> Iterator[Piece]:
 
 
 def rows_of(macro: str, table: str) -> Iterator[str]:
-    """What an enumeration takes from a table: a line for each row."""
+    """Yields the enumerators that a table gives: a line for each row."""
     parameters, body = re.fullmatch(r"#define \w+\((.*?)\) (.*)", macro).groups()
     names = parameters.split(", ")
     for row in ROW.findall((FOLDER / table).read_text()):
@@ -164,7 +164,7 @@ def rows_of(macro: str, table: str) -> Iterator[str]:
 
 
 def with_rows(code: str, macro: str) -> str:
-    """An enumeration whose members are rows of a table, with these in place of the directive."""
+    """Returns an enumeration with the rows of its table in place of the directive."""
     if not (found := ROWS.search(code)):
         return code
     macro = next(iter(re.findall(r"^#define .*$", code, re.M)), macro)
@@ -173,7 +173,7 @@ def with_rows(code: str, macro: str) -> str:
 
 
 def declaration(code: str) -> Declaration | None:
-    """None for what has no name that users write."""
+    """Parses a declaration; returns None if it has no name that users write."""
     if found := TYPE.match(code):
         return Declaration("type", found[1], code)
     if code.startswith("typedef"):
@@ -195,27 +195,27 @@ def declaration(code: str) -> Declaration | None:
 
 
 def wrapped(prototype: str, width: int) -> list[str]:
-    """Its lines, broken between arguments only."""
+    """Returns the lines of a prototype, broken between arguments only."""
     held = re.sub(r"(?<!,) ", "\0", prototype)
     lines = textwrap.wrap(held, width, subsequent_indent="    ", break_long_words=False)
     return [line.replace("\0", " ") for line in lines]
 
 
 def constant(name: str, directive: str) -> Declaration | None:
-    """A macro that stands for a value; None for one that stands for code."""
+    """Returns a macro that stands for a value; None for one that stands for code."""
     code = re.sub(r"\s*/\*.*?\*/", "", directive.replace("\\\n", ""), flags=re.S)
     value = re.sub(r"\s+", " ", code).removeprefix(f"#define {name}").strip()
     return Declaration("macro", name, f"#define {name} {value}") if VALUE.fullmatch(value) else None
 
 
 def source_of(path: Path) -> str:
-    """What a header declares for C, its parts in their places."""
+    """Returns what a header declares for C, with its parts included."""
     text = only_c(path.read_text().partition("*/")[2])
     return INCLUDED.sub(lambda found: part(found[1]), text)
 
 
 def part(name: str) -> str:
-    """A file that is no header by itself: what stands behind its guard."""
+    """Returns the text behind the guard of a file that is a part of a header."""
     if name not in PARTS:
         return ""
     return source_of(FOLDER / name).partition("_H\n")[2] + "/* ---  --- */\n"
@@ -240,7 +240,7 @@ class Reader:
             self.declare(one, piece.is_apart and not is_inline)
 
     def declare(self, one: Declaration, is_apart: bool) -> None:
-        """Declarations behind an empty line are not of the comment before."""
+        """Adds a declaration. Behind an empty line, the comment before does not describe it."""
         if is_apart and self.entries[-1].declarations:
             self.begin("")
         self.entries[-1].declarations.append(one)
@@ -270,7 +270,7 @@ class Reader:
                 self.declare(one, is_apart)
 
     def drop_forward(self, prefix: str) -> None:
-        """Types that are declared only to be named, as their bodies are elsewhere."""
+        """Drops forward declarations of types whose bodies are elsewhere."""
         bodies = {one.name for entry in self.entries for one in entry.of("type") if "{" in one.code}
         for entry in self.entries:
             entry.declarations = [
@@ -296,7 +296,7 @@ class Reader:
 
 
 def read(path: Path) -> Header:
-    """The declarations of a public header."""
+    """Returns the declarations of a public header."""
     reader = Reader()
     for piece in pieces(source_of(path)):
         reader.take(piece)
@@ -307,5 +307,5 @@ def read(path: Path) -> Header:
 
 
 def public() -> list[Path]:
-    """The public headers, in the order of their names."""
+    """Returns the public headers, in the order of their names."""
     return sorted(FOLDER.glob("*.h"))

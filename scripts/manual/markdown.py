@@ -16,7 +16,7 @@ SPECIAL = re.compile(r"[\\*_\[\]<>|&#`~]")
 
 @functools.cache
 def places() -> dict[str, str]:
-    """Where each name is described: page and anchor."""
+    """Returns where each name is described: page and anchor."""
     found = {}
     for path in headers.public():
         header = headers.read(path)
@@ -27,7 +27,7 @@ def places() -> dict[str, str]:
 
 
 def names_of(entry: headers.Entry) -> list[str]:
-    """All that an entry describes, each once."""
+    """Returns the names that an entry describes, each once."""
     types = [one.name for one in entry.of("type", "macro") if one.name]
     return [*dict.fromkeys([*entry.callables(), *types])]
 
@@ -41,7 +41,7 @@ def reference(name: str, shown: str) -> str:
 
 
 def line(text: str) -> str:
-    """A paragraph, with links to all functions that it names."""
+    """Returns a paragraph, with links to all functions that it names."""
     shown = ""
     for kind, words in prose.runs(text):
         if kind == "header":
@@ -72,7 +72,7 @@ def body(blocks: list[prose.Block]) -> Iterator[str]:
 
 
 def items(block: prose.Block) -> Iterator[str]:
-    """A list; terms are its items' first words."""
+    """Yields the lines of a list; terms are the first words of its items."""
     for term, inner in zip(block.terms, block.parts, strict=True):
         text = "\n\n".join(body(inner))
         if term:
@@ -108,7 +108,7 @@ def entry_of(entry: headers.Entry) -> Iterator[str]:
 
 
 def header_page(path: Path) -> str:
-    """A public header as a page: what it says, in its order, with links."""
+    """Returns a public header as a page: what it says, in its order, with links."""
     header = headers.read(path)
     parts = [f"# carry/{header.name}", *described(header.overview)]
     parts.append(f"```c\n#include <carry/{header.name}>\n```")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Notebooks as documents: their text, their code, and what the cells printed, as it was stored."""
+"""Notebooks as documents: their text, their code, and the stored output of cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fenced(language: str, text: str) -> str:
 
 
 def printed(cell: Cell) -> str:
-    """As a terminal shows it."""
+    """Returns the output of a cell, as a terminal shows it."""
     outputs = (each.get("text") or each["data"]["text/plain"] for each in cell["outputs"])
     return "\n".join("".join(lines).rstrip() for lines in outputs)
 
@@ -33,5 +33,5 @@ def parts(cells: list[Cell]) -> Iterator[str]:
 
 
 def text(path: Path) -> str:
-    """A notebook in Markdown."""
+    """Returns a notebook in Markdown."""
     return "\n\n".join(parts(json.loads(path.read_text())["cells"])) + "\n"

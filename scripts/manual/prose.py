@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Comments of headers as paragraphs, lists and code, and their lines as runs of words.
 
-A comment is text in paragraphs. Lines that stand four columns in are code; " - " begins an item of
-a list; two spaces or more separate a term from what is said of it, here or on the next line.
+A comment is text in paragraphs. Lines with an indent of four are code; " - " begins an item of a
+list; two spaces or more separate a term from its description, here or on the next line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 ITEM = re.compile(r"( *)- (?=\S)")
 TERM = re.compile(r"( ?)((?:[\w\"<][^\s]*)(?: [^\s]+)*?)( {2,})(?=\S)")
-FAR = 10  # columns: no other line begins so far in
+FAR = 10  # columns: no other line has this indent
 RUN = re.compile(
     r"`(?P<code>[^`]+)`|(?<![\w*])\*(?P<word>[A-Za-z][\w ]*)\*(?![\w*])|<(?P<header>carry/\w+\.h)>"
     r"|\b(?P<function>carry_\w+)\(\)|\b(?P<constant>CARRY_[A-Z0-9_]+)\b(?![(*])"
@@ -33,7 +33,7 @@ def indent(line: str) -> int:
 
 
 def below(lines: list[str], start: int, column: int) -> int:
-    """The first line at or behind `start` that does not belong to what begins at a column."""
+    """Returns the first line from `start` on that has a smaller indent than `column`."""
     at = start
     while at < len(lines) and (not lines[at] or indent(lines[at]) >= column):
         at += 1
@@ -47,7 +47,7 @@ def dedented(lines: list[str], column: int) -> list[str]:
 
 
 def add_part(blocks: list[Block], kind: str, term: str, lines: list[str]) -> None:
-    """Continues the list before, if that is one of the same kind."""
+    """Adds an item to the last block, or to a new one if the last one is of another kind."""
     if not blocks or blocks[-1].kind != kind:
         blocks.append(Block(kind))
     blocks[-1].terms.append(term)
@@ -55,7 +55,7 @@ def add_part(blocks: list[Block], kind: str, term: str, lines: list[str]) -> Non
 
 
 def term_at(lines: list[str], at: int) -> tuple[str, int, list[str]] | None:
-    """The term that a line begins with, the column of what is said of it, and its first line."""
+    """Returns the term that a line begins with, and column and first line of its description."""
     if found := TERM.match(lines[at]):
         return found[2], found.end(), [lines[at][found.end() :]]
     following = indent(lines[at + 1]) if at + 1 < len(lines) else 0
@@ -63,7 +63,7 @@ def term_at(lines: list[str], at: int) -> tuple[str, int, list[str]] | None:
 
 
 def parse(text: str) -> list[Block]:
-    """The blocks of a comment, or of a part of one."""
+    """Returns the blocks of a comment, or of a part of one."""
     lines = text.strip("\n").splitlines()
     blocks: list[Block] = []
     at, apart = 0, True
@@ -93,7 +93,7 @@ def parse(text: str) -> list[Block]:
 
 
 def runs(text: str) -> Iterator[tuple[str, str]]:
-    """Pieces of a line, each with its kind: "" for plain words, or a name of RUN's groups."""
+    """Yields pieces of a line with their kinds: "" for plain words, or a name of RUN's groups."""
     at = 0
     for found in RUN.finditer(text):
         if found.start() > at:
@@ -105,7 +105,7 @@ def runs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def brief(text: str, end: str = "[.:;]") -> str:
-    """The first sentence of a comment, without marks and its full stop; or what begins it."""
+    """Returns the first sentence of a comment, or its beginning, without marks and full stop."""
     block = next((block for block in parse(text) if block.kind in ("text", "terms")), Block("text"))
     first = block.text if block.kind == "text" else block.parts[0][0].text
     first = re.split(rf"(?<=[^.]{end})\s", first)[0]

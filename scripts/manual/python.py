@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The reference of the package libcarry for Python, made of its sources, which are not imported.
+"""The reference of the package libcarry for Python, made of its sources without importing them.
 
-Descriptions are docstrings, as files in Python have them and as those in C give them to Python.
-Signatures are those of Python and of the stub. Columns and members are rows of tables.
+Descriptions are the docstrings of files in Python and in C. Signatures are those of Python and of
+the stub. Columns and members are rows of tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOURCES = ROOT / "bindings/python/src"
 PAGE = ROOT / "docs/reference/python.md"
 WIDTH = 96  # columns of a signature
 
-# Where names come from, by the file in Python or the section of the stub: what readers call it.
+# Headings, by the file in Python or the section of the stub that has the names.
 HEADINGS = {
     "captures": "Captures",
     "packets": "Packets in memory",
@@ -38,7 +38,7 @@ HEADINGS = {
 # Modules that users import by themselves, by their headings.
 MODULES = {"testing": "testing.py", "audit": "audit/__init__.py", "spark": "spark.py"}
 
-# What Arrow calls the types of columns.
+# Types of columns, by the names of Arrow.
 ARROW = {
     "TEXT": "string",
     "BOOL": "bool",
@@ -51,7 +51,7 @@ ARROW = {
 
 @dataclass
 class Entry:
-    """A name, and what is said of it."""
+    """A name, and its description."""
 
     name: str
     code: str  # how it is declared, or its type
@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass
 class Table:
-    """A row for each ..., and its columns."""
+    """A table: its description ("A row for each ..."), and its columns."""
 
     name: str
     text: str
@@ -82,12 +82,12 @@ SUM_FIELD = re.compile(rf"^SUM_FIELD\((\w+), .*, ({LITERAL})\)$", re.M)
 
 
 def said(literals: str) -> str:
-    """What string literals beside each other say."""
+    """Returns the text of adjacent string literals."""
     return "".join(ast.literal_eval(each) for each in re.findall(LITERAL, literals))
 
 
 def columns(text: str) -> list[Table]:
-    """The tables of tables.def."""
+    """Returns the tables of tables.def."""
     found: list[Table] = []
     for about, table, name, kind, is_nullable, words in COLUMN.findall(text):
         if about:
@@ -104,8 +104,8 @@ TABLES = columns((SOURCES / "tables.def").read_text())
 
 @functools.cache
 def texts_of_c() -> dict[str, str]:
-    """What sources in C say of functions, types and exceptions by name, of members by "type.name"
-    or, where a file has one type only, by "file.name"."""
+    """Returns docstrings in C: of functions, types and exceptions by name, of members by
+    "type.name" or, if a file has only one type, by "file.name"."""
     fields = SUM_FIELD.findall((SOURCES / "packet_sum.def").read_text())
     found = {f"PacketSum.{name}": said(text) for name, text in fields}
     (findings,) = (table for table in TABLES if table.name == "findings")
@@ -140,7 +140,7 @@ class Module:
         }
 
     def shown(self, node: ast.expr) -> str:
-        """An expression, with values in place of this module's own names for them."""
+        """Returns an expression, with values in place of this module's own names for them."""
         values = self.values
 
         class Values(ast.NodeTransformer):
@@ -150,13 +150,13 @@ class Module:
         return ast.unparse(Values().visit(node)).replace("'", '"')
 
     def remark(self, node: ast.stmt) -> str:
-        """The comment behind a line, or the one above it."""
+        """Returns the comment behind a line, or the one above it."""
         above, line = self.lines[node.lineno - 2], self.lines[node.lineno - 1]
         behind = line.partition("  # ")[2]
         return behind or above.removeprefix("# ") * above.startswith("# ")
 
     def section(self, node: ast.stmt) -> str:
-        """The stem of the file that a section of the stub is of."""
+        """Returns the stem of the file that a section of the stub is of."""
         above = "\n".join(self.lines[: node.lineno])
         return next(iter(re.findall(r"^# --- (\w+)\.c ---$", above, re.M)[::-1]), "")
 
@@ -220,7 +220,8 @@ class Reader:
         return Entry(node.name, code, text, "class", [each for each in members if each])
 
     def entry(self, module: Module, node: ast.stmt) -> Entry | None:
-        """What a statement at the top of a module declares, if it has a name for users."""
+        """Returns the entry for a statement at the top of a module, or None if it has no name for
+        users."""
         if isinstance(node, ast.ClassDef):
             return self.type(module, node)
         if isinstance(node, ast.FunctionDef):
@@ -232,7 +233,7 @@ class Reader:
         return None
 
     def entries(self, module: Module) -> Iterator[tuple[str, Entry]]:
-        """Each with its place in HEADINGS."""
+        """Yields the entries of a module, each with its place in HEADINGS."""
         is_stub = module.name == "_carry"
         for node in module.body:
             if entry := self.entry(module, node):
@@ -240,7 +241,7 @@ class Reader:
 
 
 def public(module: Module) -> set[str]:
-    """What `from module import *` imports of its own."""
+    """Returns the module's own names that `from module import *` imports."""
     if "__all__" in module.values:
         return set(ast.literal_eval(module.values["__all__"]))
     names = {each.name for each in module.body if isinstance(each, ast.FunctionDef | ast.ClassDef)}
@@ -248,7 +249,7 @@ def public(module: Module) -> set[str]:
 
 
 def read() -> dict[str, list[Entry]]:
-    """All public names, by HEADINGS: functions, then classes, then values."""
+    """Returns all public names, by HEADINGS: functions, then classes, then values."""
     reader, names = Reader(), public(Module(PACKAGE / "__init__.py"))
     found: dict[str, dict[str, Entry]] = {place: {} for place in HEADINGS}
     for file in ("captures.py", "packets.py", "_carry.pyi"):
@@ -268,7 +269,7 @@ def read() -> dict[str, list[Entry]]:
 
 
 def audit_columns() -> Iterator[Entry]:
-    """What audits add to the table of files."""
+    """Yields the columns that audits add to the table of files."""
     module = Module(PACKAGE / "audit/tables.py")
     for row in cast(ast.Tuple, module.values["EXTRA_FILES"]).elts:
         name, kind, is_nullable, text = cast(ast.Tuple, row).elts
@@ -279,7 +280,7 @@ def audit_columns() -> Iterator[Entry]:
 
 
 def aliases() -> Iterator[Entry]:
-    """The names for what functions take."""
+    """Yields the names of parameters' types."""
     module = Module(PACKAGE / "_types.py")
     for node in module.body:
         if isinstance(node, ast.ClassDef):
@@ -292,7 +293,7 @@ def aliases() -> Iterator[Entry]:
 
 
 def linked(text: str, names: Iterable[str]) -> str:
-    """With links to the functions of this page that it names."""
+    """Returns text with links to the functions of this page that it names."""
     known = set(names)
 
     def link(found: re.Match[str]) -> str:
@@ -347,7 +348,7 @@ def section(place: str, entries: list[Entry]) -> Iterator[str]:
 
 
 def page() -> str:
-    """The reference in Markdown."""
+    """Returns the reference in Markdown."""
     found = read()
     functions = [each.name for entries in found.values() for each in entries]
     parts = [each for place, entries in found.items() for each in section(place, entries)]

@@ -20,12 +20,12 @@ def named(header: str) -> str:
 
 
 def page_of(header: headers.Header) -> str:
-    """The name of a header's own page: those of files have no room for a slash."""
+    """Returns the name of a header's own page: those of files have no room for a slash."""
     return named(header.name)
 
 
 def escaped(text: str, dashes: str = r"(?<!\w)-(?=[\w-])") -> str:
-    """Text for roff: no character means anything else than itself."""
+    """Returns text for roff: each character means itself."""
     text = text.replace("\\", "\\e").replace("~", "\\(ti").replace("^", "\\(ha")
     text = re.sub(dashes, r"\\-", text)
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.M)
@@ -41,7 +41,7 @@ def font(name: str, text: str) -> str:
 
 
 def line(text: str) -> str:
-    """A paragraph's words, in their fonts."""
+    """Returns a paragraph's words, in their fonts."""
     shown = ""
     for kind, words in prose.runs(text):
         if not kind:
@@ -53,7 +53,7 @@ def line(text: str) -> str:
 
 
 def part(blocks: list[prose.Block]) -> Iterator[str]:
-    """What is said of a term, or in an item: its first paragraph follows without a break."""
+    """Yields the text of a term or an item; its first paragraph follows without a break."""
     first, *rest = blocks or [prose.Block("text")]
     is_text = first.kind == "text"
     yield line(first.text) if is_text else "\\&"
@@ -78,7 +78,7 @@ def described(comment: str) -> Iterator[str]:
 
 
 def prototype(text: str) -> str:
-    """A declaration in bold, its arguments in italics, broken where a terminal ends."""
+    """Returns a declaration in bold, its arguments in italics, broken where a terminal ends."""
     lines = headers.wrapped(text, WIDTH)
 
     def argument(found: re.Match[str]) -> str:
@@ -118,7 +118,7 @@ def mentioned(texts: Iterable[str], pages: Iterable[str]) -> list[str]:
 def entry_page(
     header: headers.Header, entry: headers.Entry, pages: Iterable[str], date: str
 ) -> str:
-    """What one comment describes: one function, or several that belong together."""
+    """Returns the page of one comment: of one function, or of several that belong together."""
     callables = entry.callables()
     first, *_ = callables
     said = [entry.comment, *header.notes(entry.section)]
@@ -138,7 +138,7 @@ def entry_page(
 
 
 def type_shown(one: headers.Declaration) -> Iterator[str]:
-    """A type's code, then what its members are for: comments beside them need too much width."""
+    """Yields a type's code, then its members' comments, which would be too wide beside them."""
     said = [(found["code"], found["said"]) for found in MEMBER.finditer(one.code)]
     bare = MEMBER.sub(lambda found: found["code"], one.code)
     yield from (".PP", ".RS 4", ".nf", code(bare), ".fi", ".RE")
@@ -148,7 +148,7 @@ def type_shown(one: headers.Declaration) -> Iterator[str]:
 
 
 def header_page(header: headers.Header, date: str) -> str:
-    """What all functions of a header share, its types, and a list of its functions."""
+    """Returns the page of a header: notes on all functions, its types, a list of its functions."""
     name = page_of(header)
     title = prose.brief(header.overview, end="[.]")
     lines = [*head(name, name, title, date), *synopsis(header, []), ".SH DESCRIPTION"]
@@ -172,13 +172,13 @@ def header_page(header: headers.Header, date: str) -> str:
 
 
 def without_empty_paragraphs(lines: list[str]) -> str:
-    """Joined; .PP directly behind a heading is one too many."""
+    """Joins lines, without .PP directly behind a heading."""
     text = "\n".join(lines) + "\n"
     return re.sub(r"^(\.(?:SH|SS|RS)\b.*\n)\.PP\n", r"\1", text, flags=re.M)
 
 
 def pages_of(header: headers.Header, pages: Iterable[str], date: str) -> dict[str, str]:
-    """All pages of a header, by the names of their files without the section."""
+    """Returns all pages of a header, by the names of their files without the section."""
     made = {page_of(header): header_page(header, date)}
     for entry in header.entries:
         first, *others = entry.callables() or [""]
@@ -189,7 +189,7 @@ def pages_of(header: headers.Header, pages: Iterable[str], date: str) -> dict[st
 
 
 def pages(paths: Iterable[Path], date: str) -> dict[str, str]:
-    """All pages of some headers."""
+    """Returns all pages of some headers."""
     read = [headers.read(path) for path in paths]
     names = {name for header in read for entry in header.entries for name in entry.callables()}
     return {name: text for each in read for name, text in pages_of(each, names, date).items()}

@@ -29,7 +29,7 @@ class Document:
         return json.loads(self.path.read_text())
 
     def at(self, pointer: str) -> Node:
-        """What a JSON pointer, such as /$defs/name, leads to."""
+        """Returns the node that a JSON pointer, such as /$defs/name, leads to."""
         node: Any = self.root
         for part in pointer.split("/")[1:]:
             node = node[part.replace("~1", "/").replace("~0", "~")]
@@ -37,7 +37,7 @@ class Document:
 
     @property
     def is_shared(self) -> bool:
-        """It describes no output, but types to which others refer: each has a section."""
+        """Checks whether it only describes types for other schemas: each has a section."""
         return not {"type", "oneOf"} & {*self.root}
 
 
@@ -47,15 +47,15 @@ class Place:
 
     node: Node
     document: Document
-    references: tuple[str, ...] = ()  # FILE#POINTER of each that is open, from the outside
+    references: tuple[str, ...] = ()  # FILE#POINTER of each open one, the outermost first
     link: str = ""  # to the section that describes a shared type
-    again: bool = False  # a reference that is open already: its members are listed above
+    again: bool = False  # an open reference: its members are listed above
 
     def part(self, node: Node) -> Place:
         return replace(self, node=node, link="", again=False).followed()
 
     def followed(self) -> Place:
-        """Where its references lead. A description beside a reference is the nearer one."""
+        """Follows its references. A description beside a reference has precedence."""
         place = self
         while "$ref" in place.node:
             place = place.next()
@@ -100,7 +100,7 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """As text in a cell of a table: nothing in it is markup."""
+    """Returns text for a cell of a table: nothing in it is markup."""
     for character in "\\|<*`":
         text = text.replace(character, "\\" + character)
     return text
@@ -117,7 +117,7 @@ def limits(node: Node) -> str:
 
 
 def keys(place: Place) -> str:
-    """The names that members may have where the schema does not list them."""
+    """Returns the names that members may have where the schema does not list them."""
     names = place.part(place.node.get("propertyNames", {}))
     if names.link:
         return f", by {names.link}"
@@ -139,13 +139,13 @@ def plural(place: Place) -> str:
 
 
 def remark(place: Place) -> str:
-    """Where a type is described."""
+    """Returns a link to the description of a type."""
     link = f" ({place.link})" if place.link else ""
     return (" (as above)" if place.again else "") + link
 
 
 def type_of(place: Place) -> str:
-    """The type of a value, or the values that there are."""
+    """Returns the type of a value, or the values that there are."""
     node = place.node
     if "const" in node:
         return code(json.dumps(node["const"]))
@@ -167,7 +167,7 @@ def linked(place: Place) -> str:
 
 
 def below(place: Place, path: str) -> Iterator[Row]:
-    """The members in a value, the members of those, and so on."""
+    """Yields the members in a value, the members of those, and so on."""
     if place.again:
         return
     node = place.node
@@ -203,14 +203,14 @@ def section(title: str, place: Place) -> str:
 
 
 def origin(document: Document) -> str:
-    """What writes it, by the command lines in the title."""
+    """Returns a sentence: the command lines, from the title, that write it."""
     calls = [code(each) for each in document.root["title"].split(", ") if each[:6] == "carry "]
     schema = code(f"docs/schema/{document.path.name}")
     return f"Written by {' and '.join(calls)}. Schema: {schema}." if calls else f"Schema: {schema}."
 
 
 def sections(document: Document) -> Iterator[tuple[str, Place]]:
-    """The kinds of objects, of which each is one; or the types that are shared."""
+    """Yields the kinds of objects that the output may have, or the shared types."""
     top = Place(document.root, document)
     if "oneOf" in document.root:
         for each in document.root["oneOf"]:
@@ -222,7 +222,7 @@ def sections(document: Document) -> Iterator[tuple[str, Place]]:
 
 
 def page(path: Path) -> str:
-    """The schema as a page in Markdown."""
+    """Returns the schema as a page in Markdown."""
     document = Document(path)
     head = f"# {document.root['title']}\n\n{document.root.get('description', '')}\n"
     parts = [section(*each) for each in sections(document)]

@@ -3,8 +3,7 @@
 
 Documents keep their places, so that their links work in the site as in the repository. Notebooks
 are documents: their pages show what is stored in them. A link to a header, a schema, a manual page
-or other text leads to a page that is made of the file; links that lead to folders, to what the
-folder holds.
+or other text leads to a page made of the file; a link to a folder leads to a list of its files.
 """
 
 import os
@@ -41,7 +40,7 @@ class SiteError(Exception):
 
 
 def text_of(path: Path) -> str | None:
-    """What a file says, or None if it is not text."""
+    """Returns the text of a file, or None if it is not text."""
     data = path.read_bytes()
     try:
         return None if b"\0" in data else data.decode()
@@ -50,7 +49,7 @@ def text_of(path: Path) -> str | None:
 
 
 def file_page(path: Path) -> str:
-    """A file as it is."""
+    """Returns a page that shows a file unchanged."""
     language = LANGUAGES.get(path.suffix, "text")
     fence = "```"
     text = path.read_text()
@@ -60,7 +59,7 @@ def file_page(path: Path) -> str:
 
 
 def folder_page(path: Path) -> str:
-    """The files of a folder, with links; and its folders."""
+    """Returns a page that lists the files and folders of a folder, with links."""
     own = sorted(entry for entry in path.iterdir() if not entry.name.startswith((".", "__")))
     lines = [f"- `{entry.name}/`" for entry in own if entry.is_dir()]
     lines += [f"- [{entry.name}]({entry.name})" for entry in own if entry.is_file()]
@@ -79,8 +78,8 @@ def manual_links(text: str, own: str) -> str:
 
 
 def manual_page(path: Path) -> str:
-    """A manual page, as mandoc renders it. Its headings become Markdown's: the list of contents
-    and the search go by these."""
+    """Returns a manual page, as mandoc renders it. Its headings become those of Markdown, which the
+    list of contents and the search use."""
     made = subprocess.run(
         ["mandoc", "-T", "html", "-O", "fragment", path],
         capture_output=True,
@@ -98,8 +97,8 @@ def manual_page(path: Path) -> str:
 
 
 class Kind(NamedTuple):
-    """Files that pages are made of: which, where their pages are, and how they are made. The
-    reference lists them under a heading."""
+    """Files that become pages: a pattern, the folder of their pages, and the function that makes
+    them. The reference lists them under a heading."""
 
     pattern: str
     folder: str
@@ -118,7 +117,7 @@ def kind_of(source: str) -> Kind | None:
 
 
 def page_of(source: str) -> str:
-    """Where a file or folder of the repository is in the site, with the anchor if it has one."""
+    """Returns where a file or folder of the repository is in the site, with its anchor if any."""
     kind = kind_of(source)
     if kind:
         return f"{kind.folder}/{PurePosixPath(source).stem}.md"
@@ -139,7 +138,7 @@ def page_of(source: str) -> str:
 
 
 def named(code: str) -> str | None:
-    """The file that a code span names, if readers want to go there."""
+    """Returns the file that a code span names, if it should be a link."""
     if re.fullmatch(r"carry/\w+\.h", code):
         path = f"include/{code}"
     elif re.fullmatch(r"man carry(-\w+)?", code):
@@ -152,8 +151,8 @@ def named(code: str) -> str | None:
 
 
 def dialect(prose: str) -> str:
-    """Markdown as the generator reads it: lists within lists are indented by four columns, and a
-    code span holds no escaped bars."""
+    """Returns Markdown for the generator: nested lists are indented by four columns, and code spans
+    hold no escaped bars."""
     prose = re.sub(r"^ {2,3}(?=\S)", "    ", prose, flags=re.MULTILINE)
     return re.sub(CODE, lambda span: span[0].replace(r"\|", "|"), prose, flags=re.DOTALL)
 
@@ -168,7 +167,7 @@ class Links:
         self.wanted: list[str] = []
 
     def to(self, source: str, anchor: str = "") -> str:
-        """The link from this document's page to that of another file."""
+        """Returns the link from this document's page to that of another file."""
         self.wanted.append(source)
         page, _, own = page_of(source).partition("#")
         anchor = anchor or own
@@ -196,7 +195,7 @@ class Links:
 
 
 class Stage:
-    """The folder that the generator reads: documents, and all that they lead to."""
+    """The folder that the generator reads: documents, and all files that they link to."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -251,7 +250,7 @@ def documents() -> list[str]:
 
 
 def targets(source: str, text: str) -> Iterator[str]:
-    """What the links in a part of a document lead to, in its order."""
+    """Yields the targets of links in a part of a document, in its order."""
     for found in LINKED.finditer(text):
         name = found["target"].partition("#")[0]
         if name and "://" not in name:
@@ -259,19 +258,19 @@ def targets(source: str, text: str) -> Iterator[str]:
 
 
 def by_index(sources: list[str]) -> list[str]:
-    """Documents in the order in which the index names them."""
+    """Returns documents in the order in which the index names them."""
     order = list(targets(INDEX, (ROOT / INDEX).read_text()))
     return sorted(sources, key=lambda name: order.index(name) if name in order else len(order))
 
 
 def modules() -> list[str]:
-    """The manuals of modules, which the README lists."""
+    """Returns the manuals of modules, which the README lists."""
     table = (ROOT / "README.md").read_text().partition("\n## Modules\n")[2].partition("\n## ")[0]
     return list(dict.fromkeys(targets("README.md", table)))
 
 
 def tutorials() -> list[str]:
-    """Their pages; some are notebooks."""
+    """Returns the pages of tutorials; some are notebooks."""
     sources = [*matches("docs/tutorial/*.md"), *matches(f"docs/tutorial/*{NOTEBOOK}")]
     return [page_of(source) for source in by_index(sources)]
 

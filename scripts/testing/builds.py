@@ -15,12 +15,12 @@ from lock_tools import LOCKS
 from testing.runner import ROOT, Built, Log, StepError, shown
 
 BUILDS = ROOT / "build-test"
-# What scripts fetch, roots and pip's own cache: kept for the next step and the next run.
+# Downloads of scripts, roots and pip's own cache: kept for the next step and the next run.
 DOWNLOADS = BUILDS / "downloads"
-# The source archive of the present commit, from which all is made that users get.
+# The source archive of the present commit, from which all files of users are made.
 SOURCE = BUILDS / "source"
 COMPILERS = {"gcc": "g++", "clang": "clang++"}
-# The one that measures MC/DC.
+# The compilers that measure MC/DC.
 COVERAGE_COMPILER = {"clang-19": "clang++-19"}
 JOBS = int(os.environ.get("CARRY_JOBS", os.cpu_count() or 1))
 PATIENCE = 5
@@ -29,7 +29,7 @@ EMULATOR = ["timeout", "-s", "KILL", "900"]
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Waits until nothing else holds this lock: steps aside use the builds of others."""
+    """Waits until no other process holds this lock: steps aside use the builds of others."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -56,7 +56,7 @@ def build(
     return folder
 
 
-# Of a build: nothing but its files for ninja; and what its C tests run.
+# Targets of a build: its files for ninja alone; and the programs of its C tests.
 CONFIGURED = "build.ninja"
 C_TESTS = "meson-test-prereq"
 
@@ -138,7 +138,7 @@ def python_tests(
     settings |= {name: os.environ[name] for name in ("CARRY_TEST_LEVEL",) if name in os.environ}
     command = [python, "-m", "pytest"]
     results = folder / f"{tests}.xml"
-    # Of the two families of JUnit files, the first names the file of a test.
+    # Only the first of the two families of JUnit files names the file of a test.
     chosen = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", *options]
     chosen += [f"--junitxml={results}", "-n", str(at_once)]
     chosen += [f"tests/{tests}/{name}" for name in only or [""]] + (
@@ -163,7 +163,7 @@ def python_with(log: Log, name: str, what: str) -> Path:
     if not record.is_file() or record.read_text() != text:
         log.run(sys.executable, "-m", "venv", "--clear", "--system-site-packages", folder)
         pip = [folder / "bin/pip", "install", "--require-hashes", "--quiet", "--retries=1"]
-        pip += ["--use-pep517", "--no-build-isolation", "-r"]  # which would bring what no lock has
+        pip += ["--use-pep517", "--no-build-isolation", "-r"]  # isolation downloads unpinned files
         if all(log.brings(what, *pip, LOCKS / f"{lock}.txt") for lock in ("build", name)):
             record.write_text(text)
     return folder / "bin/python"

@@ -22,7 +22,7 @@ from testing.sources import style_of
 # Modules without tests of their own, and folders that are not named as their suite.
 SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
 
-# Files; the marker of pytest, and the files of tests/, that look at what they decide.
+# Patterns of files, and the marker of pytest, or the files of tests/, that test them.
 PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture", ""),
     (("tools/carry/capture/", "tools/carry/common/"), "covers_capture", ""),
@@ -79,7 +79,7 @@ def suites_of(files: Iterable[str]) -> list[str]:
 
 def dependents(folder: Path, files: Iterable[str]) -> list[str]:
     """Returns the names of tests in C whose own objects were compiled from one of `files`, and of
-    all tests if one is a part of the harness, which stands in a library."""
+    all tests if one is a part of the harness, which is in a library."""
     wanted = {os.path.relpath(ROOT / file, folder) for file in files}
     run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
     programs, program = set(), ""
@@ -104,7 +104,7 @@ def run_c_tests(files: Sequence[str], log: Log) -> None:
 
 
 def python_choices(files: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Returns markers, and files of tests/, that look at what these files decide."""
+    """Returns markers, and files of tests/, that test these files."""
     markers: set[str] = set()
     chosen: set[str] = set()
     for file in files:
@@ -142,7 +142,7 @@ def steps_for(files: Sequence[str]) -> list[Step]:
 
 
 def is_known(file: str) -> bool:
-    """Returns whether tests that run here look at what a file decides."""
+    """Checks whether tests that run here test a file."""
     return bool(suites_of([file]) or is_named(file, OF_C) or any(python_choices([file])))
 
 

@@ -20,10 +20,10 @@ CRATE_TOOLS = ("bindgen", "cargo", "cargo-clippy", "rustfmt")
 # With all formats of compression.
 COMPRESSION = ("bzip2", "gzip", "lz4", "xz", "zstd")
 ALL_FEATURES = "--features=" + ",".join(f"libcarry/{name}" for name in COMPRESSION)
-# What the crates are packed from, and by.
+# The files that the crates are packed from, and the scripts that pack them.
 CRATE_SOURCES = ("LICENSE", "bindings/rust", "capture", "include", "scripts", "src")
-# Where the crates run too, under an emulator: Debian's name of it, and features. Captures depend on
-# the order of bytes, which is another in the second.
+# Architectures where the crates run under an emulator: Debian's name, and features. Captures depend
+# on the byte order, which differs in the second one.
 CRATE_TARGETS: dict[str, tuple[str, list[str]]] = {
     "aarch64": ("arm64", []),
     "s390x": ("s390x", ["--features=libcarry/std"]),
@@ -43,7 +43,7 @@ def crate(log: Log) -> None:
         return
     rustc = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True)
     is_oldest = rustc.stdout.startswith(f"rustc {RUST_VERSION}.")
-    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # later ones warn of more
+    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # later ones give more warnings
     log.run("scripts/make_rust.py", "--check")
     unpack_crates(log, folder, env)
     manifest = ["--manifest-path", str(folder / "crates/Cargo.toml")]
@@ -68,7 +68,7 @@ def crate(log: Log) -> None:
 
 
 def cargo_home(folder: Path, flags: list[str]) -> dict[str, str]:
-    """Cargo's settings: all crates are here, Debian's and those that are unpacked."""
+    """Writes Cargo's settings: it uses Debian's crates and the unpacked ones, and no registry."""
     (folder / "home").mkdir(parents=True, exist_ok=True)
     (folder / "home/config.toml").write_text(
         f'[source]\ncrates-io.replace-with = "debian"\ndebian.directory = "{CRATES}"\n'
@@ -83,8 +83,8 @@ def cargo_home(folder: Path, flags: list[str]) -> dict[str, str]:
 
 
 def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
-    """Packs the crates here and from a copy elsewhere, which must not show, and unpacks them into
-    a workspace as that of the repository."""
+    """Packs the crates here and from a copy elsewhere, with the same result, and unpacks them into
+    a workspace like that of the repository."""
     elsewhere, crates = folder / "elsewhere", folder / "crates"
     for old in (elsewhere, crates, folder / "packed"):
         shutil.rmtree(old, ignore_errors=True)
@@ -106,7 +106,7 @@ def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
 
 
 def check_bare(log: Log, program: Path) -> None:
-    """Checks that a program without Rust's standard library needs nothing that this would bring."""
+    """Checks that a program without Rust's standard library needs nothing of it."""
     log.run(program)
     command = ["readelf", "--dynamic", str(program)]
     dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the result of a step depends on: files by name, and their digests."""
+"""The inputs of steps: the files that decide a result, by name, and their digests."""
 
 import fnmatch
 import hashlib
@@ -19,9 +19,9 @@ COMMON = (
     *("scripts/packages", "scripts/packages.txt", "scripts/run_tests.py", "scripts/testing/"),
     *(".gitattributes", "tests/conftest.py"),
 )
-# What decides nothing that a step finds.
+# Files that decide no result.
 NEVER = ("tests/record.txt",)
-# What steps make in the checkout.
+# Folders that steps make in the checkout.
 MADE = ("build/", "build-test/")
 # Programs that code generators and builds run.
 GENERATORS = ("scripts/version", "scripts/commit", "scripts/make_manual.py", "scripts/manual/")
@@ -41,7 +41,7 @@ MANUAL = ("docs/", "*.md", "LICENSE")
 
 
 def is_named(path: str, names: Iterable[str]) -> bool:
-    """Returns whether one of `names` stands for the file `path`."""
+    """Checks whether one of `names` stands for the file `path`."""
     return any(
         path.startswith(name) if name.endswith("/") else fnmatch.fnmatchcase(path, name)
         for name in names

@@ -32,8 +32,8 @@ def install(log: Log) -> None:
     log.run("scripts/check_install", root / "usr", folder / "check")
 
 
-# How a stranger has the library for another C library, and for 32 bits: by these compilers. The
-# second asks for no package that conflicts with the cross compilers, as GCC's libraries do.
+# The compilers that build the library for another C library, and for 32 bits. The second needs no
+# package that conflicts with the cross compilers, as GCC's libraries do.
 FOREIGN = {
     "musl": ["musl-gcc"],
     "m32": ["clang", "-m32", "-rtlib=compiler-rt", "-unwindlib=none"],
@@ -42,7 +42,8 @@ FOREIGN = {
 
 
 def kernel_headers(folder: Path) -> Path:
-    """Linux's headers alone, which musl-gcc does not find, without those of the C library."""
+    """Returns a folder with Linux's headers alone: musl-gcc does not find them, and must not find
+    those of the C library."""
     own = folder / "kernel"
     own.mkdir(exist_ok=True)
     machine = f"/usr/include/{os.uname().machine}-linux-gnu"
@@ -75,7 +76,7 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
 
 
 def strangers(log: Log) -> None:
-    """Installs in all ways, then has strangers' programs use that and nothing else."""
+    """Installs in all ways, then tests strangers' programs with the installed files alone."""
     folder = BUILDS / "strangers"
     for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
         shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
@@ -106,7 +107,7 @@ def fetch_system(log: Log, folder: Path, name: str) -> None:
         log.run("scripts/fetch_foreign", "--whole", *options, architecture, part, package)
         part.rename(folder / name)
     except (OSError, StepError) as error:
-        log.write(f"{name}: {error}")  # its tests say that they are skipped
+        log.write(f"{name}: {error}")  # its tests report that they are skipped
 
 
 def wheel(log: Log) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps that run tests of the library and the tool, as compilers and emulators have them."""
+"""Steps that test the library and the tool by compilers and emulators."""
 
 import bz2
 import gzip
@@ -50,11 +50,11 @@ PACKED_FORMS = {
 OPTIMIZED = [("gcc", "0", []), ("gcc", "3", NATIVE), ("clang", "3", NATIVE)]
 AVX2_CPU = "Haswell"
 OLD_CPUS = ["Nehalem", AVX2_CPU, "max,-xsave"]
-# The C library then copies and clears by vectors: an emulator of "rep" does a byte at a time.
+# Makes the C library copy and clear by vectors: emulators execute "rep" byte by byte.
 WITHOUT_REP = ["-E", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS"]
 
 
-# Tests that start a checker of their own, which no emulator or other checker runs.
+# Leaves out tests that start a checker of their own: it runs under no emulator or other checker.
 NO_NATIVE = ["--no-suite", "native"]
 
 
@@ -79,11 +79,11 @@ def clang(log: Log) -> None:
 
 
 def optimize(log: Log) -> None:
-    # For this CPU as well, as some build all they have: compilers may use any vector register then.
+    # Also for this CPU (-march=native): compilers may then use any vector register.
     for compiler, level, arch in OPTIMIZED:
         options = ["-Dtool=disabled", f"-Doptimization={level}", *arch]
         folder = build(log, f"{compiler}-O{level}", *options, compiler=compiler)
-        # What is in assembly, which the longer tests are for, is the same as in other builds.
+        # Longer tests are for assembly, which is the same in other builds.
         meson_tests(log, folder, "short")
 
 
@@ -153,7 +153,7 @@ def cross(log: Log, target: str, *options: str) -> Path:
     return folder
 
 
-# What the tool needs, and what it needs to say which kernels were proven, and to look at sites.
+# Packages that the tool needs: for all commands, for `carry selftest --proof`, for `carry sites`.
 FOREIGN_TOOL = ["libjansson-dev", "libjansson4", "libmd-dev", "libmd0"]
 FOREIGN_TOOL += ["libelf-dev", "libelf1", "zlib1g-dev", "zlib1g"]
 FOREIGN_TOOL += ["libzycore-dev", "libzycore1.4", "libzydis-dev", "libzydis4.0"]
@@ -346,7 +346,7 @@ def coverage(log: Log) -> None:
     folder = coverage_build(log, profiles)
     shutil.rmtree(profiles, ignore_errors=True)  # of programs that the build runs
     profiles.mkdir()
-    profiles.chmod(0o777)  # tests have other users run the tool
+    profiles.chmod(0o777)  # tests run the tool as other users, too
     meson_tests(log, folder, "short", *NO_NATIVE)
     python_tests(log, folder, marked="covers_capture")
     decides = [] if os.environ.get("CARRY_COVERAGE") == "table" else ["--floors"]

@@ -2,10 +2,10 @@
 """The record of what steps last passed on, tests/record.txt: a step whose inputs have the recorded
 digest need not run again.
 
-A run writes a row only for a step that passed, and that skipped nothing for the lack of something.
-The seal of a row is a digest
-of the row: a row that was changed by hand, or copied to another step, is rejected. It shows
-mistakes, not malice, so a run that skips steps runs one of them all the same.
+A run writes a row only for a step that passed, and that skipped nothing because something was not
+installed. The seal of a row is a digest of the row: a row that was changed by hand, or copied to
+another step, is rejected. It detects mistakes, not malice, so a run that skips steps runs one of
+them all the same.
 """
 
 import hashlib
@@ -22,15 +22,15 @@ from testing.inputs import Tree, git
 from testing.runner import ROOT, Keep, Result, Step
 
 RECORD = ROOT / "tests/record.txt"
-# Why a test may be skipped in a step that is recorded: it runs in another step or at another level,
-# or the CPU decides. What is skipped for other reasons needs something that is not there.
+# Reasons for which a recorded step may skip a test: it runs in another step or at another level, or
+# the CPU decides. A test that is skipped for another reason needs something that is not installed.
 ACCEPTED = re.compile(
     "[Ss]anitizer|not instrumented|it takes minutes|left out at CARRY_TEST_LEVEL|"
     r": (tests/[a-z]+/)?test_[a-z_]+\.py (runs|sends)|"
     "no kernel was built with this tool|unknown name|beside the tool or where it is installed|"
     "root may read everything|hides its bound|suricata|older than CPython|CPU|Bochs keeps AVX"
 )
-# What makes a run test less than usual.
+# Variables that make a run test less than usual.
 NARROWING = ("CARRY_TEST_", "CARRY_CPU_MASK", "CARRY_COVERAGE", "PYTEST_ADDOPTS")
 HEAD = """\
 # What each step of `make test-all` last passed on; `make test-all RECORD=1` writes it.
@@ -91,7 +91,7 @@ def write(rows: Mapping[str, Row], order: Iterable[str], path: Path = RECORD) ->
     """Writes the rows of steps that exist, in their order."""
     lines = [f"{rows[name]}\n" for name in order if name in rows]
     BUILDS.mkdir(exist_ok=True)
-    new = BUILDS / "record.new"  # where no step beside takes it for an input
+    new = BUILDS / "record.new"  # outside of the inputs of other steps
     new.write_text(HEAD + "".join(lines))
     shutil.move(new, path)
 

@@ -29,7 +29,7 @@ LOGS = ROOT / "build/test-logs"
 TAIL_LINES = 60  # a report of a sanitizer
 TAIL_COLUMNS = 300  # some commands name each file
 NAMED = 20  # failed tests of a step
-REASON = 160  # characters of why
+REASON = 160  # characters of the reason for a failure
 END_SECONDS = 5  # for commands that are asked to end
 COMMAND_SECONDS = 3600  # ends what hangs: a slow or busy machine takes long for a command too
 
@@ -105,14 +105,14 @@ def failed_test(case: ElementTree.Element, messages: Iterable[str], repeat: str)
 
 @dataclass(frozen=True)
 class Built:
-    """What a step takes of a build: some files in its folder, or everything."""
+    """A build that a step uses, and the files that it uses: some of its folder, or all."""
 
     folder: Path
     files: tuple[str, ...] = ()
 
 
 class Log:
-    """Where a step runs its commands: their output goes to a file, their counts are summed up."""
+    """Runs the commands of a step: their output goes to a file, their counts are added up."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -211,7 +211,7 @@ class Log:
         self.write(reason)
 
     def skip_without(self, what: str, error: Exception) -> None:
-        """Skips what a command should have brought: its last words say why there is none."""
+        """Skips tests of what a command could not install; its last line is the reason."""
         lines = [line for line in self.path.read_text().splitlines() if line.strip()]
         last = lines[-1].strip() if isinstance(error, StepError) and lines else str(error)
         self.skip(1, f"{what}: {last}")
@@ -294,9 +294,9 @@ class Result:
     left_out: tuple[str, ...] = ()  # why tests, or parts of the step, did not run
 
 
-# What a run does with each step that has ended well so far: it may fail the step.
+# Called for each step that has passed so far; it may fail the step.
 Check = Callable[[Step, Log], None]
-# What a run does with each result, in the process that has it.
+# Called for each result, in the process that has it.
 Keep = Callable[[Step, Result], None]
 RunStep = Callable[[Step], Result]
 

@@ -24,7 +24,7 @@ C_TESTS += ("tools/carry/bench/patch_*", "tools/carry/common/")
 WITH_TOOL = (*C_TESTS, "tools/carry/sites/", "tools/carry/commands.def")
 EVERYTHING = ("*",)
 
-# Those of `make test` stand first: at level short, with one compiler, and what few packages bring.
+# The steps of `make test` come first: at level short, with one compiler and few packages.
 STEPS = [
     Step("gcc", "gcc -O2: C tests", programs.gcc, WITH_TOOL, place=Place.MORE),
     Step(

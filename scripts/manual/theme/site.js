@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the theme's style needs: classes of tables, and menus that open.
+// Additions for the theme's style: classes of tables, and menus that open.
 
 for (const table of document.querySelectorAll(".rst-content table")) {
     const frame = document.createElement("div");

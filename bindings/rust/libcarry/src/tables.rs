@@ -208,7 +208,7 @@ pub enum Protocol: u8 {
 }
 
 table! {
-/// What became of a checksum.
+/// Verdicts on checksums.
 pub enum Verdict: u8 {
     /// It verifies.
     Good = 0, "good",
@@ -226,7 +226,7 @@ pub enum Verdict: u8 {
 }
 
 table! {
-/// Why a checksum is unverifiable.
+/// Reasons why a checksum is unverifiable.
 pub enum Reason: u8 {
     /// Covered bytes were not captured.
     Snaplen = 1, "snaplen",
@@ -244,7 +244,7 @@ pub enum Reason: u8 {
 }
 
 table! {
-/// What else is known about a verdict.
+/// Causes of verdicts.
 pub enum Cause: u8 {
     /// An IPv4 header's sum holds 0, as if left to a network card: PARTIAL if a sum in the same
     /// packet is partial, or UNVERIFIABLE (SNAPLEN) if the bytes that would decide this were not
@@ -257,7 +257,7 @@ pub enum Cause: u8 {
 }
 
 table! {
-/// What functions return that fail.
+/// Errors that functions return.
 pub enum ErrorCode: i32 {
     /// Invalid argument.
     Invalid = -1, "invalid argument",
