@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The front door: what people type. Meson and ninja do the work.
+# The targets for developers and users. Meson and ninja do the work.
 
 BUILD   ?= build
 OPTIONS ?=
@@ -14,13 +14,13 @@ RECORD  ?=
 BASE    ?=
 URL     ?=
 
-# Debian's own, for which python3-pytest is installed, before any other on the PATH.
+# Debian's Python, which has python3-pytest, is preferred to others on the PATH.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
-# Runs commands in silence; shows what they said if they fail.
+# Runs commands in silence; shows their output if they fail.
 quietly = { $(1); } >$(BUILD)/make.log 2>&1 || { cat $(BUILD)/make.log; exit 1; }
 
-# Where Debian's linker, pkg-config and CMake look; empty elsewhere, where meson knows.
+# The folder where Debian's linker, pkg-config and CMake look; empty elsewhere: Meson decides.
 multiarch = $(shell cc -print-multiarch 2>/dev/null)
 
 .PHONY: all
@@ -36,14 +36,14 @@ $(BUILD)/build.ninja:
 	@mkdir -p $(BUILD)
 	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(OPTIONS) $(BUILD))
 
-# For the machines of others: x86-64 and AArch64.
+# Wheels for x86-64 and AArch64.
 .PHONY: wheel
 wheel: packages-wheel
 	@mkdir -p $(BUILD)
 	@$(call quietly,$(PYTHON) scripts/make_wheel.py --to dist $(BUILD)/wheel)
 	@echo "Built" dist/*.whl
 
-# For the release of Debian that this machine has.
+# Packages for the release of Debian that this machine has.
 .PHONY: deb
 deb: packages-deb
 	@mkdir -p $(BUILD)
@@ -55,7 +55,7 @@ dist:
 	@scripts/make_source dist
 	@echo "Built dist/libcarry-$$(scripts/version).tar.xz"
 
-# All that users get, by the targets that TARGETS names, or all of them, in a bare Debian.
+# Makes the files for users in a bare Debian, by all targets or those that TARGETS names.
 .PHONY: release
 release:
 	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) \
@@ -68,7 +68,7 @@ static: packages-static
 	@$(call quietly,$(PYTHON) scripts/make_static.py --to dist $(BUILD)/static)
 	@echo "Built" dist/carry-*-linux-*[0-9]
 
-# For other builds: their sources in C are in them.
+# The crates contain the sources in C that they compile.
 .PHONY: crates
 crates: packages-crates
 	@mkdir -p $(BUILD)
@@ -89,12 +89,12 @@ test:
 test-all:
 	@$(PYTHON) scripts/run_tests.py --install=test $(if $(RECORD),--record) $(STEPS)
 
-# Those of them whose inputs the record does not have: what continuous integration runs.
+# The steps whose inputs the record does not have. Continuous integration runs them.
 .PHONY: test-affected
 test-affected:
 	@$(PYTHON) scripts/run_tests.py --affected
 
-# What the working tree changes, or what differs from BASE.
+# Tests of the changes of the working tree, or since BASE.
 .PHONY: test-changed
 test-changed:
 	@$(PYTHON) scripts/run_tests.py --install=check --changed $(or $(BASE),HEAD)
@@ -106,7 +106,7 @@ proof: all packages-test
 	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
 	    $(addprefix tests/proof/test_,meanings.py encodings.py mutants.py packet_proof.py)
 
-# Wrong kernels in large numbers, which the prover must refuse: others for each SEED.
+# Makes wrong kernels in large numbers, which the prover must refuse: others for each SEED.
 .PHONY: refute
 refute: all packages-test
 	@$(PYTHON) proof/kernels/refute.py --seed $(or $(SEED),1) --sample $(or $(SAMPLE),1000) \
@@ -121,7 +121,7 @@ coverage:
 	@CARRY_COVERAGE=table $(PYTHON) scripts/run_tests.py --install=test coverage
 	@sed -n '/^module/,$$p' build/test-logs/coverage.log
 
-# All of what "make test-all" proves only where it changed.
+# Proves the whole packet walk; "make test-all" proves only what changed.
 .PHONY: proof-packet
 proof-packet: packages-test
 	@proof/packet/run --all --record
@@ -130,7 +130,7 @@ proof-packet: packages-test
 instructions: all
 	@$(PYTHON) scripts/check_instructions.py $(BUILD)
 
-# Peers that cannot be had are named in the report; the library must be built.
+# The report names peers that are not available; the library must be built.
 peers = scripts/packages bench || \
     { scripts/packages --check build && echo "Continuing without them." >&2; }
 
@@ -161,7 +161,7 @@ docs: packages-docs
 models: all packages-models
 	@$(PYTHON) bench/models.py --build $(BUILD) --write
 
-# In a build of the library alone, for that architecture.
+# Uses a build of the library alone, for that architecture.
 .PHONY: models-aarch64
 models-aarch64: packages-models
 	@mkdir -p $(BUILD)

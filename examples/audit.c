@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which functions of other objects does a program call, and how often? An auditor of the dynamic
- * linker, rtld-audit(7), that nobody compiles in:
+ * Counts the calls of a program to functions of other objects. It is an auditor of the dynamic
+ * linker, rtld-audit(7), for programs that were not compiled for it:
  *
  *     LD_AUDIT=./libcarry-audit.so program
  *
@@ -30,10 +30,10 @@
 /* The dynamic linker looks for these by their names. */
 #define AUDIT __attribute__((visibility("default")))
 
-/* What `enter` must not find in use. */
+/* The upper halves of vectors, which must not be in use in `enter`. */
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
-/* A thunk, its function, and what it counts. Threads call at once: hence the atomic additions. */
+/* A thunk, its function, and its counts. Threads call at the same time, so additions are atomic. */
 struct seen {
     struct carry_thunk *thunk;
     void (*function)(void);
@@ -42,9 +42,9 @@ struct seen {
     uint64_t dirty; /* calls of enter() that found dirty upper halves */
 };
 
-static bool is_known; /* what is in use */
+static bool is_known; /* the CPU reports what is in use */
 
-/* In place of la_pltenter(): it may read and change arguments, and call anything. */
+/* Counts a call, in place of la_pltenter(). It may read and change arguments, and call anything. */
 static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct seen *seen = thunk->user;
     (void)call;
@@ -100,13 +100,13 @@ AUDIT unsigned la_version(unsigned version) {
     return version < LAV_CURRENT ? version : LAV_CURRENT;
 }
 
-/* Calls of the program itself, which has no name here, to any other object. */
+/* Asks for calls of the program itself, whose name is empty, to any other object. */
 AUDIT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie) {
     (void)space, (void)cookie;
     return LA_FLG_BINDTO | (*map->l_name ? 0 : LA_FLG_BINDFROM);
 }
 
-/* Addresses that the program asked for with dlsym() stay: it may compare them. */
+/* Binds a function to a thunk. Results of dlsym() stay: the program may compare them. */
 AUDIT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to,
                              unsigned *flags, const char *name) {
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -123,7 +123,7 @@ AUDIT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from,
     return (uintptr_t)seen->function;
 }
 
-/* The auditor ends after the program, unless that ends by _exit(). */
+/* Prints the counts. The auditor ends after the program, unless the program calls _exit(). */
 __attribute__((destructor)) static void print(void) {
     for (size_t i = 0; i < THUNKS && all[i].name; i++)
         if (all[i].calls)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A scheduler: two loops that never give way share one thread with a third that does. A timer
- * preempts whoever runs; what they count shows that each had its turn.
+ * preempts the running one; their counts show that each had its turn.
  *
  * usage: contexts [SECONDS]
  */
@@ -31,8 +31,8 @@ struct task {
 static struct carry_context start;
 static struct task tasks[TASKS] = {{.name = "sum"}, {.name = "divide"}, {.name = "polite"}};
 
-/* Who runs. NULL: nobody who may be preempted. Set before the switch to a task: the library sees
- * that the thread is not there yet. */
+/* The running task; NULL: no task that may be preempted. It is set before the switch to a task: the
+ * library detects that the thread has not arrived there yet. */
 static struct task *volatile current;
 static volatile sig_atomic_t stop;
 
@@ -55,7 +55,7 @@ static struct carry_context *finish(void) {
     return &start;
 }
 
-/* Neither of these two calls anything. */
+/* Two tasks that call no function. */
 static struct carry_context *sum(void *argument, uintptr_t value) {
     struct task *task = argument;
     for (volatile uint64_t all = value; !stop; all = all + task->count)
@@ -92,7 +92,7 @@ static int make(struct task *task, carry_context_fn *run) {
     return error ? error : carry_context_keep(&task->context, task->area, area_bytes, 0);
 }
 
-/* The handler's stack is its own, so that tasks need none for it. */
+/* Starts the timer. The handler has a stack of its own, so tasks need no room for it. */
 static void set_timer(long microseconds) {
     static unsigned char handler_stack[HANDLER_BYTES];
     const stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which sizes does this program ask malloc() for? Its own calls are hooked, and those of the
- * functions it is made of; nothing was compiled for it.
+ * Counts the sizes that this program asks malloc() for. It hooks the calls of its own code, which
+ * was not compiled for hooks.
  *
  * usage: hook [ROUNDS]
  */
@@ -19,12 +19,12 @@ struct sizes {
     uint64_t classes[CLASSES]; /* of sizes up to 2^i bytes */
 };
 
-/* Threads call back at once: hence the atomic additions. */
+/* Adds 1 to a counter; atomic, as threads call back at the same time. */
 static void add(uint64_t *counter) {
     __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
-/* Before the call. This may call malloc() itself, which is not counted. */
+/* Runs before the call. It may call malloc() itself: such calls are not counted. */
 static void note_size(const struct carry_hook_place *place, struct carry_thunk_call *call,
                       void *user) {
     struct sizes *sizes = user;
@@ -36,7 +36,7 @@ static void note_size(const struct carry_hook_place *place, struct carry_thunk_c
     add(&sizes->classes[class]);
 }
 
-/* After it: what the caller gets. */
+/* Runs after the call, with the result that the caller gets. */
 static void note_result(const struct carry_hook_place *place, struct carry_thunk_call *call,
                         void *user) {
     struct sizes *sizes = user;
@@ -47,7 +47,7 @@ static void note_result(const struct carry_hook_place *place, struct carry_thunk
 
 static void work(unsigned long rounds) {
     for (unsigned long i = 0; i < rounds; i++) {
-        void *volatile memory = malloc(1 + i * 37 % 5000); /* or compilers leave it out */
+        void *volatile memory = malloc(1 + i * 37 % 5000); /* so that compilers keep the call */
         free(memory);
     }
 }
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
     }
     work(rounds);
     error = carry_hook_detach(&hook);
-    work(rounds); /* not counted any more */
+    work(rounds); /* no longer counted */
     print(&sizes);
     return error || sizes.calls != rounds;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends a packet to many addresses: of one UDP packet, the source port, the destination and a
- * number in the data are written anew each time, by a function made for these fields, which keeps
- * both checksums right. What would be sent is checked by another one, made for these headers.
+ * Sends a packet to many addresses. A function made for its fields writes source port, destination
+ * and a number in the data each time, and keeps both checksums right. Another function, made for
+ * these headers, checks the packets.
  */
 #include <carry/jit.h>
 
@@ -11,7 +11,7 @@
 
 #define PACKETS 1000000
 
-/* Ethernet, IPv4, UDP, and 6 bytes of data; checksums are yet to be filled in. */
+/* Ethernet, IPv4, UDP, and 6 bytes of data; checksums are not filled in yet. */
 static unsigned char packet[] = {
     2,  0, 0,    0,    0, 1,  2,   0,   0,  0,  0, 2, 8,   0,         /* Ethernet */
     69, 0, 0,    34,   0, 0,  64,  0,   64, 17, 0, 0, 192, 0,   2, 1, /* IPv4 */
@@ -44,7 +44,7 @@ static int write_all(carry_jit_write_fn *write, carry_jit_packet_fn *check,
     struct values values;
     for (unsigned long i = 0; i < PACKETS; i++) {
         put(values.destination, 4, 0x0a000000 + i);
-        put(values.port, 2, 49152 + i % 16384); /* none of a tunnel */
+        put(values.port, 2, 49152 + i % 16384); /* not the port of a tunnel */
         put(values.number, 4, i);
         write(packet, &values);
         if (!is_good(sums, check(frame, sums, 2)))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the captures beside it: small, self-made, and the same bytes each time.
+"""Makes the captures in this folder: small, and the same bytes each time.
 
 good.pcap       every protocol once or more, all sums right
 good.snoop      the same, as Solaris and illumos write captures
-good.erf        the same, as Endace's cards do
+good.erf        the same, as Endace's cards write them
 offload.pcapng  10.0.0.5 leaves its TCP sums to the network card: partial, not bad
 broken.pcap     sums that are wrong, and a UDP datagram over IPv6 that lacks its sum
 damaged.pcap    ends in the middle of a packet
@@ -52,7 +52,7 @@ def frame(protocol: int, text: str = "", *, to_server: bool = True, six: bool = 
 
 
 def conversation(six: bool, sums: str = "good") -> list[bytes]:
-    """A TCP exchange; `sums` are the client's, the server's are good."""
+    """Returns a TCP exchange; `sums` are the client's, the server's are good."""
     lines = [f"GET /{n} HTTP/1.1\r\nHost: example.org\r\n\r\n" for n in range(4)]
     frames = []
     for line in lines:
@@ -127,12 +127,12 @@ def damaged() -> bytes:
 
 
 def off_by(ip: bytes, at: int, difference: int) -> bytes:
-    """An IP packet whose sum at `at` is off by a difference, in ones' complement."""
+    """Returns an IP packet whose sum at `at` is off by a difference, in ones' complement."""
     return put16(ip, at, (int.from_bytes(ip[at : at + 2], "big") + difference) % 0xFFFF)
 
 
 def network() -> bytes:
-    """Each kind of sender by its address; flags say that all packets were received."""
+    """Returns each kind of sender by its address; flags say that all packets were received."""
     received = 1
     frames = []
     for number in range(4):

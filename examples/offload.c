@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A wire between two Ethernet interfaces, with checksum offload in software: what a network card,
- * a vhost back end or a tunnel does for a sender that leaves its checksums to it.
+ * A wire between two Ethernet interfaces, with checksum offload in software, as in a network card,
+ * a vhost back end or a tunnel: it completes the checksums that senders leave to it.
  *
- * Linux sums nothing for an interface that can do it itself, which virtual ones say of themselves.
- * Whoever takes such frames out of the kernel has to finish them, or no receiver accepts them.
+ * Linux computes no checksums for an interface that can do so itself, and virtual interfaces claim
+ * this. A program that takes such frames out of the kernel must complete them, or no receiver
+ * accepts them.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,7 +33,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What becomes of a frame. */
+/* The fates of a frame. */
 enum fate { FATE_PASSED, FATE_FILLED, FATE_BAD, FATE_LONG, FATE_REFUSED, FATE_COUNT };
 
 static const char *const fate_names[FATE_COUNT] = {
@@ -46,7 +47,7 @@ static const char *const fate_names[FATE_COUNT] = {
 struct end {
     const char *name;
     int socket;
-    unsigned long frames[FATE_COUNT]; /* of those that came in here */
+    unsigned long frames[FATE_COUNT]; /* of frames that came in here */
 };
 
 struct packet {
@@ -98,12 +99,12 @@ static void open_end(struct end *end) {
     if (!address.sll_ifindex)
         err(EXIT_FAILURE, "%s", end->name);
 
-    /* With a protocol it would receive from every interface until it is bound. */
+    /* With a protocol, the socket would receive from every interface until it is bound. */
     end->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (end->socket < 0)
         err(EXIT_FAILURE, "packet socket");
     enable(end, PACKET_AUXDATA);
-    enable(end, PACKET_IGNORE_OUTGOING); /* what this host sends by the interface is not for us */
+    enable(end, PACKET_IGNORE_OUTGOING); /* ignores frames that this host sends */
 
     struct packet_mreq all = {.mr_ifindex = address.sll_ifindex, .mr_type = PACKET_MR_PROMISC};
     socklen_t size = sizeof address;
@@ -115,7 +116,7 @@ static void open_end(struct end *end) {
         errx(EXIT_FAILURE, "%s: not an Ethernet interface", end->name);
 }
 
-/* The kernel takes the outermost VLAN tag out of the frames that it receives. */
+/* Restores the outermost VLAN tag, which the kernel takes out of received frames. */
 static void restore_tag(struct packet *packet, const struct tpacket_auxdata *auxdata) {
     const uint16_t tag[] = {htons(auxdata->tp_vlan_tpid), htons(auxdata->tp_vlan_tci)};
     unsigned char *addresses = packet->data;
@@ -125,7 +126,7 @@ static void restore_tag(struct packet *packet, const struct tpacket_auxdata *aux
     memcpy(packet->data + ADDRESSES_SIZE, tag, TAG_SIZE);
 }
 
-/* Returns false, with errno, if the end gives no more. */
+/* Receives a frame. Returns false, with errno, if there is none. */
 static bool receive(const struct end *end, struct packet *packet) {
     struct iovec behind_tag = {packet->space + TAG_SIZE, sizeof packet->space - TAG_SIZE};
     union {
@@ -153,7 +154,7 @@ static bool receive(const struct end *end, struct packet *packet) {
     return true;
 }
 
-/* In a frame that is said to be finished a partial sum is damage, too. */
+/* Checks whether a checksum is bad. In a frame marked as finished, a partial one is bad, too. */
 static bool is_bad(const struct carry_frame *frame) {
     const unsigned bad =
         1u << CARRY_VERDICT_BAD | 1u << CARRY_VERDICT_PARTIAL | 1u << CARRY_VERDICT_ILLEGAL;
@@ -189,7 +190,7 @@ static enum fate pass(const struct packet *packet, const struct end *to, bool fi
     return fate;
 }
 
-/* Returns the end that cannot be used any longer, or NULL on a signal. */
+/* Passes frames. Returns the end that can no longer be used, or NULL on a signal. */
 static const struct end *run(struct end ends[2], int signals, bool fill) {
     static struct packet packet;
     struct pollfd ready[] = {
@@ -199,7 +200,7 @@ static const struct end *run(struct end ends[2], int signals, bool fill) {
     };
     for (;;) {
         if (poll(ready, 3, -1) < 0)
-            continue; /* interrupted, and ready says nothing */
+            continue; /* interrupted: `ready` is not valid */
         if (ready[2].revents)
             return NULL;
         for (int i = 0; i < 2; i++) {
@@ -224,7 +225,7 @@ static bool parse_fill(int argc, char **argv) {
         {"no-fill", no_argument, NULL, 'n'},
         {0},
     };
-    /* What getopt_long() starts its messages with, and err() too. */
+    /* getopt_long() and err() start their messages with this name. */
     argv[0] = program_invocation_short_name;
     bool fill = true;
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -233,7 +234,7 @@ static bool parse_fill(int argc, char **argv) {
             exit(EXIT_SUCCESS);
         }
         if (option != 'n')
-            exit(EXIT_USAGE); /* getopt_long() has said why */
+            exit(EXIT_USAGE); /* getopt_long() has printed a message */
         fill = false;
     }
     if (argc - optind != 2 || strcmp(argv[optind], argv[optind + 1]) == 0)
@@ -247,7 +248,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 2; i++)
         open_end(&ends[i]);
 
-    /* Read like frames, so that none arrives between a look at a flag and the wait in poll(). */
+    /* Signals are read like frames: none can arrive between a check of a flag and poll(). */
     sigset_t interrupts;
     sigemptyset(&interrupts);
     sigaddset(&interrupts, SIGINT);

@@ -24,7 +24,7 @@ CARRY_KEY(counting);
 #endif
 
 static uint64_t route_low(uint64_t address) {
-    CARRY_BODY(route_low, SUCCESSOR); /* so short that it replaces the call */
+    CARRY_BODY(route_low, SUCCESSOR); /* short enough to replace the call */
     return address + 1;
 }
 
@@ -37,7 +37,7 @@ CARRY_KEY_DEFINE(counting, false);
 
 static uint64_t shift(uint64_t word, uint64_t bits) {
 #ifdef __x86_64__
-    /* Two instructions, or one that takes its count from any register and leaves flags alone. */
+    /* Two instructions, or one whose count is in any register and which keeps the flags. */
     __asm__(CARRY_ALT("mov %k1, %%ecx\n\tshl %%cl, %0", bmi2, "shlx %1, %0, %0")
             : "+r"(word)
             : "r"(bits)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads packets from a file that another process shares and truncates, as buffers shared with a
- * guest or a peer may be taken away at any time. A plain copy would end the program with SIGBUS;
- * carry_copy_try() says how many bytes were left.
+ * Reads packets from a file that another process truncates, as a guest or a peer may take a shared
+ * buffer away at any time. A plain copy would end the program with SIGBUS; carry_copy_try() returns
+ * how many bytes it did not copy.
  *
- * usage: truncate [PACKETS]    reads until so many packets were cut short, or 1,000
+ * usage: truncate [PACKETS]    reads until PACKETS packets were cut short (default: 1,000)
  */
 #include <carry/carry.h>
 
@@ -17,7 +17,7 @@
 
 enum { FILE_BYTES = 64 * 4096, PACKET_BYTES = 1500 };
 
-/* The peer: makes the file short and long again, until it is killed or alone. */
+/* Runs as the peer: makes the file short and long again, until it is killed or has no reader. */
 static void keep_truncating(int file, pid_t reader) {
     for (unsigned i = 0; getppid() == reader; i++)
         if (ftruncate(file, i % 2 ? FILE_BYTES : (off_t)(i % 64) * 4096))

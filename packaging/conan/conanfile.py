@@ -13,7 +13,7 @@ from conan.tools.gnu import PkgConfigDeps
 from conan.tools.layout import basic_layout
 from conan.tools.meson import Meson, MesonToolchain
 
-# Conan's packages, and the library of each as linkers name it.
+# Conan's packages, and the linker's name of each library.
 COMPRESSION = {
     "bzip2/[>=1.0.8 <2]": "bzip2::bzip2",
     "lz4/[>=1.9 <2]": "lz4::lz4",
@@ -74,7 +74,7 @@ class Libcarry(ConanFile):
     def package(self) -> None:
         Meson(self).install()
         copy(self, "LICENSE", self.source_folder, str(Path(self.package_folder, "licenses")))
-        for folder in ("lib/cmake", "lib/pkgconfig", "share"):  # Conan writes files of its own
+        for folder in ("lib/cmake", "lib/pkgconfig", "share"):  # Conan writes its own files
             rmdir(self, str(Path(self.package_folder, folder)))
 
     def package_info(self) -> None:

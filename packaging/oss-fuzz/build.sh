@@ -1,17 +1,17 @@
 #!/bin/bash -eu
 # SPDX-License-Identifier: MIT
-# Builds the fuzz targets as OSS-Fuzz asks for it: by the compilers CC and CXX, with CFLAGS and
-# LIB_FUZZING_ENGINE, to OUT, in WORK, from the present folder. Programs run where OUT is all there
-# is, so that libraries are taken in. FUZZERS may name some of the targets.
+# Builds the fuzz targets as OSS-Fuzz demands: by the compilers CC and CXX, with CFLAGS and
+# LIB_FUZZING_ENGINE, to OUT, in WORK, from the present folder. Programs run with the files of OUT
+# alone, so libraries are linked in. FUZZERS may name some of the targets.
 
-# A list as Meson reads it.
+# Prints words as a list of Meson.
 list() {
     printf '['
     [ $# = 0 ] || printf "'%s'," "$@"
     printf ']'
 }
 
-# The targets alone get the flags: what reports switches of stacks must not be instrumented. The
+# Only the targets get the flags: code that reports switches of stacks must not be instrumented. The
 # words of CFLAGS are separate on purpose.
 flags=$CFLAGS
 unset CFLAGS
