@@ -30,7 +30,7 @@
 /* The dynamic linker looks for these by their names. */
 #define AUDIT __attribute__((visibility("default")))
 
-/* The upper halves of vectors, which must not be in use in `enter`. */
+/* The upper halves of vectors, which must not be in use in count_call(). */
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
 /* A thunk, its function, and its counts. Threads call at the same time, so additions are atomic. */
@@ -39,13 +39,13 @@ struct seen {
     void (*function)(void);
     const char *name; /* of its target; NULL: free */
     uint64_t calls;
-    uint64_t dirty; /* calls of enter() that found dirty upper halves */
+    uint64_t dirty; /* calls of count_call() that found dirty upper halves */
 };
 
 static bool is_known; /* the CPU reports what is in use */
 
 /* Counts a call, in place of la_pltenter(). It may read and change arguments, and call anything. */
-static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void count_call(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     struct seen *seen = thunk->user;
     (void)call;
     __atomic_fetch_add(&seen->calls, 1, __ATOMIC_RELAXED);
@@ -78,7 +78,7 @@ static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call
     REPEAT_16(one, f)
 
 #define MAKE_THUNK(number)                                                                         \
-    static struct carry_thunk thunk_##number = {.enter = enter};                                   \
+    static struct carry_thunk thunk_##number = {.enter = count_call};                              \
     void seen_##number(void);                                                                      \
     CARRY_THUNK(seen_##number, thunk_##number)
 REPEAT_256(MAKE_THUNK)
@@ -124,7 +124,7 @@ AUDIT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from,
 }
 
 /* Prints the counts. The auditor ends after the program, unless the program calls _exit(). */
-__attribute__((destructor)) static void print(void) {
+__attribute__((destructor)) static void print_counts(void) {
     for (size_t i = 0; i < THUNKS && all[i].name; i++)
         if (all[i].calls)
             dprintf(report, "%10" PRIu64 " calls, %" PRIu64 " dirty: %s\n", all[i].calls,

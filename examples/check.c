@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static bool print(void *user, const struct carry_capture_finding *finding) {
+static bool print_finding(void *user, const struct carry_capture_finding *finding) {
     (void)user;
     printf("frame %" PRIu64 ": %s is %s: 0x%04" PRIx32, finding->number,
            carry_packet_protocol_name(finding->sum.protocol),
@@ -17,7 +17,7 @@ static bool print(void *user, const struct carry_capture_finding *finding) {
 }
 
 int main(int argc, char **argv) {
-    const struct carry_capture_check_options options = {.finding = print};
+    const struct carry_capture_check_options options = {.finding = print_finding};
     struct carry_capture_error error;
     struct carry_capture_summary *summary;
     struct carry_capture *capture;

@@ -50,28 +50,28 @@ static void on_timer(int signal, siginfo_t *info, void *ucontext) {
     current->turns++;
 }
 
-static struct carry_context *finish(void) {
+static struct carry_context *finish_task(void) {
     current = NULL;
     return &start;
 }
 
 /* Two tasks that call no function. */
-static struct carry_context *sum(void *argument, uintptr_t value) {
+static struct carry_context *run_sums(void *argument, uintptr_t value) {
     struct task *task = argument;
     for (volatile uint64_t all = value; !stop; all = all + task->count)
         task->count++;
-    return finish();
+    return finish_task();
 }
 
-static struct carry_context *divide(void *argument, uintptr_t value) {
+static struct carry_context *run_divisions(void *argument, uintptr_t value) {
     struct task *task = argument;
     (void)value;
     for (volatile double left = 1; !stop; left = left > 1e-300 ? left / 1.0001 : 1)
         task->count++;
-    return finish();
+    return finish_task();
 }
 
-static struct carry_context *give_way(void *argument, uintptr_t value) {
+static struct carry_context *run_politely(void *argument, uintptr_t value) {
     struct task *task = argument;
     (void)value;
     while (!stop) {
@@ -79,10 +79,10 @@ static struct carry_context *give_way(void *argument, uintptr_t value) {
         current = next_task(task);
         carry_context_switch(&task->context, &next_task(task)->context, 0);
     }
-    return finish();
+    return finish_task();
 }
 
-static int make(struct task *task, carry_context_fn *run) {
+static int make_task(struct task *task, carry_context_fn *run) {
     size_t area_bytes = carry_context_area_size(carry_xstate_default());
     task->stack = malloc(STACK_BYTES);
     task->area = aligned_alloc(CARRY_XSTATE_ALIGN, area_bytes);
@@ -127,9 +127,9 @@ int main(int argc, char **argv) {
         fputs("usage: contexts [SECONDS]\n", stderr);
         return 2;
     }
-    carry_context_fn *const functions[TASKS] = {sum, divide, give_way};
+    carry_context_fn *const functions[TASKS] = {run_sums, run_divisions, run_politely};
     for (size_t i = 0; i < TASKS; i++) {
-        int error = make(&tasks[i], functions[i]);
+        int error = make_task(&tasks[i], functions[i]);
         if (error) {
             printf("no contexts: %s\n", carry_error_text(error));
             return error == CARRY_ERROR_UNSUPPORTED ? 0 : 1;

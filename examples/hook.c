@@ -20,7 +20,7 @@ struct sizes {
 };
 
 /* Adds 1 to a counter; atomic, as threads call back at the same time. */
-static void add(uint64_t *counter) {
+static void increment(uint64_t *counter) {
     __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
 }
 
@@ -32,8 +32,8 @@ static void note_size(const struct carry_hook_place *place, struct carry_thunk_c
     (void)place;
     while (class < CLASSES - 1 && call->integer[0] > UINT64_C(1) << class)
         class ++;
-    add(&sizes->calls);
-    add(&sizes->classes[class]);
+    increment(&sizes->calls);
+    increment(&sizes->classes[class]);
 }
 
 /* Runs after the call, with the result that the caller gets. */
@@ -42,17 +42,17 @@ static void note_result(const struct carry_hook_place *place, struct carry_thunk
     struct sizes *sizes = user;
     (void)place;
     if (!call->result[0])
-        add(&sizes->failures);
+        increment(&sizes->failures);
 }
 
-static void work(unsigned long rounds) {
+static void allocate(unsigned long rounds) {
     for (unsigned long i = 0; i < rounds; i++) {
         void *volatile memory = malloc(1 + i * 37 % 5000); /* so that compilers keep the call */
         free(memory);
     }
 }
 
-static void print(const struct sizes *sizes) {
+static void print_sizes(const struct sizes *sizes) {
     printf("%" PRIu64 " calls of malloc, %" PRIu64 " failed\n", sizes->calls, sizes->failures);
     for (size_t i = 0; i < CLASSES; i++)
         if (sizes->classes[i])
@@ -76,9 +76,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "malloc cannot be hooked: %s\n", carry_error_text(error));
         return 1;
     }
-    work(rounds);
+    allocate(rounds);
     error = carry_hook_detach(&hook);
-    work(rounds); /* no longer counted */
-    print(&sizes);
+    allocate(rounds); /* no longer counted */
+    print_sizes(&sizes);
     return error || sizes.calls != rounds;
 }

@@ -28,7 +28,7 @@ struct values {
     unsigned char destination[4], port[2], number[4];
 };
 
-static void put(unsigned char *to, size_t size, unsigned long value) {
+static void store_number(unsigned char *to, size_t size, unsigned long value) {
     for (; size; value >>= 8)
         to[--size] = (unsigned char)value;
 }
@@ -43,9 +43,9 @@ static int write_all(carry_jit_write_fn *write, carry_jit_packet_fn *check,
     struct carry_packet_sum sums[2];
     struct values values;
     for (unsigned long i = 0; i < PACKETS; i++) {
-        put(values.destination, 4, 0x0a000000 + i);
-        put(values.port, 2, 49152 + i % 16384); /* not the port of a tunnel */
-        put(values.number, 4, i);
+        store_number(values.destination, 4, 0x0a000000 + i);
+        store_number(values.port, 2, 49152 + i % 16384); /* not the port of a tunnel */
+        store_number(values.number, 4, i);
         write(packet, &values);
         if (!is_good(sums, check(frame, sums, 2)))
             return fprintf(stderr, "packet %lu is wrong\n", i);

@@ -85,7 +85,7 @@ static void print_usage(void) {
          "  offload wire-a wire-b");
 }
 
-static void enable(const struct end *end, int option) {
+static void enable_option(const struct end *end, int option) {
     if (setsockopt(end->socket, SOL_PACKET, option, &(int){1}, sizeof(int)) < 0)
         err(EXIT_FAILURE, "%s", end->name);
 }
@@ -103,8 +103,8 @@ static void open_end(struct end *end) {
     end->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (end->socket < 0)
         err(EXIT_FAILURE, "packet socket");
-    enable(end, PACKET_AUXDATA);
-    enable(end, PACKET_IGNORE_OUTGOING); /* ignores frames that this host sends */
+    enable_option(end, PACKET_AUXDATA);
+    enable_option(end, PACKET_IGNORE_OUTGOING); /* ignores frames that this host sends */
 
     struct packet_mreq all = {.mr_ifindex = address.sll_ifindex, .mr_type = PACKET_MR_PROMISC};
     socklen_t size = sizeof address;
@@ -127,7 +127,7 @@ static void restore_tag(struct packet *packet, const struct tpacket_auxdata *aux
 }
 
 /* Receives a frame. Returns false, with errno, if there is none. */
-static bool receive(const struct end *end, struct packet *packet) {
+static bool receive_frame(const struct end *end, struct packet *packet) {
     struct iovec behind_tag = {packet->space + TAG_SIZE, sizeof packet->space - TAG_SIZE};
     union {
         struct cmsghdr header;
@@ -166,7 +166,7 @@ static bool is_bad(const struct carry_frame *frame) {
     return false;
 }
 
-static enum fate pass(const struct packet *packet, const struct end *to, bool fill) {
+static enum fate pass_frame(const struct packet *packet, const struct end *to, bool fill) {
     if (packet->cut)
         return FATE_LONG;
 
@@ -191,7 +191,7 @@ static enum fate pass(const struct packet *packet, const struct end *to, bool fi
 }
 
 /* Passes frames. Returns the end that can no longer be used, or NULL on a signal. */
-static const struct end *run(struct end ends[2], int signals, bool fill) {
+static const struct end *pass_frames(struct end ends[2], int signals, bool fill) {
     static struct packet packet;
     struct pollfd ready[] = {
         {.fd = ends[0].socket, .events = POLLIN},
@@ -206,9 +206,9 @@ static const struct end *run(struct end ends[2], int signals, bool fill) {
         for (int i = 0; i < 2; i++) {
             if (!ready[i].revents)
                 continue;
-            if (!receive(&ends[i], &packet))
+            if (!receive_frame(&ends[i], &packet))
                 return &ends[i];
-            ends[i].frames[pass(&packet, &ends[1 - i], fill)]++;
+            ends[i].frames[pass_frame(&packet, &ends[1 - i], fill)]++;
         }
     }
 }
@@ -260,7 +260,7 @@ int main(int argc, char **argv) {
 
     printf("Passing frames between %s and %s\n", ends[0].name, ends[1].name);
     fflush(stdout);
-    const struct end *broken = run(ends, signals, fill);
+    const struct end *broken = pass_frames(ends, signals, fill);
     if (broken)
         warn("%s", broken->name);
     print_counts(&ends[0], &ends[1]);

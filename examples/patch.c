@@ -57,7 +57,7 @@ struct worker {
 
 static bool stop;
 
-static void *work(void *argument) {
+static void *route_packets(void *argument) {
     struct worker *worker = argument;
     for (uint64_t address = 1; !__atomic_load_n(&stop, __ATOMIC_RELAXED); address += 0x100000001) {
         uint64_t next = carry_call(route)(address);
@@ -94,7 +94,7 @@ int main(int argc, char **argv) {
     if (error)
         printf("sites stay as they were: %s\n", carry_error_text(error));
     for (size_t i = 0; i < 2; i++)
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+        if (pthread_create(&workers[i].thread, NULL, route_packets, &workers[i]))
             return 1;
 
     uint64_t flips = 0;

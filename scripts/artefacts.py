@@ -16,7 +16,7 @@ class Component:
     """A library of another project, as Debian packages it."""
 
     name: str
-    package: str  # of Debian: the SPDX document names its version and homepage
+    debian_package: str  # of Debian: the SPDX document names its version and homepage
     licence: str  # as SPDX writes it
     meson: tuple[str, ...]  # as meson.build asks for it
 
@@ -58,21 +58,23 @@ class Artefact:
     needs: tuple[str, ...] = ()
 
 
-def package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
+def debian_package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
     """Returns the row of a Debian package. Early packages have more behind their version."""
     return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
 
 
 ARTEFACTS = [
     Artefact("dist", "libcarry-{version}.tar.xz", "source archive"),
-    package("libcarry0", needs=("glibc",)),
-    package("libcarry-capture0", needs=("glibc", *UNPACKERS)),
-    package("libcarry-jit0", holds=("asmjit",), needs=("glibc", "libstdc++")),
-    package("libcarry-dev", needs=("asmjit", "libstdc++", *UNPACKERS)),
-    package("libcarry-doc"),
-    package("carry", holds=("asmjit", "libstdc++"), needs=("glibc", "libpcap", *ALL_OF_TOOL)),
-    package("python3-libcarry", needs=("CPython", "glibc", *TOOL)),
-    package("*-dbgsym"),
+    debian_package("libcarry0", needs=("glibc",)),
+    debian_package("libcarry-capture0", needs=("glibc", *UNPACKERS)),
+    debian_package("libcarry-jit0", holds=("asmjit",), needs=("glibc", "libstdc++")),
+    debian_package("libcarry-dev", needs=("asmjit", "libstdc++", *UNPACKERS)),
+    debian_package("libcarry-doc"),
+    debian_package(
+        "carry", holds=("asmjit", "libstdc++"), needs=("glibc", "libpcap", *ALL_OF_TOOL)
+    ),
+    debian_package("python3-libcarry", needs=("CPython", "glibc", *TOOL)),
+    debian_package("*-dbgsym"),
     Artefact("deb", "deb/*_{version}[-~]*.dsc", "source of the Debian packages"),
     Artefact("deb", "deb/*_{version}[-~.]*.tar.xz", "source of the Debian packages"),
     *(
@@ -104,7 +106,7 @@ class ReleaseError(Exception):
     """A release cannot be made; the message says why."""
 
 
-def said(*command: str | Path) -> str:
+def output_of(*command: str | Path) -> str:
     """Returns what a command prints."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -115,20 +117,20 @@ def said(*command: str | Path) -> str:
 
 def gcc() -> str:
     """Returns the major version of GCC, which names of Debian's packages contain."""
-    return said("gcc", "-dumpversion").split(".")[0]
+    return output_of("gcc", "-dumpversion").split(".")[0]
 
 
 def version() -> str:
-    return said(ROOT / "scripts/version")
+    return output_of(ROOT / "scripts/version")
 
 
-def seconds() -> int:
+def release_time() -> int:
     """Returns the time of a release's files: SOURCE_DATE_EPOCH, or the time of the commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
-    return int(given or said("git", "log", "-1", "--format=%ct"))
+    return int(given or output_of("git", "log", "-1", "--format=%ct"))
 
 
-def found(folder: Path) -> Iterator[tuple[Artefact, Path]]:
+def found_artefacts(folder: Path) -> Iterator[tuple[Artefact, Path]]:
     """Yields the artefacts in a folder, by name within the order of the table."""
     for artefact in ARTEFACTS:
         for path in sorted(folder.glob(artefact.pattern.format(version=version()))):

@@ -32,7 +32,7 @@ FAILED, CHANGED = 3, 4
 CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?:\(|'|\{)", re.M)
 
 
-def machine(library: Path) -> str:
+def machine_of(library: Path) -> str:
     """Returns the architecture that a library is for; "" if it has no record."""
     head = library.read_bytes()[:20]
     return MACHINES.get(int.from_bytes(head[18:20], "little" if head[5] == 1 else "big"), "")
@@ -49,7 +49,7 @@ def record(library: Path, path: Path) -> None:
     path.write_text(PATH.sub(lambda found: in_project(library, found[0]), done.stdout))
 
 
-def changes(library: Path, path: Path) -> tuple[set[str], str]:
+def changed_functions(library: Path, path: Path) -> tuple[set[str], str]:
     """Returns the functions that are gone or changed, and abidiff's report."""
     command = ["abidiff", "--no-added-syms"]
     done = subprocess.run(
@@ -67,8 +67,8 @@ def newest_section(news: Path) -> str:
     return news.read_text().split("\n## ")[1]
 
 
-def check(library: Path, path: Path, announced: str) -> list[str]:
-    found, report = changes(library, path)
+def check_library(library: Path, path: Path, announced: str) -> list[str]:
+    found, report = changed_functions(library, path)
     silent = sorted(name for name in found if not re.search(rf"\b{name}\b", announced))
     print(f"{library.name}: {len(found)} functions changed or gone, {len(silent)} in silence")
     if silent:
@@ -87,7 +87,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    arch = machine(options.build / LIBRARIES[0])
+    arch = machine_of(options.build / LIBRARIES[0])
     if not arch:
         print("skipped: this architecture has no record")
         return 0
@@ -95,7 +95,7 @@ def main() -> int:
     for library in (options.build / name for name in LIBRARIES):
         path = options.records / arch / f"{library.stem}.abi"
         if not options.record and path.exists():
-            errors += check(library.resolve(), path, newest_section(options.news))
+            errors += check_library(library.resolve(), path, newest_section(options.news))
         elif options.record and library.exists():
             path.parent.mkdir(exist_ok=True)
             record(library.resolve(), path)

@@ -39,7 +39,7 @@ def folder(file: str) -> list[str]:
     return names[:-1][: DEPTH[names[0]]]
 
 
-def sources(build: Path) -> dict[str, str]:
+def object_sources(build: Path) -> dict[str, str]:
     """Returns the file that each object of the build was made from."""
     found = {}
     for row in json.loads((build / "compile_commands.json").read_text()):
@@ -60,7 +60,7 @@ def symbols(objects: Iterable[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def find_uses(build: Path) -> Uses:
-    file_of = sources(build)
+    file_of = object_sources(build)
     uses: Uses = {file: defaultdict(set) for file in file_of.values()}
     wanted, definers = set(), defaultdict(set)
     for made, name, kind in symbols(file_of) if file_of else ():

@@ -192,7 +192,7 @@ def number_texts(branches: Iterable[Branch]) -> None:
             branch.text += f" [{number}]" if len(same) > 1 else ""
 
 
-def measured(functions: Iterable[Function]) -> Iterator[Branch]:
+def measured_branches(functions: Iterable[Function]) -> Iterator[Branch]:
     for function in functions:
         yield from (branch for branch in function.branches.values() if branch.is_measured)
 
@@ -203,7 +203,7 @@ def find_gaps(functions: Iterable[Function]) -> Iterator[Gap]:
         if not function.calls:
             yield Gap(function.file, function.name, "", "called")
             continue
-        branches = list(measured([function]))
+        branches = list(measured_branches([function]))
         gaps = [
             Gap(branch.file, branch.function, branch.text, outcome)
             for branch in branches
@@ -261,7 +261,7 @@ def all_outcomes(functions: Iterable[Function]) -> Iterator[Gap]:
     """Yields all outcomes that could be gaps."""
     for function in functions:
         yield Gap(function.file, function.name, "", "called")
-        for branch in measured([function]):
+        for branch in measured_branches([function]):
             for outcome in ("true", "false", "evaluated"):
                 yield Gap(branch.file, branch.function, branch.text, outcome)
 
@@ -270,7 +270,7 @@ def reached(functions: Iterable[Function]) -> Iterator[Gap]:
     for function in functions:
         if function.calls:
             yield Gap(function.file, function.name, "", "called")
-        for branch in measured([function]):
+        for branch in measured_branches([function]):
             if branch.counts.total():
                 yield Gap(branch.file, branch.function, branch.text, "evaluated")
             for outcome in ("true", "false"):
@@ -335,7 +335,7 @@ def sum_up(
             lines = file["summary"]["lines"]
             sums[module_of(name)]["lines"].add(lines["covered"], lines["count"])
     for function in functions:
-        for branch in measured([function]):
+        for branch in measured_branches([function]):
             if may_vary(branch, function, rows):
                 continue
             own = sums[module_of(branch.file)]
@@ -384,7 +384,7 @@ def floors_text(sums: Sums) -> str:
 # --- The tools ---
 
 
-def run(*command: str | Path) -> str:
+def run_tool(*command: str | Path) -> str:
     try:
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     except subprocess.CalledProcessError as error:
@@ -402,14 +402,14 @@ def read_export(build: Path, profiles: Path) -> dict[str, Any]:
     if not found:
         raise CoverageError(f"no test left anything in {profiles}")
     merged = profiles / "all.profdata"
-    run("llvm-profdata-19", "merge", "-o", merged, *found)
-    text = run("llvm-cov-19", "export", *objects(build), f"-instr-profile={merged}")
+    run_tool("llvm-profdata-19", "merge", "-o", merged, *found)
+    text = run_tool("llvm-cov-19", "export", *objects(build), f"-instr-profile={merged}")
     export: dict[str, Any] = json.loads(text)["data"][0]
     return export
 
 
 def write_pages(build: Path, profiles: Path, report: Path) -> None:
-    run(
+    run_tool(
         *("llvm-cov-19", "show", *objects(build), f"-instr-profile={profiles / 'all.profdata'}"),
         *("-format=html", f"-output-dir={report}", "-show-branches=count", "-show-mcdc"),
         *("-project-title=libcarry", ROOT / "src", ROOT / "capture"),

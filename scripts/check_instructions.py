@@ -264,7 +264,7 @@ def compare(rows: Rows, totals: Mapping[Case, int], missing: set[Case]) -> Compa
     return result
 
 
-def update(rows: Rows, counts: Counts, reason: str) -> Rows:
+def updated_rows(rows: Rows, counts: Counts, reason: str) -> Rows:
     """Returns the rows with new counts; rows that cannot be counted here keep theirs."""
     new = {case: row for case, row in rows.items() if case in counts.missing}
     for case, total in counts.totals.items():
@@ -333,7 +333,7 @@ def keep_only(counts: Counts, rows: Rows, prefix: str) -> Rows:
     return {case: row for case, row in rows.items() if str(case).startswith(prefix)}
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_check(arguments: argparse.Namespace) -> int:
     recording = arguments.update or arguments.functions
     if recording:
         check_build(arguments.build)
@@ -352,7 +352,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"skipped: {len(counts.missing)} cases, whose kernels cannot run here")
     print(f"{len(counts.functions)} cases, {counts.compiler}")
     if arguments.update:
-        tables[counts.compiler] = update(rows, counts, arguments.reason)
+        tables[counts.compiler] = updated_rows(rows, counts, arguments.reason)
         arguments.table.write_text(format_tables(tables))
         return GOOD
     if comparison.failed or comparison.fewer:
@@ -363,7 +363,7 @@ def run(arguments: argparse.Namespace) -> int:
 def main() -> int:
     arguments = parse_arguments()
     try:
-        return run(arguments)
+        return run_check(arguments)
     except (CountError, UnfitError, OSError, subprocess.SubprocessError) as error:
         print(f"check_instructions.py: {error}", file=sys.stderr)
         return ERROR

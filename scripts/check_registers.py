@@ -21,7 +21,7 @@ VECTORS = re.compile(r"%[xyz]mm|vzero")
 MEANT = [("carry_xstate_clean", "vzeroupper")]  # uses that are meant
 
 
-def sources() -> list[Path]:
+def register_sources() -> list[Path]:
     return [
         path for folder in ("", "x86_64") for path in (ROOT / "src/xstate" / folder).glob("*.c")
     ]
@@ -57,19 +57,19 @@ def main() -> int:
     if len(sys.argv) != 2:
         print(__doc__.strip().splitlines()[2], file=sys.stderr)
         return 2
-    compiler = sys.argv[1]
+    compiler, paths = sys.argv[1], register_sources()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "base").mkdir()
         for header in ("general_begin.h", "general_end.h"):
             (folder / "base" / header).touch()
-        found = [use for path in sources() for use in uses(compiler, path, folder)]
-        bare = [use for path in sources() for use in uses(compiler, path, folder, f"-I{folder}")]
+        found = [use for path in paths for use in uses(compiler, path, folder)]
+        bare = [use for path in paths for use in uses(compiler, path, folder, f"-I{folder}")]
     wrong = [use for use in found if use not in MEANT]
-    wrong += [(path.name, "is open") for path in sources() if not is_closed(path.read_text())]
+    wrong += [(path.name, "is open") for path in paths if not is_closed(path.read_text())]
     for function, instruction in wrong:
         print(f"{function}: {instruction}")
-    print(f"{len(sources())} files: {len(wrong)} uses of vector registers, {len(bare)} if allowed")
+    print(f"{len(paths)} files: {len(wrong)} uses of vector registers, {len(bare)} if allowed")
     return 1 if wrong or found != MEANT or len(bare) <= len(MEANT) else 0
 
 

@@ -94,7 +94,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serve(site: Path) -> Iterator[str]:
+def serve_folder(site: Path) -> Iterator[str]:
     """Serves the folder while the block runs; yields the address."""
     handler = functools.partial(Handler, directory=str(site))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -213,7 +213,7 @@ def troubles(browser: Chrome, base: str) -> list[str]:
     return [*dict.fromkeys(found), *messages(browser)]
 
 
-def load(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
+def load_page(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
     """Loads a page; returns its content, and its own errors."""
     browser.get(base + name)
     seen = browser.execute_script(LOOK)
@@ -223,13 +223,13 @@ def load(browser: Chrome, base: str, name: str) -> tuple[Page, list[str]]:
     return page, [f"{name}: {trouble}" for trouble in found]
 
 
-def local(site: Path, url: str, base: str) -> str:
+def local_file(site: Path, url: str, base: str) -> str:
     """Returns the file of the site that an address belongs to."""
     path = unquote(urlsplit(url).path).removeprefix(urlsplit(base).path)
     return f"{path}index.html" if not path or path.endswith("/") else path
 
 
-def follow(report: Report, site: Path, base: str, name: str, link: str) -> str:
+def follow_link(report: Report, site: Path, base: str, name: str, link: str) -> str:
     """Follows a link of a page; returns its error, or ""."""
     url, anchor = urldefrag(link)
     if not url.startswith(base):
@@ -237,7 +237,7 @@ def follow(report: Report, site: Path, base: str, name: str, link: str) -> str:
             report.foreign.add(url)
             return ""
         return f"{name}: the link {link} cannot be followed"
-    target = local(site, url, base)
+    target = local_file(site, url, base)
     if target in report.pages:
         known = report.pages[target].anchors
         lacks = anchor and unquote(anchor) not in known
@@ -250,10 +250,10 @@ def follow_all(report: Report, site: Path, base: str) -> None:
     for name, page in report.pages.items():
         for link in dict.fromkeys(page.links):
             report.links += 1
-            trouble = follow(report, site, base, name, link)
+            trouble = follow_link(report, site, base, name, link)
             report.complaints += [trouble] if trouble else []
             if link.startswith(base):
-                reached.add(local(site, urldefrag(link)[0], base))
+                reached.add(local_file(site, urldefrag(link)[0], base))
     report.complaints += [f"{name}: no link leads there" for name in report.pages.keys() - reached]
 
 
@@ -261,7 +261,7 @@ def check_pages(browser: Chrome, site: Path, base: str) -> Report:
     report = Report()
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
-        report.pages[name], found = load(browser, base, name)
+        report.pages[name], found = load_page(browser, base, name)
         report.complaints += found
     if not report.pages:
         raise SiteError(f"no pages in {site}")
@@ -292,17 +292,17 @@ def check_search(browser: Chrome, base: str, word: str) -> list[str]:
     return missing + troubles(browser, base)
 
 
-def check(site: Path, word: str = WORD) -> Report:
-    with serve(site) as base, open_browser() as browser:
+def check_site(site: Path, word: str = WORD) -> Report:
+    with serve_folder(site) as base, open_browser() as browser:
         report = check_pages(browser, site, base)
         report.complaints += check_search(browser, base, word)
     return report
 
 
-def run(site: Path) -> int:
+def run_check(site: Path) -> int:
     start = time.monotonic()
     with deadline(ALL_SECONDS):
-        report = check(site)
+        report = check_site(site)
     for address in sorted(report.foreign):
         print(f"not fetched: {address}")
     for complaint in report.complaints:
@@ -324,7 +324,7 @@ def main() -> int:
     from selenium.common.exceptions import WebDriverException
 
     try:
-        return run(Path(sys.argv[1]).resolve())
+        return run_check(Path(sys.argv[1]).resolve())
     except (SiteError, WebDriverException, OSError) as error:
         print(f"check_site.py: {error}", file=sys.stderr)
         return 1

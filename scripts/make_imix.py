@@ -52,7 +52,7 @@ def make_pool(seed: int) -> bytes:
     return captures.pcap(packets)
 
 
-def write(out: BinaryIO, size: int, seed: int) -> None:
+def write_capture(out: BinaryIO, size: int, seed: int) -> None:
     pool = make_pool(seed)
     header, records = pool[:24], pool[24:]
     out.write(header)
@@ -68,10 +68,10 @@ def main() -> None:
     arguments = parser.parse_args()
 
     if arguments.file == "-":
-        write(sys.stdout.buffer, arguments.size, arguments.seed)
+        write_capture(sys.stdout.buffer, arguments.size, arguments.seed)
     else:
         with open(arguments.file, "wb") as out:
-            write(out, arguments.size, arguments.seed)
+            write_capture(out, arguments.size, arguments.seed)
 
 
 if __name__ == "__main__":

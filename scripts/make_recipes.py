@@ -17,7 +17,7 @@ import tarfile
 from pathlib import Path
 
 import artefacts
-from artefacts import ROOT, ReleaseError, said
+from artefacts import ROOT, ReleaseError, output_of
 
 FOLDERS = ("conan", "homebrew", "oss-fuzz", "vcpkg")
 MARK = re.compile(r"@([A-Z0-9]+)@")
@@ -37,7 +37,7 @@ def values(dist: Path, url: str, contact: str) -> dict[str, str]:
     }
 
 
-def sources() -> list[Path]:
+def recipe_files() -> list[Path]:
     """Returns the files that are filled in."""
     paths = (path for folder in FOLDERS for path in (ROOT / "packaging" / folder).iterdir())
     return sorted(path for path in paths if path.is_file())
@@ -47,14 +47,14 @@ def filled(source: Path, known: dict[str, str]) -> str:
     return MARK.sub(lambda mark: known[mark[1]], source.read_text())
 
 
-def write(dist: Path, url: str, contact: str) -> Path:
+def write_recipes(dist: Path, url: str, contact: str) -> Path:
     """Packs all files; returns the path of the archive."""
     known = values(dist, url.removesuffix("/"), contact)
     top = f"libcarry-{known['VERSION']}-recipes"
     path = dist / f"{top}.tar.xz"
-    seconds = artefacts.seconds()
+    seconds = artefacts.release_time()
     with tarfile.open(path, "w:xz", format=tarfile.GNU_FORMAT) as archive:
-        for source in sources():
+        for source in recipe_files():
             data = filled(source, known).encode()
             name = f"{top}/{source.parent.name}/{source.name}"
             member = tarfile.TarInfo(name)
@@ -70,7 +70,9 @@ def main() -> int:
         return 2
     dist, url, *contact = sys.argv[1:]
     try:
-        write(Path(dist), url, *(contact or [said("git", "log", "-1", "--format=%ae")]))
+        write_recipes(
+            Path(dist), url, *(contact or [output_of("git", "log", "-1", "--format=%ae")])
+        )
     except (OSError, ReleaseError) as error:
         print(f"make_recipes.py: {error}", file=sys.stderr)
         return 1

@@ -24,7 +24,7 @@ from pathlib import Path
 import artefacts
 import make_recipes
 import make_sbom
-from artefacts import ARTEFACTS, ROOT, ReleaseError, said
+from artefacts import ARTEFACTS, ROOT, ReleaseError, output_of
 
 WORK = ROOT / "build/release"
 TARGETS = list(dict.fromkeys(artefact.target for artefact in ARTEFACTS))
@@ -37,14 +37,16 @@ TRUSTED = Path("/etc/ssl/certs/ca-certificates.crt")
 PLACES = [("libcarry", "umask 022"), ("another/longer/name", "umask 027; export TZ=Asia/Kolkata")]
 
 
-def guard() -> None:
+def refuse_changes() -> None:
     """Refuses a release that cannot be repeated: changed files, or a version not in NEWS.md."""
-    if changed := said("git", "status", "--porcelain"):
+    if changed := output_of("git", "status", "--porcelain"):
         raise ReleaseError(f"not committed: {changed.splitlines()[0].strip()}")
-    said(ROOT / "scripts/set_version.py", "--check")
+    output_of(ROOT / "scripts/set_version.py", "--check")
 
 
-def step(name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> None:
+def run_step(
+    name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None
+) -> None:
     """Runs a command and prints a line; output goes to a file, whose end an error shows."""
     print(f"{name:<10} ", end="", flush=True)
     log = WORK / f"{name}.log"
@@ -70,9 +72,9 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def made(dist: Path, targets: Sequence[str]) -> list[Path]:
+def made_files(dist: Path, targets: Sequence[str]) -> list[Path]:
     """Returns the files of these targets; fails if one is missing."""
-    found = [(artefact, path) for artefact, path in artefacts.found(dist)]
+    found = [(artefact, path) for artefact, path in artefacts.found_artefacts(dist)]
     for artefact in ARTEFACTS:
         if artefact.target in targets and artefact not in [one for one, _ in found]:
             name = artefact.pattern.format(version=artefacts.version())
@@ -89,13 +91,15 @@ def make_here(dist: Path, url: str, targets: Sequence[str]) -> None:
     """Makes the release in this system, which must be one that a release may depend on."""
     own = ROOT / "dist"
     shutil.rmtree(own, ignore_errors=True)
-    step("packages", ["make", "packages-build"])
-    time_of_commit = {"SOURCE_DATE_EPOCH": str(artefacts.seconds())}
+    run_step("packages", ["make", "packages-build"])
+    time_of_commit = {"SOURCE_DATE_EPOCH": str(artefacts.release_time())}
     for target in targets:
-        step(target, ["make", "--no-print-directory", target], time_of_commit)
-    paths = made(own, targets)
-    paths += [make_recipes.write(own, url, said("git", "log", "-1", "--format=%ae"))] if url else []
-    write_sums(own, [*paths, make_sbom.write(own)])
+        run_step(target, ["make", "--no-print-directory", target], time_of_commit)
+    paths = made_files(own, targets)
+    if url:
+        author = output_of("git", "log", "-1", "--format=%ae")
+        paths.append(make_recipes.write_recipes(own, url, author))
+    write_sums(own, [*paths, make_sbom.write_document(own)])
     if dist != own:
         shutil.copytree(own, dist, dirs_exist_ok=True)
 
@@ -106,8 +110,8 @@ def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> No
     folder = WORK / f"root-{place}"
     shutil.rmtree(folder, ignore_errors=True)
     commit = (WORK / "commit").read_text()
-    said("git", "clone", "--quiet", "--no-hardlinks", "--no-checkout", ROOT, folder / name)
-    said("git", "-C", folder / name, "checkout", "--quiet", commit)
+    output_of("git", "clone", "--quiet", "--no-hardlinks", "--no-checkout", ROOT, folder / name)
+    output_of("git", "-C", folder / name, "checkout", "--quiet", commit)
     again = ["scripts/make_release.py", "--here", "--to", "/build/out"]
     lines = [
         "set -e",
@@ -128,9 +132,11 @@ def make_in_root(place: int, dist: Path, url: str, targets: Sequence[str]) -> No
     shutil.copytree(folder / "out", dist)
 
 
-def compare(first: Path, second: Path) -> None:
+def compare_releases(first: Path, second: Path) -> None:
     """Checks that both builds have the same bytes; diffoscope, if installed, shows differences."""
-    names = sorted({str(path.relative_to(top)) for top in (first, second) for path in files(top)})
+    names = sorted(
+        {str(path.relative_to(top)) for top in (first, second) for path in release_files(top)}
+    )
     different = [
         name
         for name in names
@@ -148,7 +154,7 @@ def compare(first: Path, second: Path) -> None:
     print(f"{len(names)} files, the same both times")
 
 
-def files(top: Path) -> list[Path]:
+def release_files(top: Path) -> list[Path]:
     """Returns the files of a release, without those in which dpkg records a build."""
     names = (path for path in top.rglob("*") if path.is_file())
     return [path for path in names if path.suffix not in (".buildinfo", ".changes")]
@@ -175,20 +181,21 @@ def main() -> int:
     )
     WORK.mkdir(parents=True, exist_ok=True)
     try:
-        guard()
+        refuse_changes()
         if given.here:
             make_here(dist, given.url, targets)
         else:
-            (WORK / "commit").write_text(said("git", "rev-parse", "HEAD"))
+            (WORK / "commit").write_text(output_of("git", "rev-parse", "HEAD"))
             make_in_root(0, dist, given.url, targets)
             if given.check:
                 make_in_root(1, WORK / "again", given.url, targets)
-                compare(dist, WORK / "again")
+                compare_releases(dist, WORK / "again")
     except (OSError, ReleaseError) as error:
         print(f"make_release.py: {error}", file=sys.stderr)
         return 1
     if dist == ROOT / "dist":
-        print(f"Made {len(files(dist))} files in {dist}; to check them: sha256sum --check {SUMS}")
+        count = len(release_files(dist))
+        print(f"Made {count} files in {dist}; to check them: sha256sum --check {SUMS}")
     return 0
 
 

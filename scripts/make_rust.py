@@ -41,7 +41,7 @@ def same_clang() -> dict[str, str]:
     return {"LIBCLANG_PATH": str(Path(found.strip()).parents[1])}
 
 
-def run(*command: str, text: str | None = None, folder: Path = CRATES) -> str:
+def run_tool(*command: str, text: str | None = None, folder: Path = CRATES) -> str:
     env = os.environ | same_clang()
     result = subprocess.run(
         command, cwd=folder, input=text, stdout=subprocess.PIPE, text=True, env=env
@@ -92,7 +92,7 @@ def of_packet(prefix: str, first: int) -> list[tuple[str, int, str, str]]:
 
 def bindings() -> str:
     """Returns the declarations of wrapper.h, without unused names of the C library."""
-    text = run(*BINDGEN, folder=CRATES / "libcarry-sys")
+    text = run_tool(*BINDGEN, folder=CRATES / "libcarry-sys")
     return re.sub(r"pub type __\w+ = [^;]*;", "", text)
 
 
@@ -117,7 +117,7 @@ def tables() -> str:
 
 
 def rustfmt(text: str) -> str:
-    return run("rustfmt", "--edition=2021", "--config-path=rustfmt.toml", text=text)
+    return run_tool("rustfmt", "--edition=2021", "--config-path=rustfmt.toml", text=text)
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import artefacts
-from artefacts import COMPONENTS, ROOT, Artefact, Component, ReleaseError, gcc, said
+from artefacts import COMPONENTS, ROOT, Artefact, Component, ReleaseError, gcc, output_of
 
 AUTHORS = "Organization: The libcarry authors"
 Package = dict[str, object]
@@ -41,7 +41,7 @@ def relation(one: str, kind: str, other: str) -> dict[str, str]:
     return {"spdxElementId": one, "relationshipType": kind, "relatedSpdxElement": other}
 
 
-def package(id: str, name: str, version: str, licence: str, **more: object) -> Package:
+def package_entry(id: str, name: str, version: str, licence: str, **more: object) -> Package:
     return {
         "SPDXID": id,
         "name": name,
@@ -56,7 +56,7 @@ def package(id: str, name: str, version: str, licence: str, **more: object) -> P
 
 def own_package(id: str, name: str, version: str, **more: object) -> Package:
     (line,) = re.findall(r"^Copyright .*$", (ROOT / "LICENSE").read_text(), re.MULTILINE)
-    return package(id, name, version, "MIT", copyrightText=line, supplier=AUTHORS, **more)
+    return package_entry(id, name, version, "MIT", copyrightText=line, supplier=AUTHORS, **more)
 
 
 def debian() -> str:
@@ -70,7 +70,7 @@ def debian() -> str:
 def of_debian(component: Component) -> Package:
     form = "${Version}\t${Architecture}\t${Homepage}"
     name = component.package.format(gcc=gcc())
-    fields = said("dpkg-query", "--show", f"--showformat={form}", name).split("\t")
+    fields = output_of("dpkg-query", "--show", f"--showformat={form}", name).split("\t")
     number, architecture, homepage = fields
     address = f"pkg:deb/debian/{quote(name)}@{quote(number, safe='')}"
     address += f"?arch={architecture}&distro={debian()}"
@@ -79,7 +79,7 @@ def of_debian(component: Component) -> Package:
         "referenceType": "purl",
         "referenceLocator": address,
     }
-    return package(
+    return package_entry(
         identifier("Component", component.name),
         component.name,
         number,
@@ -118,10 +118,10 @@ def relations(files: Sequence[tuple[Artefact, Path]], project: str) -> list[dict
 
 
 def document(folder: Path) -> dict[str, object]:
-    version, files = artefacts.version(), list(artefacts.found(folder))
-    commit = said(ROOT / "scripts/commit")
+    version, files = artefacts.version(), list(artefacts.found_artefacts(folder))
+    commit = output_of(ROOT / "scripts/commit")
     project = identifier("Project", "libcarry")
-    created = datetime.fromtimestamp(artefacts.seconds(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    created = datetime.fromtimestamp(artefacts.release_time(), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     source = {"sourceInfo": f"commit {commit}"}
     packages = [own_package(project, "libcarry", version, **source)]
     packages += [own_package(identifier("Part", part), part, version) for part in PARTS]
@@ -145,7 +145,7 @@ def document(folder: Path) -> dict[str, object]:
     }
 
 
-def write(folder: Path) -> Path:
+def write_document(folder: Path) -> Path:
     """Writes the document; returns its path."""
     made = document(folder)
     path = folder / f"{made['name']}.spdx.json"
@@ -158,7 +158,7 @@ def main() -> int:
         print("usage: make_sbom.py FOLDER", file=sys.stderr)
         return 2
     try:
-        write(Path(sys.argv[1]))
+        write_document(Path(sys.argv[1]))
     except (OSError, ReleaseError) as error:
         print(f"make_sbom.py: {error}", file=sys.stderr)
         return 1

@@ -89,7 +89,7 @@ def fetch_libraries(shop: Workshop, cpu: str) -> None:
     (folder / "fetched").write_text(" ".join(what))
 
 
-def build(shop: Workshop, cpu: str) -> Path:
+def build_program(shop: Workshop, cpu: str) -> Path:
     """Builds the program from scratch, as the compiler may have changed; returns its path."""
     machine, folder = shop.folder / f"{cpu}.ini", shop.folder / f"build-{cpu}"
     machine.write_text(MACHINE.format(root=shop.libraries(cpu), cpu=cpu))
@@ -100,7 +100,7 @@ def build(shop: Workshop, cpu: str) -> Path:
     return folder / "tools/carry/carry"
 
 
-def licences(shop: Workshop, cpu: str) -> str:
+def licence_texts(shop: Workshop, cpu: str) -> str:
     """Returns the licences of this project and of each Debian package, with the texts they name."""
     texts = {"libcarry": (shop.source / "LICENSE").read_text()}
     for package in [*PACKAGES, base_of_gcc()]:
@@ -115,9 +115,9 @@ def licences(shop: Workshop, cpu: str) -> str:
 def make(shop: Workshop, cpu: str, dist: Path) -> None:
     dist.mkdir(parents=True, exist_ok=True)
     stem = dist / f"carry-{version()}-linux"
-    shutil.copyfile(build(shop, cpu), f"{stem}-{cpu}")
+    shutil.copyfile(build_program(shop, cpu), f"{stem}-{cpu}")
     Path(f"{stem}-{cpu}").chmod(0o755)
-    Path(f"{stem}-licences.txt").write_text(licences(shop, cpu))
+    Path(f"{stem}-licences.txt").write_text(licence_texts(shop, cpu))
 
 
 def main() -> int:

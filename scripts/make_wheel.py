@@ -113,7 +113,7 @@ class Workshop:
         self.tool("ziglang", *words)
 
 
-def target(cpu: str) -> str:
+def target_name(cpu: str) -> str:
     """Returns the compiler's name of a target."""
     return "{}-linux-gnu.{}.{}".format(cpu, *GLIBC)
 
@@ -157,7 +157,7 @@ def fit_bzip2(shop: Workshop, cpu: str) -> None:
     renamed = [f"--redefine-sym={name}=bzip2_{name}" for name in ("stdin", "stdout", "stderr")]
     shop.run("llvm-objcopy", *renamed, library)
     source = ROOT / "scripts/bzip2_streams.c"
-    shop.zig("cc", "-target", target(cpu), "-O2", "-fPIC", "-c", source, "-o", streams)
+    shop.zig("cc", "-target", target_name(cpu), "-O2", "-fPIC", "-c", source, "-o", streams)
     shop.zig("ar", "r", library, streams)
 
 
@@ -174,11 +174,11 @@ def only_wheel(folder: Path) -> Path:
     return wheels[0]
 
 
-def build(shop: Workshop, cpu: str, to: Path) -> Path:
+def build_wheel(shop: Workshop, cpu: str, to: Path) -> Path:
     """Builds a wheel by meson-python; the compiler knows the symbols of each glibc."""
     machine = shop.folder / f"{cpu}.ini"
     python, root = shop.tools / "bin/python", shop.libraries(cpu)
-    machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target(cpu)))
+    machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target_name(cpu)))
     settings = [f"-Csetup-args={option}" for option in [f"--cross-file={machine}", *OPTIONS]]
     shop.tool(
         *("build", "--wheel", "--no-isolation", "--skip-dependency-check"),
@@ -213,7 +213,7 @@ def add_licences(shop: Workshop, cpu: str, wheel: Path, to: Path) -> Path:
 def make(shop: Workshop, cpu: str, dist: Path) -> None:
     stages = shop.folder / f"stages-{cpu}"
     shutil.rmtree(stages, ignore_errors=True)
-    built = build(shop, cpu, stages / "built")
+    built = build_wheel(shop, cpu, stages / "built")
     whole = add_licences(shop, cpu, built, stages / "whole")
     # The CPython that built it gave it a tag of its own.
     shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python(shop)}", whole)

@@ -29,7 +29,7 @@ def version(folder: Path) -> str:
     return str(manifest["package"]["version"])
 
 
-def listed(folder: Path) -> list[str]:
+def packaged_files(folder: Path) -> list[str]:
     """Returns the files of a crate that its package holds."""
     command = ["cargo", "package", "--offline", "--list", "--allow-dirty"]
     output = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
@@ -40,16 +40,16 @@ def listed(folder: Path) -> list[str]:
     ]
 
 
-def published(manifest: str) -> str:
+def published_manifest(manifest: str) -> str:
     """Returns a manifest that depends on crates by version instead of by path."""
     return re.sub(r', path = "\.\./[^"]*"', "", manifest)
 
 
 def contents(folder: Path) -> Iterator[tuple[str, bytes]]:
-    for name in listed(folder):
+    for name in packaged_files(folder):
         data = (folder / name).read_bytes()
         if name == MANIFEST:
-            yield name, published(data.decode()).encode()
+            yield name, published_manifest(data.decode()).encode()
             name += ".orig"
         yield name, data
 
@@ -64,7 +64,7 @@ def archive(folder: Path, root: str) -> bytes:
     return gzip.compress(packed.getvalue(), mtime=0)
 
 
-def pack(to: Path) -> list[Path]:
+def pack_crates(to: Path) -> list[Path]:
     """Writes all crates to a folder; returns their paths."""
     to.mkdir(parents=True, exist_ok=True)
     paths = []
@@ -79,7 +79,7 @@ def main() -> int:
     if len(sys.argv) != 2:
         print("usage: package_crates.py FOLDER", file=sys.stderr)
         return 2
-    for path in pack(Path(sys.argv[1])):
+    for path in pack_crates(Path(sys.argv[1])):
         print(path)
     return 0
 

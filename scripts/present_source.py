@@ -16,20 +16,20 @@ import sys
 import tarfile
 from pathlib import Path
 
-from artefacts import ROOT, ReleaseError, said, version
+from artefacts import ROOT, ReleaseError, output_of, version
 
 UNPACKED = "libcarry"
 
 
-def tree(commit: str) -> list[str]:
+def tree_and_parent(commit: str) -> list[str]:
     """Returns tree and parent of a commit: equal for equal results of `git stash create`."""
-    return said("git", "rev-parse", f"{commit}^{{tree}}", f"{commit}~").split()
+    return output_of("git", "rev-parse", f"{commit}^{{tree}}", f"{commit}~").split()
 
 
 def is_same(old: str, new: str) -> bool:
     """Checks whether two commits have the same files; Git may have lost the old one."""
     try:
-        return old == new or tree(old) == tree(new)
+        return old == new or tree_and_parent(old) == tree_and_parent(new)
     except ReleaseError:
         return False
 
@@ -50,7 +50,7 @@ def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -
         path.chmod(member.mode)
 
 
-def unpack(packed: Path, to: Path) -> None:
+def unpack_archive(packed: Path, to: Path) -> None:
     """Makes the content of a folder that of an archive."""
     to.mkdir(exist_ok=True)
     names = {to}
@@ -67,14 +67,14 @@ def unpack(packed: Path, to: Path) -> None:
 
 def update(folder: Path) -> None:
     record = folder / "commit"
-    commit = said("git", "stash", "create") or said("git", "rev-parse", "HEAD")
+    commit = output_of("git", "stash", "create") or output_of("git", "rev-parse", "HEAD")
     if record.is_file() and is_same(record.read_text(), commit):
         return
     record.unlink(missing_ok=True)
     for old in folder.glob("libcarry-*.tar.xz"):
         old.unlink()
-    said(ROOT / "scripts/make_source", folder, commit)
-    unpack(folder / f"libcarry-{version()}.tar.xz", folder / UNPACKED)
+    output_of(ROOT / "scripts/make_source", folder, commit)
+    unpack_archive(folder / f"libcarry-{version()}.tar.xz", folder / UNPACKED)
     record.write_text(commit)
 
 

@@ -36,28 +36,28 @@ def what_else(rows: Mapping[str, record.Row]) -> str:
     return text
 
 
-def run(steps: Sequence[Step], recorded: bool = False) -> int:
+def run_and_print(steps: Sequence[Step], recorded: bool = False) -> int:
     """Runs steps and prints the sum; returns the exit status."""
     keep = record.recorder(steps, NAMES) if recorded else keep_nothing
     results, seconds = run_steps(steps, check_inputs, keep)
     line = f"{total(results.values())} in {minutes(seconds)}"
     if all(step.is_first for step in steps):
-        line += f"; {what_else(record.read())}"
+        line += f"; {what_else(record.read_record())}"
     print(line, flush=True)
     return 1 if any(result.failures is not None for result in results.values()) else 0
 
 
-def install(packages: str) -> None:
+def install_packages(packages: str) -> None:
     """Installs a set of Debian packages where it is missing."""
     if subprocess.run([ROOT / "scripts/packages", packages]).returncode:
         sys.exit(1)
 
 
-def affected() -> int:
+def run_affected() -> int:
     """Runs the steps whose inputs are not those that the record has."""
     rest = [step for step in STEPS if step.place in (Place.MORE, Place.REST)]
     try:
-        choices = record.choose(rest, record.read(), Tree(), record.present_commit())
+        choices = record.choose_steps(rest, record.read_record(), Tree(), record.present_commit())
     except StepError as error:
         choices = [record.Choice(step, True, str(error)) for step in rest]
     for choice in choices:
@@ -67,8 +67,8 @@ def affected() -> int:
         print("No step is affected.")
         return 0
     sys.stdout.flush()
-    install("test")
-    return run(steps)
+    install_packages("test")
+    return run_and_print(steps)
 
 
 def arguments() -> argparse.Namespace:
@@ -115,16 +115,16 @@ def main() -> int:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0
     if args.install:
-        install(args.install)
+        install_packages(args.install)
     prepare()
     if args.affected:
-        return affected()
+        return run_affected()
     if args.changed:
         return changed.test_changes(args.changed)
     if args.first:
         os.environ.setdefault("CARRY_TEST_LEVEL", "short")
     usual = [s for s in STEPS if (s.is_first if args.first else s.place is not Place.FIRST)]
-    return run([s for s in STEPS if s.name in args.steps] or usual, args.record)
+    return run_and_print([s for s in STEPS if s.name in args.steps] or usual, args.record)
 
 
 if __name__ == "__main__":

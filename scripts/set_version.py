@@ -71,7 +71,7 @@ def line(text: str) -> str:
     return text.splitlines()[-1].strip()
 
 
-def check(version: str) -> list[str]:
+def check_files(version: str) -> list[str]:
     errors = []
     for path, form in PLACES:
         found = re.findall(pattern(form), (ROOT / path).read_text())
@@ -85,7 +85,7 @@ def check(version: str) -> list[str]:
     return errors
 
 
-def write(version: str) -> None:
+def write_files(version: str) -> None:
     news = ROOT / "NEWS.md"
     text = news.read_text()
     newest = re.search(r"^## .*\n", text, re.MULTILINE)
@@ -103,9 +103,9 @@ def main() -> int:
         print("usage: set_version.py VERSION | --check", file=sys.stderr)
         return 2
     if words != ["--check"]:
-        write(words[0])
+        write_files(words[0])
     version = subprocess.run([ROOT / "scripts/version"], check=True, capture_output=True, text=True)
-    errors = check(version.stdout.strip())
+    errors = check_files(version.stdout.strip())
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0

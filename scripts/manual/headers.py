@@ -295,7 +295,7 @@ class Reader:
             entry.uses = {name: entry.uses[name] for name in in_order}
 
 
-def read(path: Path) -> Header:
+def read_header(path: Path) -> Header:
     """Returns the declarations of a public header."""
     reader = Reader()
     for piece in pieces(source_of(path)):
@@ -306,6 +306,6 @@ def read(path: Path) -> Header:
     return Header(path.name, reader.overview, entries)
 
 
-def public() -> list[Path]:
+def public_headers() -> list[Path]:
     """Returns the public headers, in the order of their names."""
     return sorted(FOLDER.glob("*.h"))

@@ -18,8 +18,8 @@ SPECIAL = re.compile(r"[\\*_\[\]<>|&#`~]")
 def places() -> dict[str, str]:
     """Returns where each name is described: page and anchor."""
     found = {}
-    for path in headers.public():
-        header = headers.read(path)
+    for path in headers.public_headers():
+        header = headers.read_header(path)
         for entry in header.entries:
             for name in names_of(entry):
                 found.setdefault(name, f"{path.stem}.md#{name}")
@@ -109,7 +109,7 @@ def entry_of(entry: headers.Entry) -> Iterator[str]:
 
 def header_page(path: Path) -> str:
     """Returns a public header as a page: what it says, in its order, with links."""
-    header = headers.read(path)
+    header = headers.read_header(path)
     parts = [f"# carry/{header.name}", *described(header.overview)]
     parts.append(f"```c\n#include <carry/{header.name}>\n```")
     parts.append(f"Library: `lib{header.library}` (`pkg-config lib{header.library}`)")

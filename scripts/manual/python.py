@@ -81,7 +81,7 @@ COLUMN = re.compile(r"^(?:/\* (A row .*) \*/|([A-Z]+)\((\w+), (\w+), (\w+), (\".
 SUM_FIELD = re.compile(rf"^SUM_FIELD\((\w+), .*, ({LITERAL})\)$", re.M)
 
 
-def said(literals: str) -> str:
+def literal_text(literals: str) -> str:
     """Returns the text of adjacent string literals."""
     return "".join(ast.literal_eval(each) for each in re.findall(LITERAL, literals))
 
@@ -95,7 +95,7 @@ def columns(text: str) -> list[Table]:
         else:
             null = ", or null" if is_nullable == "true" else ""
             found[-1].name = table.lower()
-            found[-1].columns.append(Entry(name, ARROW[kind] + null, said(words)))
+            found[-1].columns.append(Entry(name, ARROW[kind] + null, literal_text(words)))
     return found
 
 
@@ -107,16 +107,16 @@ def texts_of_c() -> dict[str, str]:
     """Returns docstrings in C: of functions, types and exceptions by name, of members by
     "type.name" or, if a file has only one type, by "file.name"."""
     fields = SUM_FIELD.findall((SOURCES / "packet_sum.def").read_text())
-    found = {f"PacketSum.{name}": said(text) for name, text in fields}
+    found = {f"PacketSum.{name}": literal_text(text) for name, text in fields}
     (findings,) = (table for table in TABLES if table.name == "findings")
     found |= {f"Finding.{each.name}": each.text for each in findings.columns}
     for path in sorted(SOURCES.glob("*.c")):
         code = path.read_text()
-        found |= {name: said(text) for name, text in NAMED.findall(code)}
-        found |= {name: said(text) for text, name in TYPE.findall(code)}
-        found |= {f"{path.stem}.{name}": said(text) for name, text in MEMBER.findall(code)}
+        found |= {name: literal_text(text) for name, text in NAMED.findall(code)}
+        found |= {name: literal_text(text) for text, name in TYPE.findall(code)}
+        found |= {f"{path.stem}.{name}": literal_text(text) for name, text in MEMBER.findall(code)}
         for literals in re.findall(TEXT, code):
-            if function := FUNCTION.fullmatch(said(literals)):
+            if function := FUNCTION.fullmatch(literal_text(literals)):
                 found[function[1]] = function[2]
     return found
 
@@ -240,7 +240,7 @@ class Reader:
                 yield module.section(node) if is_stub else module.name, entry
 
 
-def public(module: Module) -> set[str]:
+def public_names(module: Module) -> set[str]:
     """Returns the module's own names that `from module import *` imports."""
     if "__all__" in module.values:
         return set(ast.literal_eval(module.values["__all__"]))
@@ -248,9 +248,9 @@ def public(module: Module) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def read() -> dict[str, list[Entry]]:
+def read_entries() -> dict[str, list[Entry]]:
     """Returns all public names, by HEADINGS: functions, then classes, then values."""
-    reader, names = Reader(), public(Module(PACKAGE / "__init__.py"))
+    reader, names = Reader(), public_names(Module(PACKAGE / "__init__.py"))
     found: dict[str, dict[str, Entry]] = {place: {} for place in HEADINGS}
     for file in ("captures.py", "packets.py", "_carry.pyi"):
         for place, entry in reader.entries(Module(PACKAGE / file)):
@@ -260,7 +260,7 @@ def read() -> dict[str, list[Entry]]:
     for place, file in MODULES.items():
         module = Module(PACKAGE / file)
         entries = [entry for _, entry in reader.entries(module)]
-        found[place] = {each.name: each for each in entries if each.name in public(module)}
+        found[place] = {each.name: each for each in entries if each.name in public_names(module)}
     order = ("function", "class", "value")
     return {
         place: sorted(entries.values(), key=lambda entry: order.index(entry.kind))
@@ -349,7 +349,7 @@ def section(place: str, entries: list[Entry]) -> Iterator[str]:
 
 def page() -> str:
     """Returns the reference in Markdown."""
-    found = read()
+    found = read_entries()
     functions = [each.name for entries in found.values() for each in entries]
     parts = [each for place, entries in found.items() for each in section(place, entries)]
     parts += ["## Types of parameters\n", rows("name", list(aliases()))]

@@ -190,6 +190,6 @@ def pages_of(header: headers.Header, pages: Iterable[str], date: str) -> dict[st
 
 def pages(paths: Iterable[Path], date: str) -> dict[str, str]:
     """Returns all pages of some headers."""
-    read = [headers.read(path) for path in paths]
+    read = [headers.read_header(path) for path in paths]
     names = {name for header in read for entry in header.entries for name in entry.callables()}
     return {name: text for each in read for name, text in pages_of(each, names, date).items()}

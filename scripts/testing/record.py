@@ -69,7 +69,7 @@ def read_row(line: str) -> Row:
         return Row(words[0], "", 0, 0, 0, "")
 
 
-def read(path: Path = RECORD) -> dict[str, Row]:
+def read_record(path: Path = RECORD) -> dict[str, Row]:
     if not path.is_file():
         return {}
     lines = path.read_text(errors="replace").splitlines()
@@ -87,7 +87,7 @@ def is_whole(result: Result) -> bool:
     return result.failures is None and all(map(ACCEPTED.search, result.left_out))
 
 
-def write(rows: Mapping[str, Row], order: Iterable[str], path: Path = RECORD) -> None:
+def write_record(rows: Mapping[str, Row], order: Iterable[str], path: Path = RECORD) -> None:
     """Writes the rows of steps that exist, in their order."""
     lines = [f"{rows[name]}\n" for name in order if name in rows]
     BUILDS.mkdir(exist_ok=True)
@@ -96,10 +96,10 @@ def write(rows: Mapping[str, Row], order: Iterable[str], path: Path = RECORD) ->
     shutil.move(new, path)
 
 
-def add(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
+def add_row(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
     """Writes the row of a step that has passed, whatever another process adds meanwhile."""
     with locked(BUILDS / "record.lock"):
-        write(read(path) | {row.step: row}, order, path)
+        write_record(read_record(path) | {row.step: row}, order, path)
 
 
 def recorder(steps: Sequence[Step], order: Sequence[str]) -> Keep:
@@ -110,7 +110,7 @@ def recorder(steps: Sequence[Step], order: Sequence[str]) -> Keep:
     def keep(step: Step, result: Result) -> None:
         digest = digests[step.name]
         if is_whole(result) and Tree().digest(step) == digest:
-            add(row_of(step, digest, result), order)
+            add_row(row_of(step, digest, result), order)
 
     return keep
 
@@ -143,13 +143,15 @@ def choice(step: Step, digest: str, row: Row | None) -> Choice:
     return Choice(step, False, passed)
 
 
-def choose(steps: Sequence[Step], rows: Mapping[str, Row], tree: Tree, commit: str) -> list[Choice]:
+def choose_steps(
+    steps: Sequence[Step], rows: Mapping[str, Row], tree: Tree, commit: str
+) -> list[Choice]:
     """Returns for each step whether it has to run, and why."""
     choices = [choice(step, tree.digest(step), rows.get(step.name)) for step in steps]
-    return confirm(choices, commit)
+    return confirm_one(choices, commit)
 
 
-def confirm(choices: list[Choice], commit: str) -> list[Choice]:
+def confirm_one(choices: list[Choice], commit: str) -> list[Choice]:
     """Has one of the steps run that could be skipped: a hash of the commit chooses it."""
     skipped = [choice for choice in choices if not choice.run]
     if not skipped:

@@ -577,7 +577,7 @@ def test_in_a_browser(browser: Any, tmp_path: Path) -> None:  # noqa: ANN401
     site = tmp_path / "site"
     site.mkdir()
     page.write(str(audit.write(tmp_path / "audit")), site / "index.html")
-    with check_site.serve(site) as base:
+    with check_site.serve_folder(site) as base:
         seen = check_site.check_pages(browser, site, base)
         assert seen.complaints == [] and not seen.foreign and seen.links > 20
         browser.get(base)

@@ -22,7 +22,7 @@ from check_instructions import (
     obstacle,
     parse_callgrind,
     parse_tables,
-    update,
+    updated_rows,
 )
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
@@ -75,7 +75,7 @@ def test_update_gives_the_reason_where_figures_change() -> None:
     old = ROWS | {Case("sum", "8", "avx2"): Row(30, "first"), Case("gone", "8", "adc"): Row(1, "x")}
     counts = Counts(missing={Case("sum", "8", "avx2")})
     counts.functions = parse_callgrind(part("sum 8 adc", 20) + part("sum 1500 adc", 990))
-    assert update(old, counts, "why") == {
+    assert updated_rows(old, counts, "why") == {
         SMALL: Row(20, "first"),
         LARGE: Row(990, "why"),
         Case("sum", "8", "avx2"): Row(30, "first"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.one_build
 
 DOCUMENTS = sorted([*SOURCE.glob("*.md"), *SOURCE.glob("docs/**/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-FUNCTIONS = roff.pages(headers.public(), "2026-01-31")
+FUNCTIONS = roff.pages(headers.public_headers(), "2026-01-31")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 

@@ -17,8 +17,8 @@ from manual import headers, markdown, prose, roff
 
 pytestmark = pytest.mark.one_build
 
-HEADERS = {path.name: headers.read(path) for path in headers.public()}
-PAGES = roff.pages(headers.public(), "2026-01-31")
+HEADERS = {path.name: headers.read_header(path) for path in headers.public_headers()}
+PAGES = roff.pages(headers.public_headers(), "2026-01-31")
 EACH_HEADER = pytest.mark.parametrize("name", HEADERS)
 
 # Macros that expand where they are used, so that no library contains them.
@@ -136,7 +136,7 @@ def header_of(tmp_path: Path, text: str) -> headers.Header:
     path.write_text(
         f"/* SPDX */\n/*\n * What it is for.\n */\n#ifndef A_H\n#define A_H\n{text}\n#endif\n"
     )
-    return headers.read(path)
+    return headers.read_header(path)
 
 
 def test_comments_describe_what_follows(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from manual import python
 
 pytestmark = pytest.mark.one_build
 
-SECTIONS = python.read()
+SECTIONS = python.read_entries()
 ENTRIES = {entry.name: entry for entries in SECTIONS.values() for entry in entries}
 
 
@@ -24,7 +24,7 @@ def test_the_page_is_made_of_the_sources() -> None:
 
 
 def test_all_public_names_are_there() -> None:
-    names = python.public(python.Module(python.PACKAGE / "__init__.py"))
+    names = python.public_names(python.Module(python.PACKAGE / "__init__.py"))
     modules = {place: {entry.name for entry in SECTIONS[place]} for place in python.MODULES}
     assert len(names) > 30
     assert {"assert_checksums", "to_capture"} <= modules["testing"]

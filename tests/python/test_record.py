@@ -51,7 +51,7 @@ def recorded(root: Path, *steps: Step) -> dict[str, Row]:
 def left_out(root: Path, rows: dict[str, Row], *steps: Step) -> dict[str, str]:
     """Returns the steps that need not run, with the reasons; one of them runs to confirm the
     record."""
-    choices = record.choose(steps, rows, Tree(root), COMMIT)
+    choices = record.choose_steps(steps, rows, Tree(root), COMMIT)
     again = [c for c in choices if c.run and "confirms" in c.reason]
     assert len(again) <= 1
     return {c.step.name: c.reason for c in choices if not c.run or c in again}
@@ -113,7 +113,7 @@ FORGERIES: dict[str, Callable[[Row], Row]] = {
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forged_row_is_rejected(root: Path, name: str) -> None:
     row = FORGERIES[name](recorded(root, SUMS)["sums"])
-    (choice,) = record.choose([SUMS], {"sums": row}, Tree(root), COMMIT)
+    (choice,) = record.choose_steps([SUMS], {"sums": row}, Tree(root), COMMIT)
     assert choice.run and choice.reason == "its row in tests/record.txt is not as a run writes it"
 
 
@@ -138,7 +138,7 @@ def test_each_commit_repeats_one_step(root: Path) -> None:
     rows = recorded(root, *steps)
     found = set()
     for commit in range(60):
-        choices = record.choose(steps, rows, Tree(root), str(commit))
+        choices = record.choose_steps(steps, rows, Tree(root), str(commit))
         (again,) = [choice.step.name for choice in choices if choice.run]
         found.add(again)
     assert len(found) > 5
@@ -147,8 +147,8 @@ def test_each_commit_repeats_one_step(root: Path) -> None:
 def test_a_record_reads_back_what_was_written(root: Path) -> None:
     rows = recorded(root, SUMS, DOCS)
     file = root / "record.txt"
-    record.write(rows | {"gone": replace(rows["docs"], step="gone")}, ["docs", "sums"], file)
-    assert record.read(file) == rows
+    record.write_record(rows | {"gone": replace(rows["docs"], step="gone")}, ["docs", "sums"], file)
+    assert record.read_record(file) == rows
     assert file.read_text().splitlines()[-2].startswith("docs ")
 
 
@@ -163,7 +163,7 @@ def test_a_step_is_recorded_as_it_passes(root: Path, monkeypatch: pytest.MonkeyP
     ]
 
     def interrupt(log: Log) -> None:
-        rows.update(record.read(file))
+        rows.update(record.read_record(file))
         raise KeyboardInterrupt
 
     rows: dict[str, Row] = {}
@@ -172,19 +172,19 @@ def test_a_step_is_recorded_as_it_passes(root: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(runner, "LOGS", root / "logs")
     monkeypatch.setattr(record, "Tree", lambda: Tree(root))
     monkeypatch.setattr(run_tests, "NAMES", [step.name for step in steps])
-    monkeypatch.setattr(record.add, "__defaults__", (file,))
-    monkeypatch.setattr(record.read, "__defaults__", (file,))
+    monkeypatch.setattr(record.add_row, "__defaults__", (file,))
+    monkeypatch.setattr(record.read_record, "__defaults__", (file,))
     with pytest.raises(KeyboardInterrupt):
-        run_tests.run(steps, recorded=True)
+        run_tests.run_and_print(steps, recorded=True)
     assert rows["docs"] == rows["docs"].sealed()
-    assert record.read(file).keys() - {"sums"} == {"docs"}
+    assert record.read_record(file).keys() - {"sums"} == {"docs"}
 
 
 @pytest.mark.parametrize("line", ["sums", "sums a b c d e f", "sums 1 2 3", "sums " + "x " * 90])
 def test_a_damaged_line_is_a_row_that_is_rejected(root: Path, line: str) -> None:
     file = root / "record.txt"
     file.write_text(record.HEAD + line + "\n")
-    assert left_out(root, record.read(file), SUMS) == {}
+    assert left_out(root, record.read_record(file), SUMS) == {}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_run_that_tests_less_is_not_recorded(monkeypatch: pytest.MonkeyPatch) 
 
 def test_rows_that_are_not_text_are_rejected(root: Path) -> None:
     (root / "record.txt").write_bytes(b"sums \xff\xfe\n")
-    assert left_out(root, record.read(root / "record.txt"), SUMS) == {}
+    assert left_out(root, record.read_record(root / "record.txt"), SUMS) == {}
 
 
 def test_an_unpacked_archive_has_no_record(
@@ -230,15 +230,15 @@ def test_an_unpacked_archive_has_no_record(
     ran: list[Step] = []
     monkeypatch.setattr(inputs, "ROOT", tmp_path)
     monkeypatch.setattr(run_tests, "Tree", lambda: Tree(tmp_path))
-    monkeypatch.setattr(run_tests, "run", lambda steps: ran.extend(steps))
-    monkeypatch.setattr(run_tests, "install", lambda packages: None)
-    run_tests.affected()
+    monkeypatch.setattr(run_tests, "run_and_print", lambda steps: ran.extend(steps))
+    monkeypatch.setattr(run_tests, "install_packages", lambda packages: None)
+    run_tests.run_affected()
     assert len(ran) == len([s for s in STEPS if s.place in (Place.MORE, Place.REST)])
     assert capsys.readouterr().out.count("is no clone") == len(ran)
 
 
 def test_without_a_record_all_steps_run(root: Path) -> None:
-    (choice,) = record.choose([SUMS], record.read(root / "none"), Tree(root), COMMIT)
+    (choice,) = record.choose_steps([SUMS], record.read_record(root / "none"), Tree(root), COMMIT)
     assert str(choice) == "sums         runs: no run is recorded"
 
 

@@ -50,7 +50,7 @@ def recipes(dist: Path) -> Path:
 def test_all_is_filled_in(recipes: Path) -> None:
     known = make_recipes.values(recipes.parent, URL, CONTACT)
     used = set()
-    for source in make_recipes.sources():
+    for source in make_recipes.recipe_files():
         text = (recipes / source.parent.name / source.name).read_text()
         assert not make_recipes.MARK.search(text)
         used |= set(make_recipes.MARK.findall(source.read_text()))

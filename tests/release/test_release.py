@@ -44,7 +44,7 @@ def refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 def test_refuses_changes(
     clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_release.guard()
+    make_release.refuse_changes()
     (clone / "new").write_text("")
     assert refused(monkeypatch, capsys) == "not committed: ?? new"
 
@@ -94,10 +94,10 @@ def test_no_artefact_may_be_missing(tmp_path: Path) -> None:
     crates = [tmp_path / f"libcarry{end}-{version}.crate" for end in ("-sys", "")]
     for path in (*crates, tmp_path / f"libcarry-{version}.tar.xz"):
         path.write_text("")
-    assert make_release.made(tmp_path, ["crates"]) == crates
+    assert make_release.made_files(tmp_path, ["crates"]) == crates
     crates[1].unlink()
     with pytest.raises(artefacts.ReleaseError, match=f"crates made no libcarry-{version}.crate"):
-        make_release.made(tmp_path, ["crates"])
+        make_release.made_files(tmp_path, ["crates"])
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def both(clone: Path) -> tuple[Path, Path]:
 
 def test_the_same(both: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     """Two equal folders compare equal."""
-    make_release.compare(*both)
+    make_release.compare_releases(*both)
     assert capsys.readouterr().out == "1 files, the same both times\n"
 
 
@@ -121,7 +121,7 @@ def test_different_bytes(both: tuple[Path, Path]) -> None:
     """A file that differs is an error, with a report of the difference."""
     (both[1] / "deb/a").write_text("two\n")
     with pytest.raises(artefacts.ReleaseError, match="1 of 1 files differ when made again"):
-        make_release.compare(*both)
+        make_release.compare_releases(*both)
     if shutil.which("diffoscope"):
         report = (make_release.WORK / "a.diffoscope").read_text()
         assert "-one\n" in report and "+two\n" in report
@@ -132,4 +132,4 @@ def test_a_file_of_one(both: tuple[Path, Path], place: int) -> None:
     """A file that only one folder has is an error."""
     (both[place] / "b").write_text("")
     with pytest.raises(artefacts.ReleaseError, match="1 of 2 files differ"):
-        make_release.compare(*both)
+        make_release.compare_releases(*both)

@@ -111,7 +111,9 @@ def test_a_library_that_was_forgotten(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_each_file_is_of_one_row(dist: Path) -> None:
-    assert sorted(path for _, path in artefacts.found(dist)) == sorted(dist / f for f in FILES)
+    assert sorted(path for _, path in artefacts.found_artefacts(dist)) == sorted(
+        dist / f for f in FILES
+    )
 
 
 def test_relations_are_of_what_is_there(document: dict[str, Any]) -> None:

@@ -115,7 +115,7 @@ def browser() -> Iterator[Any]:
 def judged(browser: object, folder: Path, pages: dict[str, str]) -> list[str]:
     for name, text in pages.items():
         (folder / name).write_text(text)
-    with check_site.serve(folder) as base:
+    with check_site.serve_folder(folder) as base:
         report = check_site.check_pages(browser, folder, base)
     return report.complaints
 
@@ -144,7 +144,7 @@ def test_the_check_finds_a_search_that_finds_nothing(
 ) -> None:
     monkeypatch.setattr(check_site, "LOAD_SECONDS", 1)
     form = '<form role="search"><input name="q"></form><div id="mkdocs-search-results">{}</div>'
-    with check_site.serve(tmp_path) as base:
+    with check_site.serve_folder(tmp_path) as base:
         for result, said in (("", "finds no"), ('<a href="b.html">b</a>', "leads to")):
             (tmp_path / "index.html").write_text(HEAD.format("a") + form.format(result))
             (tmp_path / "b.html").write_text(SECOND)
