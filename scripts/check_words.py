@@ -13,7 +13,8 @@ from source_text import Piece, kind_of, pattern_of, pieces
 # A blank, which may also be the end of a line of a comment and the start of the next.
 B = r"(?:\s|[*#/])+"
 TOLD = (
-    rf"(?:(?:an?|the|any){B})?(?:assemblers?|callers?|compilers?|CPUs?|kernel|linker|perf|users?)"
+    rf"(?:(?:an?|the|any){B})?(?:assemblers?|callers?|callgrind|Clang|compilers?|CPUs?|debuggers?"
+    r"|GCC|GDB|kernel|linkers?|perf|profilers?|users?|valgrind)"
 )
 
 
@@ -53,7 +54,12 @@ RULES = [
         "somebody waits",
         "a thread waits",
     ),
-    Rule(r"nobody", "no caller, no thread, ...", "nobody waits", "no thread waits"),
+    Rule(
+        r"(?<!as )(?<!user )nobody\b(?!-)",
+        "no caller, no thread, ...",
+        "nobody waits",
+        "no thread waits; it runs as nobody, the user nobody",
+    ),
     Rule(
         rf"(?:by|for|from|of|to|with){B}who\b(?!{B}(?:is|are|was|were)\b)",
         "caller, thread, user, ...",
@@ -114,7 +120,9 @@ FUNCTION_START = re.compile(
     r"|(?:Is|Are|Does|Do|Has|Have|Can|Could|May|Must|Was|Were|Did|Will|Should)\b[^.;:]*\?"
 )
 LINES = ("//", "#", "--")  # the beginnings of comments that end with their line
-CLAUSE = re.compile(r"Where\b[^.;:]*, ")  # of a test, which a whole sentence may describe
+CLAUSE = re.compile(
+    r"(?:As|Of|Where)\b[^.;]*[,:] "
+)  # of a test, which a whole sentence may describe
 ANY_START = re.compile(r"(?:What|Who|The same)\b(?![^.;:]*\?)|Of\b(?! (?:course|all)\b)|who\b")
 TEST_NAME = re.compile(r"\btest_(?:what|of|whoever|the_same|nobody|somebody)_\w+")
 

@@ -113,6 +113,8 @@ RIGHT = [
     ("a.c", "    /* What if it is full? */\n    f(a);"),
     ("a.py", "# How it works: by f().\na = 1"),
     ("a.py", 'def test_f():\n    """Where it is full, it wraps."""'),
+    ("a.py", 'def test_f():\n    """Of two files, the first one counts."""'),
+    ("a.c", "/* As inetd does it: both are one socket. */\nstatic void test_f(void) {"),
 ]
 OTHERS = [
     ("a.c", "// What it reads,\n// and who.\nint a;", "What"),
