@@ -38,6 +38,9 @@ PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("bindings/python/",), "", "bindings"),
     (("docs/", "*.md"), "", "python/test_documents.py python/test_manual.py"),
     (("scripts/",), "", "python/test_runner.py python/test_record.py python/test_changed.py"),
+    (("scripts/check_*", "scripts/source_text.py"), "", "python/test_words.py"),
+    (("scripts/compare_code.py", "scripts/source_text.py"), "", "python/test_compare_code.py"),
+    (("scripts/check_commits.py", "scripts/check_words.py"), "", "python/test_commits.py"),
     (("scripts/lock_tools.py", "scripts/pip/", ".github/"), "", "python/test_pins.py"),
 ]
 

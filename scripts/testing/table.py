@@ -13,7 +13,7 @@ from testing.runner import Place, Step
 # page is an input of the step `tool` alone.
 TESTS = ("tests/python/", "tests/hook/", "docs/schema/", "docs/man/", "docs/sandbox.md")
 TESTS += ("bindings/luajit/", "tests/luajit/", "tests/audit/conftest.py", "scripts/check_*.py")
-TESTS += ("scripts/compare_code.py", "scripts/source_text.py")
+TESTS += ("scripts/source_text.py",)
 BINDING = ("tests/bindings/", "tests/python/", "docs/", "README.md", "scripts/check_site.py")
 LOCKS = ("scripts/pip/", "scripts/lock_tools.py")
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
