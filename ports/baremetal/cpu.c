@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two CPUs: their set-up, and calls between them. */
+/* Sets up the two CPUs, and lets each call functions on the other. */
 #include "kernel.h"
 
 struct call {
@@ -9,7 +9,7 @@ struct call {
 
 static struct cpu cpus[CPUS];
 static unsigned running = 1;
-static struct call interrupting[CPUS]; /* of the other CPU; a function of NULL is done */
+static struct call interrupting[CPUS]; /* called on each CPU by interrupt; a NULL function: done */
 static struct call main_program;       /* of the second CPU */
 
 struct cpu *cpu_of(unsigned index) {
@@ -42,14 +42,14 @@ static void carry_out(struct call *call) {
     __atomic_store_n(&call->function, NULL, __ATOMIC_RELEASE);
 }
 
-/* The interrupt that asks for it may come meanwhile: not in between. */
+/* Interrupts are off meanwhile: the interrupt of the request itself may arrive here. */
 void cpu_poll(void) {
     uint64_t flags = cpu_interrupts_off();
     carry_out(&interrupting[cpu_here()->index]);
     cpu_interrupts_restore(flags);
 }
 
-/* The other CPU may wait for this one meanwhile, whose interrupts may be off. */
+/* Polls meanwhile: the other CPU may wait for this one, whose interrupts may be off. */
 static void wait_until_done(struct call *call) {
     while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE)) {
         cpu_poll();
@@ -57,7 +57,7 @@ static void wait_until_done(struct call *call) {
     }
 }
 
-/* What was polled for meanwhile is done. */
+/* The request may have been carried out by polling before. */
 static bool handle_call(struct trap_frame *frame) {
     (void)frame;
     cpu_poll();
@@ -77,7 +77,7 @@ void cpu_call_other(void (*function)(void *), void *argument) {
     wait_until_done(&interrupting[!cpu_here()->index]);
 }
 
-/* --- Standing still --- */
+/* --- Stopping the other CPU --- */
 
 static enum { RUNS, STANDS } other;
 

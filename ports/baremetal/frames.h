@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What tests of frames around code that faults share. */
+/* Shared by the tests of frames around code that faults. */
 #ifndef BAREMETAL_FRAMES_H
 #define BAREMETAL_FRAMES_H
 
@@ -7,7 +7,7 @@
 
 #define HOLE ((volatile uint8_t *)WINDOW_HOLE)
 
-/* Does `work` fault, and its frame learn where? */
+/* Returns whether `work` faults, and its frame reports `address`. */
 bool is_caught(void (*work)(void), const volatile uint8_t *address);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hosts that the core asks for, in this kernel. docs/kernel.md tells what each is to do. */
+/* Implements the core's hosts in this kernel. docs/kernel.md describes what each must do. */
 #include "base/host.h"
 #include "base/fault_host.h"
 #include "base/fiber_host.h"
@@ -10,7 +10,10 @@
 
 /* --- base/host.h --- */
 
-/* The rest of the command line behind "mask=" up to a blank, as in "mask=xsavec,avx2". */
+/*
+ * Returns the features to mask: the text after "mask=" on the command line, as in
+ * "mask=xsavec,avx2".
+ */
 const char *carry_host_cpu_mask(void) {
     static char mask[64];
     const char *from = kernel_option_text("mask=");
@@ -19,13 +22,13 @@ const char *carry_host_cpu_mask(void) {
     return from ? mask : NULL;
 }
 
-/* Asked on AArch64 alone: sections keep what NEON has, so no more may be used. */
+/* Called on AArch64 only. Sections save NEON registers only, so no other feature may be used. */
 uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
     (void)word;
     return 0;
 }
 
-/* --- base/fault_host.h: trap.c looks the table up, from the start --- */
+/* --- base/fault_host.h: trap.c searches the table; it is available from the start --- */
 
 unsigned carry_host_survives = CARRY_HOST_COPIES | CARRY_HOST_FRAMES;
 
@@ -124,17 +127,19 @@ static int open(const struct carry_text_run *runs, size_t count, bool quiet,
 }
 
 /*
- * While text is written the other CPU stands still, in an interrupt handler: threads of QEMU lose
- * writes to a page that another of them translates at that moment. Between the steps of a commit
- * it runs on, from wherever it was interrupted, in what stands there then.
+ * While text is written, the other CPU waits in an interrupt handler: QEMU's threads lose writes to
+ * a page that another thread translates at that moment. Between the steps of a commit, the other
+ * CPU continues from wherever it was interrupted, and executes the text as it then is.
  */
 static bool holds;
 static bool stopped;
 
-/* `live`: it runs on meanwhile, where all of QEMU is one thread and no site needs a guard. */
+/*
+ * `live`: the other CPU keeps running, where all of QEMU is one thread and no site needs a guard.
+ */
 static bool writes_live;
 
-/* What was written since all CPUs were synchronised. */
+/* Ranges written since all CPUs were last synchronised. */
 static struct carry_text_run unsynchronised[64];
 static size_t unsynchronised_count;
 unsigned host_races;
@@ -184,7 +189,7 @@ static bool close(bool keep) {
     return true;
 }
 
-/* `break=sync`: the second of each live commit is left out. */
+/* `break=sync` leaves out the second synchronisation of each live commit. */
 static void synchronise(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
@@ -199,7 +204,10 @@ static bool breaks_stop;
 static uint64_t flags_before_stop;
 unsigned host_stops_refused;
 
-/* Threads are switched by calls alone, so what waits for a CPU is not inside of a site either. */
+/*
+ * Returns whether no CPU was interrupted inside of a site. Suspended threads called
+ * thread_switch(), so they are outside too.
+ */
 static bool all_outside(void) {
     for (unsigned i = 0; i < cpu_count(); i++)
         for (const struct interrupted *each = cpu_of(i)->interrupted; each; each = each->outer)
@@ -208,14 +216,14 @@ static bool all_outside(void) {
     return true;
 }
 
-/* Longer and longer: who is stopped again at once gets nowhere. */
+/* Waits longer each time: a CPU that is stopped again at once makes no progress. */
 static void let_run(unsigned tries) {
     let_go();
     for (unsigned i = 0; i < tries * 100; i++)
         cpu_pause();
 }
 
-/* `break=stop`: nobody looks where the other CPU stands. */
+/* `break=stop` does not check where the other CPU was interrupted. */
 static bool stop(void) {
     flags_before_stop = cpu_interrupts_off();
     for (unsigned i = 0; i < STOP_TRIES; i++) {
@@ -278,8 +286,8 @@ const struct carry_text_host *carry_host_text(void) {
 }
 
 /*
- * A guard: whoever comes there tries again until the site is whole. With interrupts off, too: so
- * the CPU that writes is answered here.
+ * Guards a site: a CPU that traps there retries until the site is complete. Its interrupts may be
+ * off, so it answers requests of the writing CPU here.
  */
 static bool wait_at_site(struct trap_frame *frame) {
     uintptr_t site = *trap_pc(frame) - TRAP_BREAKPOINT_BYTES;
@@ -298,7 +306,10 @@ void host_prepare(void) {
     trap_set(TRAP_BREAKPOINT, wait_at_site);
 }
 
-/* --- What compilers emit calls to, and tests; the rest is in memory.c of the architecture --- */
+/*
+ * --- Functions that compilers call, and functions for tests; memory.c of the architecture has
+ * others ---
+ */
 
 static bool is_same_word(const uint8_t *a, const uint8_t *b) {
     uint64_t x, y;

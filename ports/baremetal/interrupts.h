@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interrupt flags as a table of operations, as kernels have them that run on the machine or under a
- * hypervisor: patched in they are the native instructions, else they go through the table.
+ * Interrupt flags as a table of operations, as in kernels that run on a machine or under a
+ * hypervisor. Patched sites hold the native instructions; other sites call through the table.
  */
 #ifndef BAREMETAL_INTERRUPTS_H
 #define BAREMETAL_INTERRUPTS_H
@@ -22,19 +22,19 @@ struct interrupts {
     carry_fn_interrupts_restore *restore;
 };
 
-/* The second one is in use at first. */
+/* Initially interrupts_hypervisor is in use. */
 extern const struct interrupts interrupts_native, interrupts_hypervisor;
 
-/* Commits a table. Returns as carry_patch_commit(). */
+/* Commits a table. Returns the result of carry_patch_commit(). */
 int interrupts_use(const struct interrupts *table);
 
-/* One call of an operation and a return each: in test_interrupts.c. */
+/* Each calls one operation and returns. Defined in test_interrupts.c. */
 void site_off(void);
 void site_on(void);
 uintptr_t site_save(void);
 void site_restore(uintptr_t flags);
 
-/* What the hypervisor keeps for each CPU: its flag, and how often it was called. */
+/* The hypervisor's state for each CPU: the interrupt flag, and the number of calls. */
 extern struct hypervisor {
     uintptr_t flags;
     uint64_t calls;

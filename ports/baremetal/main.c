@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the tests of the table one after the other and ends the emulator with the result. */
+/* Runs the tests in tests.def in order, and ends the emulator with the result. */
 #include "harness/rng.h"
 #include "harness/tap.h"
 #include "kernel.h"
@@ -21,7 +21,9 @@ static const struct {
 };
 #undef TEST
 
-/* What follows `name` in the word of the command line that begins with it, or NULL. */
+/*
+ * Returns the text after `name` in the first word of the command line that begins with it, or NULL.
+ */
 const char *kernel_option_text(const char *name) {
     size_t size = strlen(name);
     for (const char *word = kernel_command_line(); *word; word++) {
@@ -47,7 +49,7 @@ size_t kernel_option_number(const char *name, size_t otherwise) {
     return number;
 }
 
-/* The same numbers in every run. */
+/* Returns the same seed in every run. */
 uint64_t rng_seed(void) {
     return RNG_DEFAULT_SEED;
 }
@@ -63,14 +65,14 @@ static void describe_machine(void) {
     print("\n");
 }
 
-/* `only=copy` runs one test. */
+/* `only=copy` runs that test alone. */
 static bool is_wanted(const char *name) {
     const char *only = kernel_option_text("only=");
     size_t size = strlen(name);
     return !only || (!strncmp(only, name, size) && (only[size] == ' ' || !only[size]));
 }
 
-/* `kernels=avx512` tests those whose names begin so. */
+/* `kernels=avx512` tests the kernels whose names begin with avx512. */
 bool kernel_is_tested(const char *name) {
     const char *start = kernel_option_text("kernels=");
     for (; start && *start && *start != ' '; start++, name++)

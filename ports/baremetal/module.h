@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations of the kernel that a module calls, and what the module does. */
+/* Operations of the kernel that a module calls, and the module's function. */
 #ifndef BAREMETAL_MODULE_H
 #define BAREMETAL_MODULE_H
 
@@ -8,10 +8,10 @@
 CARRY_OP(uint64_t, scale, uint64_t);
 CARRY_KEY(tracing);
 
-/* 10 * scale(number), and 1 more while tracing is on. */
+/* Returns 10 * scale(number), plus 1 while tracing is on. */
 uint64_t module_work(uint64_t number);
 
-/* Its sites, which its loader makes known. */
+/* The module's sites, which its loader registers. */
 extern const struct carry_site __start_module_sites[];
 extern const struct carry_site __stop_module_sites[];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two windows of pages that tests map, protect and take away. */
+/* Two windows of addresses in which tests map, protect and unmap pages. */
 #include "kernel.h"
 
 struct window {
@@ -15,7 +15,7 @@ static unsigned which(uint64_t window) {
     return window == WINDOW_USER;
 }
 
-/* The tables above allow all: rights are those of the page. */
+/* The upper tables allow everything: only the page's entry restricts access. */
 static uint64_t *entry_of(uint64_t window, unsigned index) {
     struct window *w = &windows[which(window)];
     page_root()[window >> 39 & 511] = page_table_entry(w->second);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What goes to the serial port, in TAP (tests/harness/tap.h). */
+/* Prints to the serial port, in TAP (tests/harness/tap.h). */
 #include "harness/tap.h"
 #include "kernel.h"
 
@@ -10,7 +10,7 @@ static unsigned points;
 static unsigned failed;
 static bool is_reported; /* tap_report() has said why the next point fails */
 
-/* Where text goes: into a buffer, or to the serial port if there is none. */
+/* The destination of text: a buffer, or the serial port if `text` is NULL. */
 struct sink {
     char *text;
     size_t size;
@@ -46,7 +46,7 @@ static void put_signed(struct sink *sink, int64_t value) {
     put_number(sink, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
 }
 
-/* %s, %c, %d, %u, %x, %p, also with l, ll or z. */
+/* Supports %s, %c, %d, %u, %x and %p, with l, ll and z. */
 static void put_list(struct sink *sink, const char *format, va_list list) {
     for (; *format; format++) {
         if (*format != '%') {

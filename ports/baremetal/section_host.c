@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What sections of vector code ask of this kernel. docs/kernel.md tells what each is to do. */
+/*
+ * Implements the host of sections in this kernel. docs/kernel.md describes what each function must
+ * do.
+ */
 #include "base/section_host.h"
 
 #include "kernel.h"
@@ -33,8 +36,9 @@ void carry_host_vectors_allow(void) {
 }
 
 /*
- * There is no user mode here. A thread that wants it so has its first vector instruction trap
- * instead, from when it goes on (#NM by CR0.TS, CPACR_EL1.FPEN), and the state is loaded there.
+ * This kernel has no user mode in which loading could be deferred. Instead, the first vector
+ * instruction of a lazy thread traps after it continues (#NM by CR0.TS, CPACR_EL1.FPEN), and the
+ * handler loads the state.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread) {
     (void)thread;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies that survive page faults: copyin and copyout, as kernels have them, with a fault at every
- * byte of either side.
+ * Tests copies that survive page faults: copyin and copyout of kernels, with a fault at every byte
+ * of either side.
  */
 #include "harness/tap.h"
 #include "kernel.h"
@@ -22,7 +22,7 @@ static bool is_user(const void *address, size_t size) {
     return (uintptr_t)address < USER_LIMIT && size <= USER_LIMIT - (uintptr_t)address;
 }
 
-/* What a kernel wraps around carry_copy_try(): the range, and leave to reach user pages. */
+/* Wraps carry_copy_try() as kernels do: checks the range, and permits access to user pages. */
 static size_t copy_checked(void *dst, const void *src, const void *user, size_t size) {
     if (!is_user(user, size))
         return size;
@@ -59,7 +59,7 @@ static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
     return i == size;
 }
 
-/* Writes to user pages without a copy of the library. */
+/* Writes to user pages without any copy of the library. */
 static void prepare(uint8_t *user, const uint8_t *from, size_t size) {
     page_allow_user();
     for (size_t i = 0; i < size; i++)
@@ -74,7 +74,7 @@ static bool user_equals(const uint8_t *user, const uint8_t *expected, size_t siz
     return equal;
 }
 
-/* `good` bytes of the source can be read, then comes a hole. */
+/* Returns whether copyin() stops at a hole after `good` bytes of the source. */
 static bool copyin_stops_at(size_t size, size_t good) {
     uint8_t *user = USER(1, PAGE_BYTES - good);
     memset(result, 0xcc, sizeof result);
@@ -106,7 +106,7 @@ static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size
            name, trap_fixed - before, faults);
 }
 
-/* The same, and the sum of what arrived. */
+/* Like copyin_stops_at(), and checks the sum of the copied bytes. */
 static bool copyin_sum_stops_at(size_t size, size_t good) {
     uint32_t sum = 0x1234;
     struct oracle oracle = oracle_start(sum);
@@ -160,20 +160,21 @@ static void test_refusals(void) {
     tap_ok(TAP_EQ(copyout(KERNEL(1, 0), word, 8), 8) && TAP_EQ(KERNEL(1, 0)[0], 0x77),
            "copyout refuses kernel pages");
     tap_ok(TAP_EQ(copyin(word, (void *)(USER_LIMIT - 4), 8), 8),
-           "and ranges that run into the kernel");
-    tap_ok(TAP_EQ(copyin(word, USER(1, 0), SIZE_MAX), SIZE_MAX), "and sizes that wrap");
+           "copyin refuses ranges that extend into the kernel");
+    tap_ok(TAP_EQ(copyin(word, USER(1, 0), SIZE_MAX), SIZE_MAX),
+           "copyin refuses sizes that wrap around");
     page_unmap(WINDOW_KERNEL, 1);
 
     page_map(WINDOW_USER, 3, PAGE_USER);
     tap_ok(TAP_EQ(copyout(USER(3, 0), word, 8), 8), "a read-only page is not written to");
     page_unmap(WINDOW_USER, 3);
     tap_ok(TAP_EQ(carry_copy_try(word, (void *)UINT64_C(0x8000000000000000), 8), 8),
-           "an address that is none is survived");
+           "a copy survives a non-canonical address");
     if (!page_protects_user())
         tap_skip("SMAP or PAN", "this CPU lacks it");
     else
         tap_ok(TAP_EQ(carry_copy_try(word, USER(1, 0), 8), 8) && TAP_EQ(word[0], 1),
-               "SMAP or PAN: without leave no user page is read");
+               "SMAP or PAN: without permission no user page is read");
 }
 
 static bool is_forbidden;
@@ -184,7 +185,7 @@ static bool look_at_flags(struct trap_frame *frame) {
     return true;
 }
 
-/* Leave is of the code that took it, not of what that is interrupted by. */
+/* The permission belongs to the code that obtained it, not to the interrupt handler. */
 static void test_trap(void) {
     if (!page_protects_user()) {
         tap_skip("SMAP or PAN in handlers", "this CPU lacks it");
@@ -197,10 +198,10 @@ static void test_trap(void) {
     page_forbid_user();
     trap_set(TRAP_BREAKPOINT, before);
     tap_ok(TAP_TRUE(is_forbidden) && TAP_TRUE(is_allowed),
-           "handlers have no leave, and the code behind has it again");
+           "a handler lacks the permission, and the interrupted code has it again");
 }
 
-/* One access each: whole or not at all. */
+/* Single accesses succeed whole, or not at all. */
 static void test_words(void) {
     const uint64_t ones = UINT64_C(0x1111111111111111);
     uint8_t *hole = KERNEL(2, 0);
@@ -216,7 +217,7 @@ static void test_words(void) {
         wrong += carry_write_try(hole - size + 1, &word, size) || memcmp(hole - 8, &ones, 8);
     }
     tap_ok(TAP_EQ(wrong, 0),
-           "carry_read_try(), carry_write_try(): up to a hole, and nothing across: %zu wrong",
+           "carry_read_try(), carry_write_try() reach up to a hole, never across it: %zu wrong",
            wrong);
     tap_ok(TAP_EQ(carry_load_zeropad(hole - 2), 0x1111), "carry_load_zeropad() pads");
     page_unmap(WINDOW_KERNEL, 1);

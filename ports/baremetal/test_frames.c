@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames around code that faults: nested, in interrupts, and on both CPUs at once. */
+/* Tests frames around code that faults: nested, in interrupts, and on both CPUs at once. */
 #include "frames.h"
 #include "harness/tap.h"
 #include "kernel.h"
@@ -9,7 +9,7 @@
 #define ROUNDS 2000
 #define NONE   ((const volatile uint8_t *)UINT64_C(0x8000000000000000))
 
-/* Whatever the program does before is done when it faults. */
+/* Reads a byte. The barrier completes all earlier accesses of the program before the fault. */
 static void touch(const volatile uint8_t *address) {
     __asm__ volatile("" : : : "memory");
     (void)*address;
@@ -38,19 +38,19 @@ static void touch_nothing(void) {
 
 static void test_one(void) {
     struct carry_fault_frame frame;
-    tap_ok(is_caught(touch_hole, HOLE), "a frame takes a page fault, and learns the address");
+    tap_ok(is_caught(touch_hole, HOLE), "a frame catches a page fault and its address");
     tap_ok(TAP_TRUE(!is_caught(touch_nothing, HOLE)) && TAP_TRUE(!cpu_here()->frames),
-           "one that is left has taken none, and is gone");
+           "a frame that was left has caught nothing and is removed");
     if (carry_fault_enter(&frame) == 0)
         touch(NONE);
     tap_ok(TAP_EQ(frame.signal, TRAP_NO_ADDRESS) &&
                TAP_EQ(frame.address, TRAP_TOLD_OF((const void *)NONE)),
-           "an address that is none is taken too");
+           "a fault at a non-canonical address is caught too");
 }
 
 /* --- Nested --- */
 
-/* Each function has a frame, in which it calls the one before, and then faults by itself. */
+/* Each function has a frame in which it calls the previous function, and then faults itself. */
 static void once(void) {
     is_caught(touch_hole, HOLE);
     touch_next();
@@ -64,11 +64,12 @@ static void twice(void) {
 }
 
 static void test_nested(void) {
-    tap_ok(is_caught(once, HOLE + 1), "of two frames the inner one takes the first fault, and the "
-                                      "outer one that of its caller");
+    tap_ok(is_caught(once, HOLE + 1), "of two frames, the inner one catches the first fault, and "
+                                      "the outer one catches its caller's fault");
     inner = 0;
-    tap_ok(TAP_TRUE(is_caught(twice, HOLE + 2)) && TAP_EQ(inner, 1), "of three likewise");
-    tap_ok(!cpu_here()->frames, "then there is none");
+    tap_ok(TAP_TRUE(is_caught(twice, HOLE + 2)) && TAP_EQ(inner, 1),
+           "three nested frames work alike");
+    tap_ok(!cpu_here()->frames, "then no frame is left");
 }
 
 static void fault_behind_frame(void) {
@@ -85,7 +86,7 @@ static void test_left(void) {
     inner = 0;
     tap_ok(TAP_TRUE(is_caught(twice_behind_frames, HOLE + 4)) && TAP_EQ(inner, 1) &&
                TAP_TRUE(!cpu_here()->frames),
-           "frames that were left take no fault, those around them do");
+           "frames that were left catch no fault, the outer frames do");
 }
 
 /* --- Beside the table of copies --- */
@@ -101,7 +102,7 @@ static void test_row(void) {
     const uint64_t before = trap_fixed;
     bool caught = is_caught(copy_from_hole, HOLE);
     tap_ok(TAP_TRUE(!caught) && TAP_EQ(left, 1) && TAP_EQ(trap_fixed, before + 1),
-           "a copy that survives by itself does so inside of a frame too");
+           "a copy that survives faults does so inside of a frame too");
 }
 
 /* --- Interrupts --- */
@@ -134,7 +135,7 @@ static void test_interrupts(void) {
     bool caught = is_caught(be_interrupted, HOLE);
     trap_set(TRAP_TIMER, before);
     tap_ok(TAP_TRUE(taken) && TAP_TRUE(caught),
-           "an interrupt has frames of its own, and the thread finds its own again");
+           "an interrupt has its own frames, and the thread's frames are restored");
 }
 
 /* --- Both CPUs --- */
@@ -153,7 +154,7 @@ static void fault_often(void *wrong) {
 static void test_both_cpus(void) {
     unsigned wrong[CPUS] = {0};
     if (cpu_count() < CPUS) {
-        tap_skip("frames on two CPUs at once", "there is one");
+        tap_skip("frames on two CPUs at once", "there is one CPU");
         return;
     }
     cpu_run_other(fault_often, &wrong[1]);
@@ -163,9 +164,11 @@ static void test_both_cpus(void) {
            "frames on two CPUs at once: %u wrong in %u nests of each", wrong[0] + wrong[1], ROUNDS);
 }
 
-/* --- Without --- */
+/* --- Faults without a frame --- */
 
-/* `break=frame`, `break=interrupted-frame`: faults that no frame takes, which end this kernel. */
+/*
+ * `break=frame` and `break=interrupted-frame` cause faults that no frame catches: the kernel ends.
+ */
 static void test_without(void) {
     if (kernel_option("break=frame"))
         touch_hole();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of operations on interrupt flags, switched while the other CPU runs them. */
+/* Tests the table of operations on interrupt flags, which changes while the other CPU uses it. */
 #include "harness/tap.h"
 #include "interrupts.h"
 
@@ -44,12 +44,12 @@ static void test_alone(void) {
     uint64_t calls = hypervisor[0].calls;
     site_off();
     tap_ok(TAP_EQ(hypervisor[0].calls, calls + 1) && TAP_TRUE(is_on()),
-           "before a commit the table of the hypervisor is used");
+           "before a commit, calls go to the hypervisor's table");
     site_on();
     tap_ok(!interrupts_use(&interrupts_native), "the native table is patched in");
     calls = hypervisor[0].calls;
     tap_ok(TAP_TRUE(flag_follows()) && TAP_EQ(hypervisor[0].calls, calls),
-           "the flag of the CPU follows it");
+           "the operations change the CPU's flag");
 }
 
 /* --- Under the other CPU --- */
@@ -59,7 +59,7 @@ static uint64_t rounds;
 static uint64_t wrong;
 static uint64_t ticks; /* of the other CPU's timer */
 
-/* Each call does one thing or the other, whichever table is in use when. */
+/* Each call must act entirely by one table, whichever is in use at that moment. */
 static void run_round(unsigned here) {
     interrupts_native.on();
     uint64_t calls = hypervisor[here].calls;
@@ -72,7 +72,7 @@ static void run_round(unsigned here) {
     wrong += is_native && !is_on();
 
     interrupts_native.on();
-    hypervisor[here].flags = CPU_OFF; /* so that its answer is another than the CPU's */
+    hypervisor[here].flags = CPU_OFF; /* differs from the flag of the CPU */
     calls = hypervisor[here].calls;
     uintptr_t flags = site_save();
     is_native = hypervisor[here].calls == calls;
@@ -105,10 +105,10 @@ static void run_sites(void *unused) {
 static void test_live(void) {
     int error = 0;
     if (cpu_count() < CPUS) {
-        tap_skip("switches under the other CPU", "there is one");
+        tap_skip("switches under the other CPU", "there is one CPU");
         return;
     }
-    trap_set(TRAP_TIMER, count_tick); /* and it stays: a last tick may come late */
+    trap_set(TRAP_TIMER, count_tick); /* remains set: a last tick may come late */
     cpu_run_other(run_sites, NULL);
     while (!__atomic_load_n(&rounds, __ATOMIC_RELAXED))
         cpu_pause();
@@ -117,7 +117,7 @@ static void test_live(void) {
     __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
     cpu_join_other();
     tap_ok(TAP_TRUE(!error) && TAP_EQ(wrong, 0) && TAP_TRUE(rounds),
-           "%u switches while the other CPU switches interrupts: %lu wrong", SWITCHES, wrong);
+           "%u commits while the other CPU runs the sites: %lu calls are wrong", SWITCHES, wrong);
     tap_note("%lu rounds, %lu interrupts", rounds, ticks);
 }
 
@@ -131,13 +131,13 @@ static void switch_often(void *error) {
 static void test_both(void) {
     int errors[CPUS] = {0};
     if (cpu_count() < CPUS) {
-        tap_skip("commits on two CPUs at once", "there is one");
+        tap_skip("commits on two CPUs at once", "there is one CPU");
         return;
     }
     cpu_run_other(switch_often, &errors[1]);
     switch_often(&errors[0]);
     cpu_join_other();
-    tap_ok(TAP_EQ(errors[0], 0) && TAP_EQ(errors[1], 0), "commits on two CPUs at once");
+    tap_ok(TAP_EQ(errors[0], 0) && TAP_EQ(errors[1], 0), "commits on two CPUs at once succeed");
 }
 
 void test_interrupts(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every kernel of every table, in sections as a kernel uses them, at all sizes and alignments: in a
- * thread, and in interrupts of the timer. The thread has numbers in all its vector registers, which
- * it must find again behind each of them.
+ * Tests every kernel of every table in sections, at all sizes and alignments, in a thread and in
+ * interrupts of the timer. The thread has numbers in all vector registers, which each section must
+ * preserve.
  */
 #include "harness/rng.h"
 #include "harness/tap.h"
@@ -26,7 +26,7 @@
 static uint8_t data[STARTS + LARGEST] __attribute__((aligned(64)));
 static uint8_t target[2 * STARTS + LARGEST + 1] __attribute__((aligned(64)));
 
-/* `sizes=2048`: one by one up to there, then ends of longer runs. */
+/* `sizes=2048` tests each size up to 2048, then only the last sizes of longer runs. */
 static size_t sizes;
 
 static size_t next_size(size_t size) {
@@ -39,7 +39,7 @@ static size_t next_size(size_t size) {
     return ends[i];
 }
 
-/* What a copy goes to, at any alignment, with other bytes in it than it will have. */
+/* Returns a target of random alignment, filled with bytes that differ from the copied ones. */
 static uint8_t *prepare(size_t size) {
     uint8_t *to = target + rng_below(STARTS);
     memset(to, BESIDE, size + 1);
@@ -50,7 +50,7 @@ static bool has_arrived(const uint8_t *to, const uint8_t *from, size_t size) {
     return !memcmp(to, from, size) && to[size] == BESIDE;
 }
 
-/* --- The tables: how many results are wrong, of all sizes at one alignment --- */
+/* --- The tables: functions that count the wrong results at one alignment --- */
 
 static bool is_sum(uint32_t sum, const struct oracle *oracle) {
     return carry_sum_fold(sum) == oracle_value(oracle);
@@ -158,13 +158,13 @@ static const struct table {
     {"crc32c", crc_row, carry_crc32c_select, wrong_crcs},
 };
 
-/* --- Where they run --- */
+/* --- Contexts --- */
 
 static struct {
     const struct table *table;
     size_t start;
     size_t wrong;
-    unsigned sections; /* that were interrupts' */
+    unsigned sections; /* of interrupts */
 } work;
 
 static void work_in_section(void) {
@@ -209,8 +209,8 @@ static void test_kernel(const struct table *table, const char *name, const char 
     }
     section_leave_thread();
     tap_ok(TAP_EQ(work.wrong, 0) && TAP_EQ(lost, 0),
-           "%s %s: sections in %s, 0 to %zu bytes, %u alignments: %zu wrong, and %zu times "
-           "the registers of the thread",
+           "%s %s: sections in %s, 0 to %zu bytes, %u alignments: %zu results are wrong, "
+           "the thread lost registers %zu times",
            table->name, name, where, sizes, STARTS, work.wrong, lost);
 }
 

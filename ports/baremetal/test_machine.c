@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the other tests stand on: traps, interrupts, pages, the second CPU. */
+/* Tests what the other tests rely on: traps, interrupts, pages and the second CPU. */
 #include "harness/tap.h"
 #include "kernel.h"
 
@@ -35,11 +35,11 @@ static void test_traps(void) {
     trap_handler *before = trap_set(TRAP_BREAKPOINT, count_breakpoint);
     trap_breakpoint();
     trap_set(TRAP_BREAKPOINT, before);
-    tap_ok(TAP_EQ(breakpoints, 1), "a breakpoint is handled, and the program goes on");
+    tap_ok(TAP_EQ(breakpoints, 1), "a breakpoint is handled, and the program continues");
 
     before = trap_set(TRAP_NMI, count_nmi);
     cpu_send_nmi_to_self();
-    tap_ok(wait_for(&nmis), "an NMI comes, and is known as one");
+    tap_ok(wait_for(&nmis), "an NMI arrives and is recognised");
     trap_set(TRAP_NMI, before);
 }
 
@@ -49,7 +49,7 @@ static void test_timer(void) {
     cpu_timer(1000);
     for (unsigned i = 0; i < 100000; i++)
         cpu_pause();
-    tap_ok(TAP_EQ(ticks, 0), "no interrupt while they are off");
+    tap_ok(TAP_EQ(ticks, 0), "no interrupt arrives while interrupts are off");
     cpu_interrupts_restore(flags);
     tap_ok(wait_for(&ticks), "the timer interrupts");
     trap_set(TRAP_TIMER, before);
@@ -65,10 +65,10 @@ static void test_second(void) {
     if (!tap_ok(TAP_EQ(cpu_count(), CPUS), "the second CPU runs"))
         return;
     cpu_call_other(tell_index, &called);
-    tap_ok(TAP_EQ(called, 1), "it runs what it is called for");
+    tap_ok(TAP_EQ(called, 1), "the second CPU runs a function by interrupt");
     cpu_run_other(tell_index, &run);
     cpu_join_other();
-    tap_ok(TAP_EQ(run, 1), "it runs a program of its own");
+    tap_ok(TAP_EQ(run, 1), "the second CPU runs a main program");
 }
 
 static void test_pages(void) {
@@ -77,7 +77,7 @@ static void test_pages(void) {
     *word = 0x1071;
     page_unmap(WINDOW_KERNEL, 5);
     page_map(WINDOW_KERNEL, 5, 0);
-    tap_ok(TAP_EQ(*word, 0x1071), "a page keeps what was written to it");
+    tap_ok(TAP_EQ(*word, 0x1071), "a page keeps its contents while it is unmapped");
     page_unmap(WINDOW_KERNEL, 5);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A module that is loaded when the kernel has been patched: its sites are brought up to date. */
+/* Tests a module that is loaded after the kernel was patched: its sites are brought up to date. */
 #include "harness/tap.h"
 #include "kernel.h"
 #include "module.h"
@@ -35,15 +35,16 @@ void test_module(void) {
     tap_ok(TAP_TRUE(first) && TAP_EQ(__stop_module_sites - __start_module_sites, 2),
            "the module has two sites");
     tap_ok(TAP_EQ(set(twice, true), 0) && TAP_EQ(module_work(4), 81),
-           "before it is known it asks the memory");
+           "before registration, its sites read memory");
 
     size_t before = patched();
     int error = carry_patch_register(__start_module_sites, __stop_module_sites);
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_EQ(patched(), before + 2),
-           "when it is loaded its sites are patched");
-    tap_ok(TAP_EQ(module_work(4), 81), "to what the kernel uses now");
-    tap_ok(TAP_EQ(set(once, false), 0) && TAP_EQ(module_work(4), 40), "they follow later commits");
+           "loading patches the module's sites");
+    tap_ok(TAP_EQ(module_work(4), 81), "the sites follow the kernel's current choice");
+    tap_ok(TAP_EQ(set(once, false), 0) && TAP_EQ(module_work(4), 40),
+           "the sites follow later commits");
 
     carry_patch_unregister(__start_module_sites);
-    tap_ok(TAP_EQ(patched(), before), "when it is unloaded they are forgotten");
+    tap_ok(TAP_EQ(patched(), before), "unloading removes the sites");
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites of every kind, wherever in a line or page they stand, rewritten under the other CPU. */
+/*
+ * Tests sites of every kind, at every offset in a line or page, patched while the other CPU runs
+ * them.
+ */
 #include "harness/placed.h"
 #include "harness/tap.h"
 #include "kernel.h"
@@ -47,11 +50,11 @@ void test_patch(void) {
            counts.sites, counts.direct);
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         if (kinds[i].in_text && kinds[i].length > 8)
-            continue; /* several instructions: only while there is one CPU */
+            continue; /* several instructions: patched only while there is one CPU */
         struct verdict verdict = check_flips(&kinds[i], flips, CPUS - 1);
         verdict_report(&verdict, "%s: %zu flips of %zu sites under the other CPU", kinds[i].name,
                        flips, kinds[i].count);
     }
-    tap_ok(!host_races, "nothing was written twice without all CPUs synchronised between: %u times",
+    tap_ok(!host_races, "nothing is written twice without all CPUs synchronised between: %u times",
            host_races);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections of vector code in threads and interrupts, which come at random points, and the state of
- * threads around them.
+ * Tests sections of vector code in threads, and in interrupts at random points, and the vector
+ * state of threads around them.
  */
 #include "harness/rng.h"
 #include "harness/tap.h"
@@ -29,7 +29,7 @@ static struct {
 static uint8_t data[1500];
 static uint16_t right_sum;
 
-/* Code that has no vector registers, and code that has. */
+/* Sum with general registers, and with vector registers. */
 static uint16_t sum_by_generals(void) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
@@ -42,7 +42,7 @@ static uint16_t sum_by_vectors(void) {
     return carry_sum_fold(carry_sum_call(data, sizeof data, 0));
 }
 
-/* An interrupt comes somewhere in what follows. */
+/* Makes an interrupt come at a random point of the following code. */
 static void expect_interrupt(void) {
     cpu_timer(1 + (uint32_t)rng_below(20000));
 }
@@ -52,7 +52,7 @@ static void wait_for_interrupt(unsigned before) {
         cpu_pause();
 }
 
-/* What a kernel does with a packet: by vectors if it may. */
+/* Sums as a kernel does for a packet: with vector registers if they are available. */
 static void sum_in_section(void *area, uint64_t garbage, bool is_interrupted) {
     struct carry_section section;
     bool nests = section_is_open();
@@ -93,8 +93,8 @@ static bool refuse_in_nmi(struct trap_frame *frame) {
 }
 
 /*
- * Of three rounds one has no section, one an interrupt in its section, and one an interrupt that
- * comes anywhere: on a busy machine it hardly ever comes in a section by chance.
+ * One of three rounds has no section, one an interrupt in its section, and one an interrupt at a
+ * random point. On a busy machine random interrupts hardly ever hit a section.
  */
 static void run_round(unsigned round) {
     unsigned before = seen.interrupts;
@@ -142,12 +142,12 @@ static void test_nested(void) {
     vectors_fill(1);
     tap_ok(TAP_EQ(error, CARRY_OK) &&
                TAP_EQ(carry_section_begin(&inner, NULL, 0), CARRY_ERROR_BUSY),
-           "a section in a section is refused without an area");
+           "a nested section without an area is refused");
     error = carry_section_begin(&inner, fresh_area, 0);
     vectors_fill(2);
     carry_section_end(&inner);
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(vectors_hold(1)),
-           "with a fresh area the outer one keeps its registers");
+           "with a new area, the outer section keeps its registers");
     carry_section_end(&outer);
 }
 
@@ -158,7 +158,7 @@ static void test_control_words(void) {
            "a section begins");
     bool initial = vectors_control_is_initial();
     carry_section_end(&section);
-    tap_ok(initial, "the control words are as at the start");
+    tap_ok(initial, "the control words have their initial values");
 }
 
 void test_section(void);

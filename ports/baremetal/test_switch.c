@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernel threads on two CPUs: each holds numbers in all its vector registers across switches, is
- * interrupted by sections, and goes on wherever a CPU is free.
+ * Tests kernel threads on two CPUs: each holds numbers in all vector registers across switches, is
+ * interrupted by sections, and continues on any free CPU.
  */
 #include "harness/tap.h"
 #include "kernel.h"
@@ -19,13 +19,13 @@ enum state { READY, RUNNING, FINISHED };
 static struct thread {
     void *stack_pointer; /* while it is suspended */
     struct carry_section_thread vectors;
-    void **scheduler; /* of the CPU that runs it */
+    void **scheduler; /* of the CPU that runs the thread */
     bool finished;
     unsigned state;
     unsigned slices;
     unsigned wrong;
     unsigned migrations;
-    unsigned cpu; /* that ran it last */
+    unsigned cpu; /* the last CPU that ran the thread */
     struct carry_fault_frame *frames;
     uint8_t stack[STACK_BYTES] __attribute__((aligned(16)));
     uint8_t area[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
@@ -34,7 +34,7 @@ static struct thread {
 static unsigned interrupts[CPUS];
 static unsigned refused[CPUS];
 
-/* Spoils all vector registers, where it may. */
+/* Overwrites all vector registers, where a section may begin. */
 static bool interrupt(struct trap_frame *frame) {
     struct carry_section section;
     unsigned here = cpu_here()->index;
@@ -49,7 +49,7 @@ static bool interrupt(struct trap_frame *frame) {
     return true;
 }
 
-/* The thread has this CPU: its state is loaded now, or when it is used. */
+/* Runs when the thread gets this CPU: its state is loaded now, or at its first use. */
 static void arrive(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->migrations += self->slices && self->cpu != cpu->index;
@@ -60,7 +60,7 @@ static void arrive(struct thread *self) {
     section_return();
 }
 
-/* Its state is saved before a switch of contexts, which keeps general registers alone. */
+/* Saves the state before thread_switch(), which keeps general registers only. */
 static void depart(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->wrong += carry_section_switch(NULL) != 0;
@@ -76,7 +76,10 @@ static void pass_on(struct thread *self) {
     arrive(self);
 }
 
-/* A frame goes with its thread: other threads enter theirs meanwhile, wherever this one goes on. */
+/*
+ * Returns whether a frame works after a switch. Other threads enter frames meanwhile, and this
+ * thread may continue on another CPU.
+ */
 static bool faults_after_switch(struct thread *self) {
     struct carry_fault_frame frame;
     if (carry_fault_enter(&frame) == 0) {
@@ -88,7 +91,10 @@ static bool faults_after_switch(struct thread *self) {
     return !cpu_here()->frames;
 }
 
-/* Of each few slices one goes on when it was interrupted; whether others are is up to chance. */
+/*
+ * Requests an interrupt. In one of several slices the thread waits for it; otherwise it may come
+ * later.
+ */
 static void expect_interrupt(uint64_t seed, bool waits) {
     const unsigned *count = &interrupts[cpu_here()->index];
     const unsigned before = __atomic_load_n(count, __ATOMIC_RELAXED);

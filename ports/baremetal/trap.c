@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exceptions and interrupts of both CPUs, and the fix-up of copies that fault. */
+/* Handles exceptions and interrupts of both CPUs, and recovers from faults of copies. */
 #include "base/fault_host.h"
 #include "kernel.h"
 
@@ -7,7 +7,10 @@ static trap_handler *handlers[TRAP_VECTORS];
 
 uint64_t trap_fixed;
 
-/* Rows of base/fault.h: the places of an instruction and of where to go on, and what is done. */
+/*
+ * Rows of base/fault.h: the relative addresses of an instruction and its recovery, and what is
+ * done.
+ */
 extern int32_t __start_carry_faults[][3], __stop_carry_faults[][3];
 static bool reached[2048];
 
@@ -45,7 +48,7 @@ trap_handler *trap_set(enum trap_vector vector, trap_handler *handler) {
     return __atomic_exchange_n(&handlers[vector], handler, __ATOMIC_SEQ_CST);
 }
 
-/* What a kernel's handler of page faults does for the core's copies. */
+/* Recovers from a fault in a copy of the core, as a kernel's page-fault handler does. */
 static bool fix_up(struct trap_frame *frame) {
     uintptr_t value = trap_address(frame) & ~(uintptr_t)(PAGE_BYTES - 1);
     uintptr_t recovery = carry_fault_find(*trap_pc(frame), &value);
@@ -58,7 +61,7 @@ static bool fix_up(struct trap_frame *frame) {
     return true;
 }
 
-/* And for code in frames, which had no leave to reach user pages when it entered them. */
+/* Unwinds code in frames. It had no permission to access user pages when it entered them. */
 static bool unwind(struct trap_frame *frame) {
     uintptr_t address = trap_address(frame);
     const void *known = address == CARRY_NO_ADDRESS ? NULL : (const void *)address;
@@ -86,7 +89,7 @@ void trap(struct trap_frame *frame) {
     const struct cpu before = *cpu;
     const struct interrupted here = {frame, before.interrupted};
     const bool is_nmi = frame->vector == TRAP_NMI;
-    page_forbid_user(); /* what is interrupted may have leave, and has it again behind */
+    page_forbid_user(); /* the interrupted code may have the permission, and gets it back */
     cpu->interrupted = &here;
     cpu->in_interrupt |= trap_is_interrupt(frame);
     cpu->in_nmi |= is_nmi;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* All vector registers of this CPU, x87 where there is one, and control words, filled with numbers
- * and compared. */
+/*
+ * Fills all vector registers, x87 registers and control words of this CPU with numbers, and
+ * compares them.
+ */
 #ifndef BAREMETAL_VECTORS_H
 #define BAREMETAL_VECTORS_H
 
@@ -10,16 +12,16 @@
 
 #define VECTORS_AREA_BYTES 16384
 
-/* Fills the registers with numbers that follow from `seed`. */
+/* Fills the registers with numbers derived from `seed`. */
 void vectors_fill(uint64_t seed);
 
-/* Do they hold the numbers of `seed`? Changes none. */
+/* Returns whether the registers hold the numbers of `seed`. Changes no register. */
 bool vectors_hold(uint64_t seed);
 
-/* Are they all as a new thread begins with them? On AArch64. */
+/* Returns whether all registers have the values of a new thread. AArch64 only. */
 bool vectors_are_zero(void);
 
-/* Are the control words as a section begins with them? */
+/* Returns whether the control words have the values at the beginning of a section. */
 bool vectors_control_is_initial(void);
 
 #endif

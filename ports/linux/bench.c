@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* File of debugfs: the module beside Linux's own functions, measured whenever it is read. */
+/* A debugfs file that compares the module with Linux's own functions, measured at each read. */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
@@ -17,7 +17,7 @@
 #define ROUND_NS  20000
 #define SIZE_LAST 16384
 
-/* --- What is measured --- */
+/* --- Measured functions --- */
 
 typedef void run_fn(void *dst, const void *src, size_t size);
 
@@ -70,9 +70,9 @@ static const struct {
 
 static const size_t sizes[] = {20, 40, 64, 128, 256, 512, 1024, 1500, 2048, 4096, 9000, 16384};
 
-/* --- How --- */
+/* --- Measurement --- */
 
-/* Of one call. */
+/* The cost of one call. */
 struct cost {
     u64 tenths_of_ns;
     u64 cycles; /* of the time stamp counter, or of the timer */
@@ -94,7 +94,10 @@ static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size
     return (struct cost){10 * ns / calls, cycles / calls};
 }
 
-/* As many calls as take long beside reading the clock; the least of some rounds. */
+/*
+ * Returns the least cost of several rounds, each with so many calls that reading the clock is
+ * negligible.
+ */
 static struct cost measure(run_fn *run, void *dst, const void *src, size_t size) {
     struct cost best = of_round(run, dst, src, size, 16);
     unsigned int calls = clamp_t(u64, 10 * ROUND_NS / (best.tenths_of_ns + 1), 16, 4096);
@@ -110,7 +113,7 @@ static struct cost measure(run_fn *run, void *dst, const void *src, size_t size)
     return best;
 }
 
-/* Of one size. */
+/* The costs of all columns for one size. */
 struct row {
     struct cost costs[ARRAY_SIZE(columns)];
 };

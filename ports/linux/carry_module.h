@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the module: what its files know of each other. */
+/* The internal interface between the files of the module. */
 #ifndef CARRY_MODULE_H
 #define CARRY_MODULE_H
 
@@ -11,24 +11,24 @@
 
 struct seq_file;
 
-/* --- section.c: kernels of vectors, in sections of Linux --- */
+/* --- section.c: vector kernels, in sections of Linux --- */
 
-/* What has a threshold of its own. */
+/* The operations that have a threshold each. */
 enum carry_operation { CARRY_SUM, CARRY_SUM_COPY, CARRY_COPY, CARRY_CRC32C, CARRY_OPERATIONS };
 
 /*
- * From so many bytes on the vector kernel is called, if the registers can be had. Below, and where
- * they are in use, the scalar one is.
+ * The least size in bytes at which the vector kernel is called, if the registers are free. Below
+ * it, and while they are in use, the scalar kernel is called.
  */
 extern size_t carry_thresholds[CARRY_OPERATIONS];
 
 /*
- * Preemption is off in a section, so none is for more bytes than that, as elsewhere in Linux. Even:
- * sums of the parts add up.
+ * The most bytes that one section processes: preemption is off in a section, and Linux uses the
+ * same limit. It is even, so that the sums of the parts add up.
  */
 #define CARRY_SECTION_BYTES ((size_t)4096)
 
-/* The tables of kernels, and what was chosen of each. */
+/* The tables of kernels, and the kernel chosen from each. */
 enum carry_table { CARRY_SUMS, CARRY_COPIES, CARRY_CRCS, CARRY_TABLES };
 
 struct carry_choice {
@@ -39,20 +39,26 @@ struct carry_choice {
 extern struct carry_choice carry_choices[CARRY_TABLES];
 extern const char *const carry_table_names[CARRY_TABLES];
 
-/* How often a CPU went without vectors, because they were in use. */
+/* Counts, for each CPU, the calls that ran without vectors because the registers were in use. */
 DECLARE_PER_CPU(unsigned long, carry_refusals);
 
 /*
- * Chooses the kernels, each by its name, or the best one for "". Returns 0, or -EINVAL and says why
- * in the log. Only while nobody uses the module: for a moment the core calls what it has chosen
- * without a section.
+ * Chooses the kernels by name, or the best one for "". Returns 0, or -EINVAL after a message in the
+ * log. No other thread may use the module during the call: for a moment the core calls the chosen
+ * vector kernels outside of sections.
  */
 int carry_choose(const char *sum, const char *copy, const char *crc32c);
 
-/* May a section begin here? In hard interrupts, too, unless one was interrupted. */
+/*
+ * Returns whether a section may begin here. In a hard interrupt it may, unless that interrupted a
+ * section.
+ */
 bool carry_vectors_usable(void);
 
-/* carry_copy_try_call() and carry_sum_copy_try_call(), also for memory of the process. */
+/*
+ * Like carry_copy_try_call() and carry_sum_copy_try_call(), and for memory of the process if
+ * `user`.
+ */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user);
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
                                               bool user);
@@ -61,13 +67,15 @@ struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t
 
 extern const char *const carry_operation_names[CARRY_OPERATIONS];
 
-/* Which table an operation's kernels are of. */
+/* Returns the table that holds the kernels of `operation`. */
 enum carry_table carry_operation_table(enum carry_operation operation);
 
-/* Does an operation once; what it gives is nobody's business. */
+/* Runs `operation` once and discards its result. */
 void carry_operate(enum carry_operation operation, void *dst, const void *src, size_t size);
 
-/* Sets all thresholds, of operations that have vectors: to so many bytes; or measured ones. */
+/*
+ * Set the thresholds of all operations that have vector kernels: to `bytes`, or to measured sizes.
+ */
 void carry_set_thresholds(size_t bytes);
 int carry_measure_thresholds(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the module exports: carry_linux.h. */
+/* Implements the functions of carry_linux.h, which the module exports. */
 #include <linux/export.h>
 #include <linux/kasan-checks.h>
 #include <linux/string.h>
@@ -21,7 +21,10 @@ __wsum carry_csum_partial_copy_nocheck(const void *src, void *dst, int size) {
 }
 EXPORT_SYMBOL_GPL(carry_csum_partial_copy_nocheck);
 
-/* Nothing is read on behalf of an address that the CPU only guesses to be a process's. */
+/*
+ * Returns whether `data` may be a process's memory. Stops speculation: the CPU must not read at an
+ * address for which it only predicts that the check passes.
+ */
 static bool may_access(const void __user *data, size_t size) {
     if (!access_ok(data, size))
         return false;
@@ -50,7 +53,7 @@ unsigned long carry_copy_to_user(void __user *dst, const void *src, unsigned lon
 }
 EXPORT_SYMBOL_GPL(carry_copy_to_user);
 
-/* From all ones on, so that 0 is never the sum of what was copied. */
+/* Sums from all ones, so that 0 is never the sum of copied bytes and can report a failure. */
 __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size) {
     struct carry_sum_tried tried;
 
@@ -62,7 +65,10 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
     tried = carry_sum_copy_try_any(dst, (__force const void *)src, size, ~0u, true);
     if (tried.left)
         return 0;
-    /* What faulted may be there when it is tried again: then all is copied, but not summed. */
+    /*
+     * A byte that faulted may be readable at the second try: then everything is copied, but not
+     * summed.
+     */
     return (__force __wsum)(carry_sum_is_known(&tried) ? (u32)tried.sum
                                                        : carry_sum_call(dst, size, ~0u));
 }

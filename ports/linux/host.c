@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The hosts that the core asks for, in Linux. docs/kernel.md tells what each is to do. */
+/* Implements the core's hosts in Linux. docs/kernel.md describes what each must do. */
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -14,19 +14,20 @@
 /* --- base/host.h --- */
 
 static char mask[128];
-module_param_string(mask, mask, sizeof mask, 0444); /* of no more: a part would say less */
+/* A longer list is refused: a truncated one would mask fewer features than demanded. */
+module_param_string(mask, mask, sizeof mask, 0444);
 MODULE_PARM_DESC(mask, "CPU features to do without, as in avx512f,erms");
 
 /*
- * The core asks the CPU. What the command line of Linux took away (clearcpuid=, noxsave) is left to
- * Linux alone, whose sections would not save it.
+ * The core asks the CPU itself. A feature that the command line of Linux disabled (clearcpuid=,
+ * noxsave) is masked too: sections of Linux would not save its registers.
  */
 const char *carry_host_cpu_mask(void) {
     static const struct {
         const char *name;
         unsigned int feature;
     } rows[] = MACHINE_FEATURES;
-    static char text[sizeof mask + 128]; /* and all of the names */
+    static char text[sizeof mask + 128]; /* with room for all names of the rows */
     size_t i;
 
     strscpy(text, mask, sizeof text);
@@ -39,13 +40,16 @@ const char *carry_host_cpu_mask(void) {
     return text;
 }
 
-/* Asked on AArch64 alone: kernel_neon_begin() keeps what NEON has, so no more may be used. */
+/*
+ * Called on AArch64 only. kernel_neon_begin() saves NEON registers only, so no other feature may be
+ * used.
+ */
 uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
     (void)word;
     return 0;
 }
 
-/* --- base/fault_host.h: Linux looks its own table up, see include/base/fault_table.h --- */
+/* --- base/fault_host.h: Linux searches its own table, see <arch>/base/fault_table.h --- */
 
 unsigned carry_host_survives = CARRY_HOST_COPIES;
 
@@ -53,10 +57,10 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
     return size;
 }
 
-/* --- base/text_host.h: text is not a module's to write, so nothing is opened --- */
+/* --- base/text_host.h: a module may not write text, so nothing is ever opened --- */
 
 static DEFINE_MUTEX(transaction_mutex);
-static DEFINE_MUTEX(text_mutex); /* taken after that one */
+static DEFINE_MUTEX(text_mutex); /* taken after transaction_mutex */
 
 static void *allocate(size_t size) {
     return kvmalloc(size, GFP_KERNEL);

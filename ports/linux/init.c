@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first process of a machine that tests the module, in TAP on the console: loads it, with its
- * own arguments as parameters, reads its files, unloads it, and does that again.
+ * The first process of a virtual machine that tests the module. It writes TAP to the console: it
+ * loads the module with its own arguments as parameters, reads the module's files, unloads the
+ * module, and repeats this.
  *
  *     cc -O2 -static -Ix86_64 -o init init.c
  */
@@ -52,7 +53,7 @@ static void mount_all(void) {
         dup2(console, fd);
 }
 
-/* 0, or why not. */
+/* Loads the module. Returns 0 or an errno. */
 static int insert(const char *parameters) {
     int file = open("/carry.ko", O_RDONLY);
     int error = syscall(SYS_finit_module, file, parameters, 0) ? errno : 0;
@@ -67,10 +68,13 @@ static void load(const char *parameters) {
 
 static void unload(void) {
     bool unloaded = !syscall(SYS_delete_module, "carry", O_NONBLOCK);
-    tell(unloaded && access(FILES, F_OK), "it is unloaded, and its files are gone");
+    tell(unloaded && access(FILES, F_OK), "the module is unloaded, and its files are gone");
 }
 
-/* Shows a file, indented; whatever the module does for it, the registers are this process's. */
+/*
+ * Prints a file of the module, indented. Checks that reading it keeps this process's vector
+ * registers.
+ */
 static void show(const char *name) {
     static char text[1 << 16];
     struct registers before, after;
@@ -93,7 +97,7 @@ static void show(const char *name) {
     printf("# %s\n", name);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         printf("    %s\n", line);
-    tell(!memcmp(&before, &after, sizeof before), "%s: vector registers are as they were", name);
+    tell(!memcmp(&before, &after, sizeof before), "%s: vector registers are unchanged", name);
 }
 
 static void refuse(const char *parameters, int error) {
@@ -101,12 +105,13 @@ static void refuse(const char *parameters, int error) {
     tell(refused && access(FILES, F_OK), "carry.ko refuses \"%.40s\"", parameters);
 }
 
-/* Whoever has a file open keeps the module. */
+/* Checks that an open file keeps the module loaded. */
 static void keep(void) {
     char byte;
     int file = open(FILES "kernels", O_RDONLY);
     bool kept = syscall(SYS_delete_module, "carry", O_NONBLOCK) && errno == EWOULDBLOCK;
-    tell(kept && read(file, &byte, 1) == 1, "it stays while a file of it is open");
+    tell(kept && read(file, &byte, 1) == 1,
+         "the module stays loaded while one of its files is open");
     close(file);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module: its parameters, its files in debugfs, its start and its end. */
+/* The module's parameters, its debugfs files, its initialisation and its exit. */
 #define pr_fmt(text) KBUILD_MODNAME ": " text
 
 #include <linux/debugfs.h>
@@ -10,22 +10,23 @@
 
 static char *sum = "", *copy = "", *crc32c = "";
 module_param(sum, charp, 0444);
-MODULE_PARM_DESC(
-    sum, "kernel of sums, of those that carry/kernels of debugfs lists (default: the best); adc "
-         "stands in for those without vectors");
+MODULE_PARM_DESC(sum,
+                 "kernel of sums, from the list in debugfs carry/kernels (default: the best); adc "
+                 "replaces kernels without vectors");
 module_param(copy, charp, 0444);
-MODULE_PARM_DESC(copy, "kernel of copies (default: the best); Linux's memcpy() stands in for those "
+MODULE_PARM_DESC(copy, "kernel of copies (default: the best); Linux's memcpy() replaces kernels "
                        "without vectors");
 module_param(crc32c, charp, 0444);
 MODULE_PARM_DESC(crc32c, "kernel of CRC32c (default: the best)");
 
 static long threshold = -1;
 module_param(threshold, long, 0444);
-MODULE_PARM_DESC(threshold, "least size in bytes that takes vectors (default: -1, it is measured)");
+MODULE_PARM_DESC(threshold,
+                 "least size in bytes for which vectors are used (default: -1, measured)");
 
 static struct dentry *folder;
 
-/* Room for all of it at once: a file that outgrows its buffer is shown again from the start. */
+/* Holds a whole file: if the buffer were too small, seq_file would call the show function again. */
 #define SHOWN_BYTES (64 << 10)
 
 #define FILE_THAT_SHOWS(name)                                                                      \

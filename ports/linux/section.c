@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of the kernels, in place of src/{sum,copy}/<arch>/call.S: with vectors in a section of
- * Linux, where that is allowed and worth it, else without. So whatever the core does
- * may be done in any context.
+ * Calls the kernels, in place of src/{sum,copy}/<arch>/call.S: vector kernels in a section of Linux
+ * where that is allowed and faster, else scalar kernels. So every operation of the core may be
+ * called in any context.
  *
- * Which vector kernel it is, static calls hold: a module may not write text, but have those
- * rewritten by Linux. The choices of the core itself stay with scalar kernels, as it calls those
- * from anywhere.
+ * Static calls hold the chosen vector kernels: a module may not write text, but Linux rewrites
+ * static calls for it. The core's own operations stay with scalar kernels, because the core calls
+ * them in any context.
  */
 #define pr_fmt(text) KBUILD_MODNAME ": " text
 
@@ -31,7 +31,7 @@ DEFINE_STATIC_CALL(vector_copy, carry_copy_generic);
 DEFINE_STATIC_CALL(vector_copy_try, carry_copy_try_generic);
 DEFINE_STATIC_CALL(vector_crc32c, carry_crc32c_generic);
 
-/* Linux complains where an NMI asks. */
+/* Linux warns if irq_fpu_usable() is called in an NMI. */
 bool carry_vectors_usable(void) {
     return !in_nmi() && machine_is_usable();
 }
@@ -47,7 +47,7 @@ static bool takes_vectors(enum carry_operation operation, size_t size) {
     return false;
 }
 
-/* BREAKS_SECTION is 1 where the tests are to find that nothing was saved. */
+/* BREAKS_SECTION is 1 in the mutant whose sections save nothing. */
 static void section_begin(void) {
     if (BREAKS_SECTION)
         preempt_disable();
@@ -68,7 +68,7 @@ static size_t begin_part(size_t left) {
     return min(left, CARRY_SECTION_BYTES);
 }
 
-/* All of `size` bytes, in sections of `part` bytes from `at` on. */
+/* Runs its body for all of `size` bytes, each time in a section, for `part` bytes from `at` on. */
 #define for_each_section(at, part, size)                                                           \
     for (size_t at = 0, part; (part = begin_part((size)-at)) != 0; section_end(), at += part)
 
@@ -115,7 +115,10 @@ void carry_copy_move(void *dst, const void *src, size_t size) {
 
 /* --- Copies that survive faults --- */
 
-/* One section. A page that is not there yet is not brought in: nothing may sleep here. */
+/*
+ * Copies in one section. Does not read in missing pages, because a section may not sleep. Returns
+ * the number of bytes left.
+ */
 static size_t copy_try_section(void *dst, const void *src, size_t size, bool user) {
     size_t left;
 
@@ -140,7 +143,9 @@ static size_t copy_try_in_sections(void *dst, const void *src, size_t size, bool
     return size - done;
 }
 
-/* What a section leaves the scalar kernel tries again: it sleeps, unless its caller may not. */
+/*
+ * The scalar kernel retries what a section left. It may sleep to read in pages, if its caller may.
+ */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user) {
     size_t left = size;
 
@@ -186,7 +191,7 @@ static struct carry_sum_tried sum_copy_try_in_sections(void *dst, const void *sr
     return tried;
 }
 
-/* After a fault the sum is not known, so the scalar kernel starts anew. */
+/* After a fault the sum is not known, so the scalar kernel starts again from the first byte. */
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
                                               bool user) {
     struct carry_sum_tried tried = {.left = size};
@@ -210,7 +215,7 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
 
 struct carry_choice carry_choices[CARRY_TABLES];
 
-/* By the name of a parameter, which is empty if none was given. */
+/* Selects the kernel that a parameter names; `name` is empty if the parameter is not given. */
 static int choose(int (*select)(const char *name), const char *what, const char *name) {
     if (!select(*name ? name : NULL))
         return 0;
@@ -218,7 +223,10 @@ static int choose(int (*select)(const char *name), const char *what, const char 
     return -EINVAL;
 }
 
-/* The core chooses; what it has chosen becomes that of the static calls. */
+/*
+ * Lets the core choose, copies its choice to the static calls, and sets the core back to scalar
+ * kernels.
+ */
 int carry_choose(const char *sum, const char *copy, const char *crc32c) {
     struct carry_sum_kernel sums;
     struct carry_copy_kernel copies;

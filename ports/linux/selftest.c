@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The self-test: a file of debugfs that runs it when it is read, and tells in KTAP. */
+/* The self-test: reading its debugfs file runs it and shows the results in KTAP. */
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/sched.h>
@@ -30,7 +30,7 @@ void carry_test_fill(void *data, size_t size) {
     prandom_bytes_state(&state, data, size);
 }
 
-/* --- The kernels that this CPU has --- */
+/* --- The kernels that this CPU can run --- */
 
 #define CARRY_SUM_KERNEL(arch, name, ...)                                                          \
     CARRY_ROWS_##arch({#name, carry_sum_##name, carry_sum_copy_##name, carry_sum_copy_try_##name}, )
@@ -88,7 +88,7 @@ static void run(struct seq_file *out, size_t index) {
     seq_printf(out, "%sok %zu %s\n", test.failures ? "not " : "", index + 1, test.name);
 }
 
-/* Vectors are used at all sizes meanwhile, whatever is worth it. */
+/* Uses vectors at all sizes during the tests, even where scalar code is faster. */
 int carry_selftest_show(struct seq_file *out, void *unused) {
     static DEFINE_MUTEX(one_at_a_time);
     size_t thresholds[CARRY_OPERATIONS];

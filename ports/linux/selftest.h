@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the self-test: what its files share. */
+/* The internal interface between the files of the self-test. */
 #ifndef CARRY_LINUX_SELFTEST_H
 #define CARRY_LINUX_SELFTEST_H
 
@@ -7,7 +7,7 @@
 
 #include "carry_module.h"
 
-/* A test of KTAP, which fails if anything is said of it. */
+/* A KTAP test. It fails if carry_test_fail() is called for it. */
 struct carry_test {
     struct seq_file *out;
     const char *name;
@@ -22,7 +22,7 @@ __printf(2, 3) void carry_test_fail(struct carry_test *test, const char *format,
             carry_test_fail(test, __VA_ARGS__);                                                    \
     } while (0)
 
-/* The kernels in their forms. */
+/* The forms of the kernels. */
 struct carry_sum_forms {
     const char *name;
     carry_sum_fn *sum;
@@ -36,11 +36,11 @@ struct carry_copy_forms {
     carry_copy_try_fn *copy_try;
 };
 
-/* The next one that this CPU has, from *index = 0 on; NULL behind the last. */
+/* Return the next kernel that this CPU can run, starting with *index = 0; NULL after the last. */
 const struct carry_sum_forms *carry_test_next_sum(size_t *index);
 const struct carry_copy_forms *carry_test_next_copy(size_t *index);
 
-/* Bytes that look random, the same each time. */
+/* Fills `data` with pseudorandom bytes, the same ones each time. */
 void carry_test_fill(void *data, size_t size);
 
 void carry_test_sum(struct carry_test *test);

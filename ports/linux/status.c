@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* File of debugfs: which kernels there are, what was chosen, and from which size on. */
+/*
+ * A debugfs file: the kernels that exist, the chosen ones, and the sizes from which on they are
+ * used.
+ */
 #include <linux/cpumask.h>
 #include <linux/seq_file.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies with a fault at every byte: of the kernel's own memory, and of a process's. */
+/* Tests copies with a fault at every byte, for the kernel's own memory and for a process's. */
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched.h>
@@ -15,12 +15,13 @@
 
 #define UNTOUCHED 0xcc
 #define MARGIN    8
-#define SIZE_LAST 4700 /* so that copies are of more than one section, and of pages */
+#define SIZE_LAST 4700 /* larger than a section and a page */
 #define SEED      0x1234u
 
 /*
- * Whoever goes over a hole: `size` bytes, of which `good` lie before it. All goods of the sizes
- * that kernels have ways of their own for, some of others.
+ * Iterates over copies that meet a hole: `size` bytes, of which `good` lie before the hole. Covers
+ * every value of `good` for the sizes that kernels treat specially, and some values for larger
+ * sizes.
  */
 static bool next_case(size_t *size, size_t *good) {
     *good += *size <= 72 ? 1 : 31;
@@ -36,7 +37,7 @@ static bool next_case(size_t *size, size_t *good) {
 struct memory {
     u8 from[SIZE_LAST];
     u8 to[MARGIN + SIZE_LAST + MARGIN];
-    u8 *area; /* pages with a guard behind them, which are not mapped */
+    u8 *area; /* pages, with an unmapped guard page behind them */
     u8 *hole;
 };
 
@@ -63,11 +64,11 @@ static struct memory *new_memory(struct carry_test *test) {
 
 /* --- The kernel's own memory --- */
 
-/* A form of a kernel that survives, or a function of the module. */
+/* A form of a kernel that survives faults, or a function of the module. */
 struct way {
     const char *name;
     carry_copy_try_fn *copy;
-    carry_sum_copy_try_fn *sum_copy; /* or this one */
+    carry_sum_copy_try_fn *sum_copy; /* used if `copy` is NULL */
     bool in_section;
 };
 
@@ -130,7 +131,7 @@ static void check_way(struct carry_test *test, struct memory *memory, const stru
     cond_resched();
 }
 
-/* One access each: whole, or not at all. */
+/* Single accesses succeed whole, or not at all. */
 static void check_words(struct carry_test *test, struct memory *memory) {
     static const u8 ones[8] = {[0 ... 7] = 0x11};
     size_t size;
@@ -183,7 +184,7 @@ void carry_test_fault_sum(struct carry_test *test) {
     free_memory(memory);
 }
 
-/* --- As copy_from_kernel_nofault() --- */
+/* --- carry_copy_from_kernel_nofault() --- */
 
 static void check_refused(struct carry_test *test, struct memory *memory, unsigned long address,
                           size_t size) {
@@ -202,7 +203,7 @@ void carry_test_nofault(struct carry_test *test) {
     check_loads(test, memory, &(struct way){"nofault", .copy = carry_copy_from_kernel_nofault});
     check_refused(test, memory, 0, 8);
     check_refused(test, memory, TASK_SIZE_MAX - 8, 8);
-    check_refused(test, memory, 1ul << 63, 8); /* no address */
+    check_refused(test, memory, 1ul << 63, 8); /* not canonical */
     for (i = 0; i < ARRAY_SIZE(machine_refuses); i++)
         check_refused(test, memory, machine_refuses[i].start, machine_refuses[i].size);
     check_refused(test, memory, -4ul, 8);
@@ -211,12 +212,17 @@ void carry_test_nofault(struct carry_test *test) {
 
 /* --- A process's memory --- */
 
-/* Whatever a copy met: Linux's own copies, which end this too, are not to hide it. */
+/*
+ * Called right after the copy: Linux's own copies also end the access, and would hide the defect.
+ */
 static void check_out_of_reach(struct carry_test *test) {
     carry_expect(test, !machine_reaches_user(), "memory of processes stays in reach");
 }
 
-/* Pages of the process that reads the file, and a hole behind them. */
+/*
+ * Maps pages of the process that reads the file, with a hole behind them. Returns their address or
+ * an error.
+ */
 static unsigned long map_user(unsigned long pages, unsigned long protection) {
     unsigned long start =
         vm_mmap(NULL, 0, (pages + 1) * PAGE_SIZE, protection, MAP_PRIVATE | MAP_ANONYMOUS, 0);
@@ -271,7 +277,7 @@ static void check_to_user(struct carry_test *test, struct memory *memory, u8 __u
     }
 }
 
-/* What is not the process's, or not to be written. */
+/* Refused addresses: memory that is not the process's, or that is read-only. */
 static void check_user_refused(struct carry_test *test, struct memory *memory,
                                u8 __user *readable) {
     static const u8 zeros[8];
@@ -303,7 +309,8 @@ void carry_test_user(struct carry_test *test) {
     } else {
         u8 __user *hole = (u8 __user *)pages + 2 * PAGE_SIZE;
 
-        /* Its pages are not there yet: sections leave them to the scalar kernel, which may sleep.
+        /*
+         * The pages are not present yet: sections leave them to the scalar kernel, which may sleep.
          */
         carry_test_fill(memory->area, 2 * PAGE_SIZE);
         carry_expect(test, !carry_copy_to_user((u8 __user *)pages, memory->area, 2 * PAGE_SIZE),

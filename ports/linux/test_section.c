@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections in threads and interrupts, and what is done where there can be none. */
+/*
+ * Tests sections in threads and interrupts, and operations in contexts where sections are refused.
+ */
 #include <linux/completion.h>
 #include <linux/hardirq.h>
 #include <linux/hrtimer.h>
@@ -15,9 +17,9 @@
 #include "carry_linux.h"
 #include "selftest.h"
 
-#define BYTES 9001 /* of more than two sections */
+#define BYTES 9001 /* more than two sections */
 
-/* What is summed and copied, and what must come of it. */
+/* The buffers of an operation, and the expected results. */
 struct work {
     u8 from[BYTES];
     u8 to[BYTES];
@@ -45,7 +47,7 @@ static bool is_copied(struct work *work) {
     return equal;
 }
 
-/* Each operation once, in any context. */
+/* Runs each operation once. Returns whether all results are right. Context: any. */
 static bool is_done_right(struct work *work) {
     bool right =
         csum_fold(carry_csum_partial(work->from, BYTES, 0)) == work->sum &&
@@ -56,7 +58,7 @@ static bool is_done_right(struct work *work) {
     return right && is_copied(work);
 }
 
-/* How many of them take vectors. */
+/* Returns how many operations use vectors. */
 static unsigned int vector_operations(void) {
     unsigned int count = 0;
     int operation;
@@ -66,7 +68,7 @@ static unsigned int vector_operations(void) {
     return count;
 }
 
-/* --- Each context --- */
+/* --- Contexts --- */
 
 struct visit {
     struct hrtimer timer;
@@ -87,7 +89,7 @@ static enum hrtimer_restart fire(struct hrtimer *timer) {
     return HRTIMER_NORESTART;
 }
 
-/* Has a timer of that mode fire once. */
+/* Runs `work` once in the handler of a timer of that mode. */
 static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode mode) {
     visit->work = work;
     init_completion(&visit->done);
@@ -99,7 +101,10 @@ static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode m
     destroy_hrtimer_on_stack(&visit->timer);
 }
 
-/* As nmi_enter() has it; interrupts are off. Linux warns of those who ask it for registers then. */
+/*
+ * Enters an NMI as nmi_enter() does, with interrupts off. Linux would warn about a request for
+ * registers there.
+ */
 static void check_nmi(struct carry_test *test, struct work *work) {
     bool usable, right;
 
@@ -121,11 +126,11 @@ void carry_test_contexts(struct carry_test *test) {
     carry_expect(test, is_done_right(work), "wrong in a thread");
 
     visit_by(&hard, work, HRTIMER_MODE_REL_HARD);
-    carry_expect(test, hard.in_hard_interrupt, "the timer is none of hard interrupts");
+    carry_expect(test, hard.in_hard_interrupt, "the timer does not fire in a hard interrupt");
     carry_expect(test, hard.right, "wrong in a hard interrupt");
 
     visit_by(&soft, work, HRTIMER_MODE_REL_SOFT);
-    carry_expect(test, soft.in_soft_interrupt, "the timer is none of soft interrupts");
+    carry_expect(test, soft.in_soft_interrupt, "the timer does not fire in a soft interrupt");
     carry_expect(test, soft.right, "wrong in a soft interrupt");
 
     local_irq_disable();
@@ -135,7 +140,7 @@ void carry_test_contexts(struct carry_test *test) {
     kvfree(work);
 }
 
-/* --- In another section, whose registers are not to be touched --- */
+/* --- Inside of another section, whose registers must not change --- */
 
 void carry_test_nested(struct carry_test *test) {
     struct work *work = new_work(test);
@@ -157,13 +162,14 @@ void carry_test_nested(struct carry_test *test) {
 
     carry_expect(test, !usable, "a section begins inside of another");
     carry_expect(test, right, "wrong inside of a section");
-    carry_expect(test, !memcmp(before, after, sizeof before), "registers of a section are changed");
-    carry_expect(test, refusals == vector_operations(), "%lu calls were refused, not %u", refusals,
-                 vector_operations());
+    carry_expect(test, !memcmp(before, after, sizeof before),
+                 "the registers of the outer section change");
+    carry_expect(test, refusals == vector_operations(), "%lu calls are refused vectors, not %u",
+                 refusals, vector_operations());
     kvfree(work);
 }
 
-/* How often a sum of so many bytes would take vectors, and is refused them. In a section. */
+/* Returns how often a sum of `size` bytes is refused vectors. Called inside of a section. */
 static unsigned long refusals_of(const struct work *work, size_t size) {
     unsigned long before = this_cpu_read(carry_refusals);
 
@@ -184,9 +190,9 @@ void carry_test_threshold(struct carry_test *test) {
     machine_end();
     carry_set_thresholds(0);
 
-    carry_expect(test, !below, "vectors are taken below");
-    carry_expect(test, from == carry_choices[CARRY_SUMS].is_vector, "%lu takes from there on",
-                 from);
+    carry_expect(test, !below, "vectors are used below the threshold");
+    carry_expect(test, from == carry_choices[CARRY_SUMS].is_vector,
+                 "%lu uses of vectors at the threshold", from);
     kvfree(work);
 }
 
@@ -195,7 +201,7 @@ void carry_test_threshold(struct carry_test *test) {
 #define INTERRUPT_NS 50000
 #define TIME_NS      (200 * NSEC_PER_MSEC)
 #define PATIENCE_NS                                                                                \
-    (30 * NSEC_PER_SEC) /* of a busy machine, where interrupts may all come elsewhere */
+    (30 * NSEC_PER_SEC) /* on a busy machine, where no interrupt may hit a section for long */
 
 struct interrupts {
     struct hrtimer timer;
@@ -217,7 +223,7 @@ static enum hrtimer_restart interrupt(struct hrtimer *timer) {
     return HRTIMER_RESTART;
 }
 
-/* Until an interrupt has come in a section, if sections are to be had. */
+/* Returns whether to continue: until an interrupt has hit a section, if sections are possible. */
 static bool goes_on(const struct interrupts *interrupts, u64 start) {
     u64 passed = ktime_get_ns() - start;
     bool is_due = vector_operations() && !READ_ONCE(interrupts->in_sections);
@@ -225,7 +231,7 @@ static bool goes_on(const struct interrupts *interrupts, u64 start) {
     return passed < TIME_NS || (is_due && passed < PATIENCE_NS);
 }
 
-/* The timer is of this CPU, so the thread stays there. */
+/* The timer belongs to this CPU, so the thread must not migrate. */
 void carry_test_interrupts(struct carry_test *test) {
     struct work *work = new_work(test);
     struct interrupts interrupts = {.work = new_work(test)};
@@ -253,8 +259,9 @@ void carry_test_interrupts(struct carry_test *test) {
                interrupts.elsewhere);
     carry_expect(test, !wrong, "wrong %u times in a thread", wrong);
     carry_expect(test, !interrupts.wrong, "wrong %u times in an interrupt", interrupts.wrong);
-    carry_expect(test, !vector_operations() || interrupts.in_sections, "none came in a section");
-    carry_expect(test, interrupts.in_sections + interrupts.elsewhere, "none came");
+    carry_expect(test, !vector_operations() || interrupts.in_sections,
+                 "no interrupt hit a section");
+    carry_expect(test, interrupts.in_sections + interrupts.elsewhere, "no interrupt came");
     kvfree(interrupts.work);
     kvfree(work);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Each kernel of sums and copies, at all sizes and alignments, against the oracle and Linux. */
+/*
+ * Tests each kernel of sums and copies at all sizes and alignments, against the oracle and Linux.
+ */
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,7 +20,7 @@
 struct buffers {
     u8 from[OFFSETS + SIZE_LAST + 1];
     u8 to[OFFSETS + SIZE_LAST + 1];
-    u32 expected[SIZE_LAST + 1]; /* of each size, from one offset on */
+    u32 expected[SIZE_LAST + 1]; /* one for each size, from one offset on */
 };
 
 static struct buffers *new_buffers(struct carry_test *test) {
@@ -31,7 +33,7 @@ static struct buffers *new_buffers(struct carry_test *test) {
     return buffers;
 }
 
-/* It grows by a byte at a time. */
+/* Fills buffers->expected. The oracle adds a byte at a time. */
 static void ask_oracle(const struct oracle_kind *kind, struct buffers *buffers, size_t offset) {
     struct oracle oracle = kind->start(SEED);
     size_t size;
@@ -44,7 +46,7 @@ static void ask_oracle(const struct oracle_kind *kind, struct buffers *buffers, 
 
 /* --- Sums --- */
 
-/* The kernels themselves are called in sections; functions of the module and of Linux are not. */
+/* Kernels are called in sections; functions of the module and of Linux are not. */
 static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
                        const struct buffers *buffers, size_t offset, const char *name,
                        carry_sum_fn *sum, bool in_section) {
@@ -64,7 +66,7 @@ static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
     }
 }
 
-/* Linux is an oracle too. */
+/* Linux's own sum serves as a second oracle. */
 static uint32_t sum_by_linux(const void *data, size_t size, uint32_t sum) {
     return (__force u32)csum_partial(data, size, (__force __wsum)sum);
 }
@@ -113,7 +115,7 @@ static bool is_filled(const u8 *bytes, size_t size) {
     return !memchr_inv(bytes, UNTOUCHED, size);
 }
 
-/* What was copied, and that nothing else was touched. */
+/* Checks the copied bytes, and that no byte around them has changed. */
 static void check_copied(struct carry_test *test, const char *name, const struct buffers *buffers,
                          size_t offset, size_t to, size_t size) {
     carry_expect(test, !memcmp(buffers->to + to, buffers->from + offset, size),
@@ -124,7 +126,7 @@ static void check_copied(struct carry_test *test, const char *name, const struct
                  "%s of %zu bytes from offset %zu to %zu: bytes around", name, size, offset, to);
 }
 
-/* Other offsets of the target for each size. */
+/* Varies the offset of the target with the size. */
 static size_t target_of(size_t offset, size_t size) {
     return (offset + 5 * size) % OFFSETS;
 }
@@ -210,7 +212,7 @@ void carry_test_copy(struct carry_test *test) {
 
 /* --- Frames --- */
 
-/* UDP over IPv4 over Ethernet, its sums to be filled in. */
+/* UDP over IPv4 over Ethernet, with both sums to be filled in. */
 #define UDP_BYTES   1000
 #define FRAME_BYTES (14 + 20 + UDP_BYTES)
 

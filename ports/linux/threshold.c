@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From which size on a vector kernel is worth its section, measured when the module is loaded.
+ * Measures, when the module is loaded, from which size on a vector kernel is faster in spite of its
+ * section.
  *
- * It is the cost of a section for which no registers are saved: of the second one since the thread
- * came from user mode. What the first one takes more depends on what that thread does.
+ * The measured sections save no registers: each is the second one or later since the thread entered
+ * the kernel. The extra cost of the first one depends on the thread's own state.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -55,7 +56,10 @@ void carry_operate(enum carry_operation operation, void *dst, const void *src, s
     }
 }
 
-/* The shortest of some rounds: what else the CPU does only adds to them. */
+/*
+ * Returns the shortest of several rounds in nanoseconds: any other activity of the CPU only adds to
+ * it.
+ */
 static u64 shortest(enum carry_operation operation, void *dst, const void *src, size_t size) {
     u64 best = U64_MAX;
     int round, call;
@@ -83,7 +87,7 @@ static bool vectors_win(enum carry_operation operation, void *dst, const void *s
     return vector < scalar;
 }
 
-/* The least of these sizes from which on vectors win at each of them. */
+/* Returns the least of the sizes at which vectors win, and win at each larger size; or SIZE_MAX. */
 static size_t measure(enum carry_operation operation, void *dst, const void *src) {
     static const size_t sizes[] = {4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256, 192, 128, 64};
     size_t least = SIZE_MAX;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what starts the kernel, at EL1 without an MMU, to C: QEMU jumps to `start` on the first CPU,
- * PSCI to `boot_second` on the second. Memory is mapped one to one: text is read-only, nothing that
- * can be written is run, and neither is anything but text.
+ * Leads from the start at EL1 without an MMU to C: QEMU jumps to `start` on the first CPU, PSCI to
+ * `boot_second` on the second. Memory is mapped one to one. Text is read-only, writable memory is
+ * never executable, and only text is executable.
  */
 #include "kernel.h"
 
@@ -13,13 +13,13 @@
 #define TCR   0x0000000200803510        /* 48 bits in TTBR0_EL1 alone, tables like the memory */
 #define SCTLR 0x30d8180d                /* RES1, WXN, I, SA, C, M */
 
-/* x = an address in reach of ADR */
+/* x = the address of a symbol that ADRP can reach */
 .macro ADDRESS x, symbol
     adrp    \x, \symbol
     add     \x, \x, :lo12:\symbol
 .endm
 
-/* Changes what is said of the pages from `from` on, up to `to`. Clobbers x0 to x3. */
+/* Changes the entries of the pages from `from` up to `to`. Clobbers x0 to x3. */
 .macro PROTECT from, to, entry
     ADDRESS x0, \from
     ADDRESS x1, \to
@@ -72,7 +72,7 @@ enter_virtual:
     ret
     .ltorg
 
-/* Each table of 512 entries: for 512 GiB, 1 GiB, 2 MiB and 4 KiB. */
+/* Tables of 512 entries, which map 512 GiB, 1 GiB, 2 MiB and 4 KiB each. */
     .data
     .balign 4096
     .globl boot_root

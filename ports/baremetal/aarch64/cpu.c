@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A CPU's registers, and the start of the second by PSCI (DEN 0022). */
+/* Sets up a CPU's registers, and starts the second CPU by PSCI (DEN 0022). */
 #include "gic.h"
 #include "kernel.h"
 
@@ -8,7 +8,7 @@
 
 void boot_second(void); /* boot.S */
 
-/* Ticks are of 16 ns in QEMU; other machines' timers are as fast as their buses. */
+/* A tick is 16 ns in QEMU; on other machines the timer is as fast as the bus. */
 #define TIMER_DIVIDES_BY 16
 
 void cpu_timer(uint32_t ticks) {
@@ -17,7 +17,7 @@ void cpu_timer(uint32_t ticks) {
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Handlers run without leave to reach user pages, by themselves. */
+/* Makes exceptions clear the permission to access user pages on entry. */
 static void protect_user(void) {
     if (page_protects_user())
         CPU_WRITE("sctlr_el1", CPU_READ("sctlr_el1") & ~(uint64_t)SCTLR_SPAN);
@@ -31,7 +31,7 @@ void cpu_enable(struct cpu *cpu) {
     cpu_vectors_allow();
     protect_user();
     gic_prepare();
-    __asm__ volatile("msr daifclr, #13" : : : "memory"); /* all but interrupts */
+    __asm__ volatile("msr daifclr, #13" : : : "memory"); /* everything except interrupts */
 }
 
 static bool psci_start_second(void) {

@@ -21,7 +21,7 @@ enum gic_register {
 #define GROUP_0_IS_FIQ 0x8
 #define LEAST_URGENT   0xff
 
-/* Of each interrupt: the NMI's comes first. */
+/* The priority of all interrupts except the NMI, which has precedence. */
 #define PRIORITY 0x80
 
 static volatile uint32_t *word(uint64_t base, enum gic_register index) {
@@ -32,7 +32,7 @@ static void set_priority(enum gic_interrupt interrupt, uint8_t priority) {
     *(volatile uint8_t *)(DISTRIBUTOR + GICD_IPRIORITYR + interrupt) = priority;
 }
 
-/* Interrupts below 32 have registers for each CPU. */
+/* Enables the interrupts below 32, which have registers for each CPU. */
 void gic_prepare(void) {
     *word(DISTRIBUTOR, GICD_IGROUPR) = ~(UINT32_C(1) << GIC_NMI);
     set_priority(GIC_CALL, PRIORITY);
@@ -45,7 +45,7 @@ void gic_prepare(void) {
     *word(CPU_INTERFACE, GICC_CTLR) = BOTH_GROUPS | ACKNOWLEDGES | GROUP_0_IS_FIQ;
 }
 
-/* What this CPU wrote before, the others read once they are interrupted. */
+/* Interrupts `cpus`. The barrier lets them read what this CPU has written before. */
 void gic_send(unsigned cpus, enum gic_interrupt interrupt) {
     __asm__ volatile("dsb ish" : : : "memory");
     *word(DISTRIBUTOR, GICD_SGIR) = cpus << 16 | interrupt;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel is on AArch64, also in assembly: see kernel.h, which includes this. It runs at
- * EL1 on the board "virt" of QEMU, with a GICv2 and PSCI. The manual is the Arm ARM (DDI 0487).
+ * Properties of the kernel on AArch64, also for assembly; kernel.h includes this. It runs at EL1 on
+ * QEMU's board "virt", with a GICv2 and PSCI. The manual is the Arm ARM (DDI 0487).
  */
 #ifndef BAREMETAL_MACHINE_H
 #define BAREMETAL_MACHINE_H
 
-/* Memory: what is below the first GiB is devices. The kernel is in one block of 2 MiB, and its text
- * may be written at TEXT_ALIAS + address alone. */
+/*
+ * The first GiB of memory is devices. The kernel is in one block of 2 MiB. Its text can be written
+ * only at TEXT_ALIAS + address.
+ */
 #define MEMORY_START 0x40000000
 #define BLOCK_BYTES  0x200000
 #define TEXT_ALIAS   0x0000018000000000
 
-/* Of descriptors (D8.3). */
+/* Bits of descriptors (D8.3). */
 #define ENTRY_BLOCK     0x1
 #define ENTRY_TABLE     0x3
 #define ENTRY_PAGE      0x3
@@ -31,7 +33,7 @@
 #define CPACR_VECTORS  0x300000
 #define SCTLR_SPAN     0x800000
 
-/* Where struct trap_frame has what assembly saves. */
+/* Offsets in struct trap_frame, for assembly. */
 #define FRAME_PC      248
 #define FRAME_PSTATE  256
 #define FRAME_VECTOR  264
@@ -39,7 +41,7 @@
 #define FRAME_ADDRESS 280
 #define FRAME_BYTES   288
 
-/* Where the table of vectors has what comes at EL1, on its own stack (D1.3). */
+/* Offsets in the vector table for exceptions that arrive at EL1, on its own stack (D1.3). */
 #define TRAP_ENTRY_SYNCHRONOUS 0x200
 #define TRAP_ENTRY_IRQ         0x280
 #define TRAP_ENTRY_FIQ         0x300
@@ -54,7 +56,7 @@ struct trap_frame {
     uint64_t pc;
     uint64_t pstate;
     uint64_t vector;
-    uint64_t error;   /* ESR_EL1, or what the GIC says of an interrupt */
+    uint64_t error;   /* ESR_EL1, or the number from the GIC for an interrupt */
     uint64_t address; /* FAR_EL1 */
 };
 
@@ -64,29 +66,29 @@ enum trap_vector {
     TRAP_NO_FPU = 0x07,
     TRAP_TEXT = 0x21,
     TRAP_PAGE = 0x25,
-    TRAP_NO_ADDRESS = TRAP_PAGE, /* of an access to an address that none can have */
+    TRAP_NO_ADDRESS = TRAP_PAGE, /* an access to an address that cannot exist */
     TRAP_BREAKPOINT = 0x3c,
     TRAP_TIMER = 64,
     TRAP_CALL,     /* SGI: runs a function on the other CPU */
-    TRAP_SPURIOUS, /* nobody's */
+    TRAP_SPURIOUS, /* without a source */
     TRAP_NMI,      /* FIQ, which comes while interrupts (IRQ) are off */
     TRAP_VECTORS,
 };
 
-/* Where a trap goes on. At a breakpoint that is the instruction itself. */
+/* Distance from a breakpoint to the saved pc: none, the pc is at the instruction itself. */
 #define TRAP_BREAKPOINT_BYTES 0
 
 static inline uint64_t *trap_pc(struct trap_frame *frame) {
     return &frame->pc;
 }
 
-/* Where no landing pad (BTI) is. */
+/* Continues at `recovery`, which is no landing pad (BTI). */
 static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
     frame->pc = recovery;
     frame->pstate &= ~(uint64_t)PSTATE_BTYPE;
 }
 
-/* The register that recoveries of faults get their value in. */
+/* The register in which recoveries of faults receive their value. */
 static inline uint64_t *trap_value(struct trap_frame *frame) {
     return &frame->x[16];
 }
@@ -95,12 +97,12 @@ static inline void trap_breakpoint(void) {
     __asm__ volatile("brk #1");
 }
 
-/* For handlers that go on behind it. */
+/* Skips the breakpoint instruction. */
 static inline void trap_pass_breakpoint(struct trap_frame *frame) {
     frame->pc += 4;
 }
 
-/* Had what was interrupted leave to reach user pages? */
+/* Returns whether the interrupted code had permission to access user pages. */
 static inline bool trap_had_leave(const struct trap_frame *frame) {
     return !(frame->pstate & PSTATE_PAN);
 }
@@ -113,7 +115,7 @@ static inline bool trap_is_interrupt(const struct trap_frame *frame) {
            frame->vector == TRAP_SPURIOUS;
 }
 
-/* System registers by name, or by number where assemblers may not know the name. */
+/* Accesses a system register by name, or by number for assemblers that may not know the name. */
 #define CPU_READ(name)                                                                             \
     __extension__({                                                                                \
         uint64_t cpu_value;                                                                        \
@@ -133,7 +135,7 @@ static inline void cpu_pause(void) {
     __asm__ volatile("yield" : : : "memory");
 }
 
-/* --- Interrupts: flags with which they are on, and off --- */
+/* --- Interrupts: values of the flags --- */
 
 #define CPU_ON  UINT64_C(0)
 #define CPU_OFF UINT64_C(PSTATE_IRQ_OFF)
@@ -156,13 +158,13 @@ static inline uint64_t cpu_interrupts_off(void) {
     return flags;
 }
 
-/* Waits for an interrupt, which is let in: one that is pending ends the wait. */
+/* Enables interrupts and waits for one; a pending one ends the wait. */
 static inline void cpu_wait(void) {
     __asm__ volatile("dsb sy; wfi" : : : "memory");
     cpu_interrupts_on();
 }
 
-/* --- Text: are four aligned bytes written at once? --- */
+/* --- Text: whether a store of four aligned bytes is atomic --- */
 
 #define TEXT_WRITES_PAIRS true
 

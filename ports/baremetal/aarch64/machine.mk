@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the kernel takes on AArch64.
+# Settings of the kernel for AArch64.
 
 ifeq ($(origin CC),default)
 CC := aarch64-linux-gnu-gcc
@@ -10,6 +10,6 @@ ENTRY         := start
 START         := 0x40200000
 tests_of      := harness/patch_sites_aarch64.S
 
-# Kernels of sums and copies are in C, by vectors.
+# Kernels of sums and copies are in C with intrinsics: compile them for vector registers.
 $(OUT)/src/sum/aarch64/neon.c.o $(OUT)/src/copy/aarch64/neon.c.o: \
     private KERNEL_FLAGS := $(filter-out -mgeneral-regs-only,$(KERNEL_FLAGS))

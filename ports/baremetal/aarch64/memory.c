@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In assembly, as compilers make calls of these functions of such loops. */
+/* The loops are in assembly, because compilers would replace them with calls of these functions. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Page tables (Arm ARM, D8.3), who may reach what, and text that is written. */
+/* Page tables (Arm ARM, D8.3), permissions, and writes to text. */
 #include "kernel.h"
 
 #define PAN_SHIFT 20 /* of ID_AA64MMFR1_EL1 */
 #define PAN_MASK  0xf
 
-/* Of CTR_EL0 (D19.2.34). */
+/* Fields of CTR_EL0 (D19.2.34). */
 #define CTR_IMINLINE(ctr) ((ctr)&0xf)
 #define CTR_DMINLINE(ctr) ((ctr) >> 16 & 0xf)
 #define CTR_IDC(ctr)      ((ctr) >> 28 & 1) /* data need not be cleaned for instructions */
@@ -27,7 +27,7 @@ uint64_t page_entry(const void *memory, unsigned flags) {
            (flags & PAGE_WRITABLE ? 0 : ENTRY_READ_ONLY);
 }
 
-/* On all CPUs. */
+/* Invalidates the translation of `address` on all CPUs. */
 void page_forget(void *address) {
     __asm__ volatile("dsb ishst; tlbi vaae1is, %0; dsb ish; isb"
                      :
@@ -55,7 +55,7 @@ void page_forbid_user(void) {
 
 /* --- Text --- */
 
-/* Instructions are fetched whole: each is stored at once. */
+/* Stores each instruction atomically, because CPUs fetch whole instructions. */
 static void store(uintptr_t address, const uint8_t *bytes, size_t size) {
     uintptr_t to = TEXT_ALIAS + address;
     while (size) {
@@ -73,7 +73,7 @@ static void store(uintptr_t address, const uint8_t *bytes, size_t size) {
     }
 }
 
-/* Has all CPUs that fetch it from now on fetch what was stored (B2.4.4). */
+/* Makes all CPUs fetch the stored instructions from now on (B2.4.4). */
 static void publish(uintptr_t low, uintptr_t high) {
     const uint64_t ctr = CPU_READ("ctr_el0");
     const uintptr_t data_line = UINT64_C(4) << CTR_DMINLINE(ctr);

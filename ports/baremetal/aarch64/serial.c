@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The serial port (PL011), and what the emulator does for the kernel (semihosting). */
+/* The serial port (PL011), and requests to the emulator (semihosting). */
 #include "kernel.h"
 
 #define SERIAL         UINT64_C(0x09000000)
@@ -33,7 +33,7 @@ static uint64_t ask(uint64_t operation, uint64_t *arguments) {
     return x0;
 }
 
-/* The name of the file, and what follows -append. */
+/* Returns the file name of the kernel, followed by the text after -append. */
 const char *kernel_command_line(void) {
     static char line[512];
     uint64_t arguments[] = {(uint64_t)line, sizeof line};
@@ -42,7 +42,7 @@ const char *kernel_command_line(void) {
     return line;
 }
 
-/* There are tests, and nothing else. */
+/* Returns false: on AArch64 this kernel only runs tests. */
 bool kernel_ran_instead(void) {
     return false;
 }

@@ -2,12 +2,12 @@
 /*
  * void thread_switch(void **from, void *to)
  *
- * Suspends a kernel thread on its stack, whose pointer goes to *from, and resumes the one at `to`.
- * General registers alone: carry_context_switch() uses vector registers, and those are of the
- * thread's user code here.
+ * Suspends a kernel thread on its stack, stores its stack pointer to *from, and resumes the thread
+ * at `to`. Switches general registers only. carry_context_switch() would use vector registers,
+ * which belong to the thread's user code here.
  *
  * In:       x0 from, x1 to
- * Clobbers: what calls may change
+ * Clobbers: the registers that calls may change
  */
     .text
     .globl thread_switch
@@ -29,7 +29,7 @@ thread_switch:
     ldp     x19, x20, [sp], #96
     ret
 
-/* The first thing that a thread runs: the function in x19, with the argument in x20. */
+/* The first code of a thread: calls the function in x19 with the argument in x20. */
     .globl thread_start
 thread_start:
     mov     x0, x20

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a frame puts right. */
+/* Tests the state that a frame restores after a fault. */
 #include "frames.h"
 #include "harness/tap.h"
 
@@ -17,7 +17,7 @@ static void test_leave(void) {
            "the leave to reach user pages ends with the frame");
 }
 
-/* Spoils what functions keep for their callers, and faults. */
+/* Overwrites registers that functions preserve for their callers, and faults. */
 static void spoil_registers(void) {
     __asm__ volatile("mov x19, xzr\n\tmov x20, xzr\n\tmov x27, xzr\n\tmov x28, xzr\n\t"
                      "ldrb w0, [%0]"
@@ -36,7 +36,7 @@ static void test_registers(void) {
     __asm__ volatile("" : "+r"(x19), "+r"(x20), "+r"(x27), "+r"(x28));
     tap_ok(TAP_TRUE(caught) && TAP_EQ(x19, 19) && TAP_EQ(x20, 20) && TAP_EQ(x27, 27) &&
                TAP_EQ(x28, 28),
-           "callers find their registers");
+           "callers' registers are restored");
 }
 
 void test_frames_state(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can be written is not run, and what is run can be written by text_write() alone. */
+/* Tests that writable memory is not executable, and that only text_write() can write text. */
 #include "frames.h"
 #include "harness/tap.h"
 
@@ -17,7 +17,7 @@ static void write_text(void) {
     *(volatile uint32_t *)(uintptr_t)victim = MOVE_2;
 }
 
-/* Of the table of faults, which must not be led astray. */
+/* A table of faults, which must not be writable. */
 extern int32_t __start_carry_faults[][3];
 
 static void write_row(void) {
@@ -26,7 +26,7 @@ static void write_row(void) {
 
 static unsigned refused;
 
-/* Returns to the caller of what is not text. */
+/* Returns to the caller of the code that must not run. */
 static bool refuse(struct trap_frame *frame) {
     refused++;
     frame->pc = frame->x[30];

@@ -4,7 +4,7 @@
 /* In switch.S. */
 void thread_start(void);
 
-/* As thread_switch() leaves a thread: x19 to x30. */
+/* Fills the stack as thread_switch() leaves it: x19 to x30. */
 void *thread_begin(void *end, void (*run)(void *), void *argument) {
     void **stack = (void **)end - 12;
     stack[0] = (void *)run;

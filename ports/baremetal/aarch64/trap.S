@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The vector table (Arm ARM, D1.3): each entry saves all general registers in a struct trap_frame,
- * and calls trap_enter(struct trap_frame *). Vector registers are not saved: nothing here uses
- * them.
+ * The vector table (Arm ARM, D1.3). Each entry saves all general registers in a struct trap_frame,
+ * and calls trap_enter(struct trap_frame *). Vector registers are not saved, because the kernel
+ * does not use them.
  */
 #include "kernel.h"
 
-/* The offset of an entry in the table says what came. */
+/* The offset of the entry in the table identifies the kind of exception. */
 .macro VECTOR
     .balign 128
     sub     sp, sp, #FRAME_BYTES
@@ -44,7 +44,7 @@ trap_common:
     mrs     x2, esr_el1
     mrs     x3, far_el1
     stp     x2, x3, [sp, #FRAME_ERROR]
-    /* An FIQ may come from here on, but not within another. */
+    /* From here on an FIQ may arrive, but not inside of another. */
     cmp     x0, #TRAP_ENTRY_FIQ
     b.eq    1f
     tbnz    x1, #6, 1f

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where exceptions and interrupts come in, and what the CPU and the GIC say of them. */
+/* Entry of exceptions and interrupts, and their causes as the CPU and the GIC report them. */
 #include "base/fault_host.h"
 #include "gic.h"
 #include "kernel.h"
@@ -32,7 +32,7 @@ static enum trap_vector vector_of(uint32_t interrupt) {
     case GIC_NMI:
         return TRAP_NMI;
     case GIC_TIMER:
-        cpu_timer(0); /* it asks as long as it is on */
+        cpu_timer(0); /* the timer interrupts as long as it is on */
         return TRAP_TIMER;
     default:
         return TRAP_SPURIOUS;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define ROUNDING_SHIFT 22   /* of FPCR */
+#define ROUNDING_SHIFT 22   /* field of FPCR */
 #define FLAGS          0x9f /* of FPSR: what happened since it was cleared */
 #define SATURATED      UINT64_C(0x08000000)
 
@@ -15,7 +15,7 @@ struct image {
     uint64_t fpsr;
 };
 
-/* The registers in pairs: an instruction for each. */
+/* Expands to one instruction for each pair of registers. */
 #define PAIR(instruction, a, b) #instruction " q" #a ", q" #b ", [%0, #16 * " #a "]\n\t"
 #define ALL(instruction)                                                                           \
     PAIR(instruction, 0, 1)                                                                        \
@@ -41,7 +41,7 @@ static uint64_t next(uint64_t *state) {
     return z ^ z >> 27;
 }
 
-/* Rounding modes, and flags, of the seed's. */
+/* Fills `image` from `seed`, including the rounding mode and the flags. */
 static void make(struct image *image, uint64_t seed) {
     uint64_t state = seed;
     for (unsigned i = 0; i < sizeof image->q; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bench` on the command line: what operations take, by the time-stamp counter, in the forms that a
- * kernel may have them in. An emulator that counts instructions (qemu -icount shift=0) has that
- * counter count them. Prints "bench OPERATION TABLE FORM TICKS" for each.
+ * `bench` on the command line measures what operations cost, in the forms in which a kernel may
+ * call them, by the time-stamp counter. In an emulator that counts instructions (qemu -icount
+ * shift=0) that counter counts them. Prints "bench OPERATION TABLE FORM TICKS" for each.
  */
 #include "instead.h"
 #include "interrupts.h"
@@ -13,8 +13,10 @@
 
 #define FOUR_TIMES(statement) statement statement statement statement
 
-/* What is the same around both does not count; an instruction that the compiler moves out of one
- * of them is rounded away. */
+/*
+ * Subtracts the cost of an empty run. Rounding removes an instruction that the compiler moves out
+ * of one of the two runs.
+ */
 #define TICKS(result, statement)                                                                   \
     do {                                                                                           \
         uint64_t start = now();                                                                    \
@@ -35,7 +37,7 @@ enum operation { OFF, ON, SAVE, RESTORE, CALL, NOTHING, OPERATIONS };
 
 static const char *const names[OPERATIONS] = {"cli", "sti", "save", "restore", "call", "nothing"};
 
-/* --- An operation like any other --- */
+/* --- An ordinary operation --- */
 
 CARRY_OP(void, work);
 
@@ -54,10 +56,10 @@ static int set_work(carry_fn_work *function) {
 
 /* --- Forms --- */
 
-static struct interrupts in_use; /* a table of pointers, as kernels have that patch nothing */
+static struct interrupts in_use; /* a table of function pointers, as in kernels that do not patch */
 static carry_fn_work *pointer;
 
-/* The instructions, where the compiler put them. */
+/* The instructions themselves, compiled in. */
 static uint64_t ticks_compiled(enum operation operation) {
     uint64_t ticks = 0;
     uintptr_t flags = cpu_flags();
@@ -114,7 +116,7 @@ static uint64_t ticks_of_site(enum operation operation) {
 static const struct {
     const char *name;
     const struct interrupts *interrupts;
-    enum operation operations; /* the first ones, or all */
+    enum operation operations; /* the number of operations measured, from the first on */
 } tables[] = {
     {"native", &interrupts_native, OPERATIONS},
     {"hypervisor", &interrupts_hypervisor, CALL},
@@ -129,13 +131,13 @@ static void show(size_t table, const char *form, uint64_t (*ticks)(enum operatio
         pointer = i == NOTHING ? CARRY_OP_NOTHING(work) : work_once;
         if (set_work(pointer))
             PANIC("operation %s cannot be used", names[i]);
-        /* Compilers are not to know where these lead. */
+        /* Compilers must not know the targets of these pointers. */
         __asm__ volatile("" : "+m"(in_use), "+m"(pointer));
         print("bench %s %s %s %lu\n", names[i], tables[table].name, form, ticks(i));
     }
 }
 
-/* Sites are not known, so they stay as they were linked, until all are asked for. */
+/* Registers the sites only before the last form: until then they keep their linked state. */
 void bench_run(void) {
     show(0, "compiled", ticks_compiled);
     for (size_t i = 0; i < TABLES; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From what starts the kernel to C: 32-bit protected mode without paging (PVH, Xen's
- * docs/misc/pvh.pandoc) for the first CPU, 16-bit real mode (INIT-SIPI, Intel SDM vol. 3, 9.4) for
- * the second. Both end in 64-bit mode with the first 4 GiB mapped one to one.
+ * Leads from the start of the kernel to C: from 32-bit protected mode without paging (PVH, Xen's
+ * docs/misc/pvh.pandoc) on the first CPU, from 16-bit real mode (INIT-SIPI, Intel SDM vol. 3, 9.4)
+ * on the second. Both end in 64-bit mode with the first 4 GiB mapped one to one.
  */
 #include "kernel.h"
 
@@ -60,7 +60,7 @@ enter_long_mode:
     movl    %eax, %cr0
     ret
 
-/* The second CPU, copied to where SIPI sends it. */
+/* The code of the second CPU, copied to the address where SIPI starts it. */
     .code16
     .globl boot_second, boot_second_end
 boot_second:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A CPU's registers, and its local APIC (Intel SDM vol. 3, chapter 11). */
+/* Sets up a CPU's registers and its local APIC (Intel SDM vol. 3, chapter 11). */
 #include "base/cpuid.h"
 #include "io.h"
 #include "kernel.h"
@@ -52,7 +52,7 @@ void cpu_timer(uint32_t ticks) {
     *apic(APIC_INITIAL) = ticks;
 }
 
-/* SSE, all of XSAVE, SMAP, the local APIC. */
+/* Enables SSE, all of XSAVE, SMAP and the local APIC. */
 static void enable_features(void) {
     uint64_t cr4 = io_cr4() | CR4_OSFXSR | CR4_OSXMMEXCPT;
     bool has_xsave = carry_cpuid(1, 0).reg[2] >> 26 & 1;
@@ -62,12 +62,12 @@ static void enable_features(void) {
         struct carry_cpuid found = carry_cpuid(13, 0);
         io_set_xcr0(found.reg[0] | (uint64_t)found.reg[3] << 32);
     }
-    io_out(0x21, 0xff); /* the old interrupt controllers: nothing */
+    io_out(0x21, 0xff); /* masks all interrupts of the legacy controllers */
     io_out(0xa1, 0xff);
     *apic(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
 }
 
-/* A write to port 0x80 takes about a microsecond. */
+/* Waits by writes to port 0x80, each of which needs about a microsecond. */
 static void wait_microseconds(unsigned count) {
     while (count--)
         io_out(0x80, 0);
@@ -94,7 +94,7 @@ void cpu_interrupt(const struct cpu *cpu) {
     command(cpu->id, COMMAND_ASSERT | TRAP_CALL);
 }
 
-/* CPUID does (SDM vol. 3, 8.1.3). */
+/* CPUID is a serialising instruction (SDM vol. 3, 8.1.3). */
 void cpu_serialise(void) {
     carry_cpuid(0, 0);
 }

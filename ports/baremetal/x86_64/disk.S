@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A boot sector for machines that do not start kernels by themselves (Bochs): loads the kernel, as
- * flat bytes, from the sectors behind this one, and starts it as PVH would.
+ * A boot sector for machines that cannot start kernels themselves (Bochs): loads the kernel, as
+ * flat bytes, from the sectors after this one, and starts it as PVH would.
  *
- * KERNEL_SECTORS, KERNEL_ENTRY, KERNEL_END and COMMAND_LINE come from the Makefile.
+ * The Makefile defines KERNEL_SECTORS, KERNEL_ENTRY, KERNEL_END and COMMAND_LINE.
  */
-#define BUFFER        0x10000                   /* in low memory, where the BIOS can read to */
+#define BUFFER        0x10000                   /* in low memory, where the BIOS can write */
 #define KERNEL_START  0x100000
 #define CHUNK_SECTORS 64                        /* BIOSes read no more than 127 at once */
 
@@ -55,7 +55,7 @@ protected:
     movl    %eax, %es
     movl    %eax, %ss
     movl    $KERNEL_START + KERNEL_SECTORS * 512, %edi
-    movl    $KERNEL_END, %ecx                   /* what is not in the file is zero */
+    movl    $KERNEL_END, %ecx                   /* zeroes what is not in the file */
     subl    %edi, %ecx
     xorl    %eax, %eax
     rep stosb
@@ -79,7 +79,7 @@ request:
 request_sector:
     .quad   1
 
-/* Descriptors: of this table, source, target, and what the BIOS fills in. */
+/* Descriptors: of this table, of source and target, and two that the BIOS fills in. */
 move:
     .quad   0, 0
     .quad   0x000093000000ffff | BUFFER << 16

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel may do instead of tests. */
+/* Programs that the kernel may run instead of tests. */
 #ifndef BAREMETAL_INSTEAD_H
 #define BAREMETAL_INSTEAD_H
 
-void bench_run(void);  /* what operations take */
-void trials_run(void); /* instructions by themselves */
+void bench_run(void);  /* measures operations */
+void trials_run(void); /* executes single instructions */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interrupt flag by the instructions themselves. */
+/* Implements the interrupt flag by the CPU's own instructions. */
 #include "interrupts.h"
 
 static void native_off(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel is on x86-64, also in assembly: see kernel.h, which includes this. */
+/* Properties of the kernel on x86-64, also for assembly; kernel.h includes this. */
 #ifndef BAREMETAL_MACHINE_H
 #define BAREMETAL_MACHINE_H
 
@@ -55,13 +55,13 @@ enum trap_vector {
     TRAP_NO_FPU = 7,
     TRAP_PROTECTION = 13,
     TRAP_PAGE = 14,
-    TRAP_NO_ADDRESS = TRAP_PROTECTION, /* of an access to an address that none can have */
+    TRAP_NO_ADDRESS = TRAP_PROTECTION, /* an access to an address that cannot exist */
     TRAP_TIMER = 32,
     TRAP_CALL = 33, /* IPI: runs a function on the other CPU */
     TRAP_SPURIOUS = 63,
 };
 
-/* Where a trap goes on. At a breakpoint that is behind it, this many bytes. */
+/* Distance from a breakpoint to the saved pc, which is after the instruction. */
 #define TRAP_BREAKPOINT_BYTES 1
 
 static inline uint64_t *trap_pc(struct trap_frame *frame) {
@@ -72,7 +72,7 @@ static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
     frame->rip = recovery;
 }
 
-/* The register that recoveries of faults get their value in. */
+/* The register in which recoveries of faults receive their value. */
 static inline uint64_t *trap_value(struct trap_frame *frame) {
     return &frame->rax;
 }
@@ -81,12 +81,12 @@ static inline void trap_breakpoint(void) {
     __asm__ volatile("int3");
 }
 
-/* For handlers that go on behind it. */
+/* Does nothing: the saved pc is already after the breakpoint. */
 static inline void trap_pass_breakpoint(struct trap_frame *frame) {
     (void)frame;
 }
 
-/* Had what was interrupted leave to reach user pages? */
+/* Returns whether the interrupted code had permission to access user pages. */
 static inline bool trap_had_leave(const struct trap_frame *frame) {
     return frame->rflags & EFLAGS_AC;
 }
@@ -108,7 +108,7 @@ static inline void cpu_pause(void) {
     __builtin_ia32_pause();
 }
 
-/* --- Interrupts: flags with which they are on, and off --- */
+/* --- Interrupts: values of the flags --- */
 
 #define CPU_ON  EFLAGS_IF
 #define CPU_OFF UINT64_C(0)
@@ -133,12 +133,12 @@ static inline uint64_t cpu_interrupts_off(void) {
     return flags;
 }
 
-/* Waits for an interrupt, which is let in: none comes between the two. */
+/* Enables interrupts and waits for one; none can arrive between the two instructions. */
 static inline void cpu_wait(void) {
     __asm__ volatile("sti; hlt" : : : "memory");
 }
 
-/* --- Text: are two bytes, or four aligned ones, written at once? --- */
+/* --- Text: whether stores of two bytes, or of four aligned ones, are atomic --- */
 
 #define TEXT_WRITES_PAIRS false
 

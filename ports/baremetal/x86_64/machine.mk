@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the kernel takes on x86-64.
+# Settings of the kernel for x86-64.
 
 MACHINE_FLAGS := -mno-red-zone -mcmodel=small
 ENTRY         := start32
@@ -9,13 +9,13 @@ tests_of      := harness/patch_sites_x86_64.S proof/meanings_x86_64.S
 .PHONY: disk
 disk: $(OUT)/disk.img
 
-# What `trials` on the command line runs.
+# The trials that `trials` on the command line runs.
 ifdef TRIALS
 $(OUT)/x86_64/trials_data.S.o: KERNEL_FLAGS += -DTRIALS='"$(TRIALS)"'
 $(OUT)/x86_64/trials_data.S.o: $(TRIALS)
 endif
 
-# A disk that boots the kernel, of the size that drives of 20 cylinders have.
+# A disk that boots the kernel, as large as drives of 20 cylinders.
 symbol = 0x$(shell nm $(IMAGE) | awk '$$3 == "$(1)" { print $$1 }')
 
 $(OUT)/disk.img: x86_64/disk.S $(IMAGE)

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* By words, as emulators take the time of an instruction for each repetition. */
+/* Copies words: in emulators each repetition costs as much as an instruction. */
 void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
     void *to = dst;
     size_t words = size / 8;

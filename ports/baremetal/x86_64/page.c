@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Page tables (Intel SDM vol. 3, 4.5), and who may reach what. */
+/* Page tables (Intel SDM vol. 3, 4.5), permissions, and writes to text. */
 #include "io.h"
 #include "kernel.h"
 
@@ -41,7 +41,7 @@ void page_forbid_user(void) {
         __asm__ volatile("clac" : : : "memory", "cc");
 }
 
-/* All text may be written. */
+/* All text is writable. */
 void text_write(uintptr_t address, const void *bytes, size_t size) {
     memcpy((void *)address, bytes, size);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The serial port, and the ways out. */
+/* The serial port, and the exits from emulators. */
 #include "io.h"
 #include "kernel.h"
 
@@ -8,7 +8,7 @@
 void print_prepare(void) {
     io_out(SERIAL + 1, 0); /* no interrupts */
     io_out(SERIAL + 3,
-           0x83); /* its divisor, of 115,200 baud: Bochs takes the time of slower ones */
+           0x83); /* divisor for 115,200 baud: Bochs emulates the delays of slower rates */
     io_out(SERIAL, 1);
     io_out(SERIAL + 1, 0);
     io_out(SERIAL + 3, 3); /* 8 bits, no parity */
@@ -22,7 +22,10 @@ void print_char(char c) {
     io_out(SERIAL, (uint8_t)c);
 }
 
-/* QEMU's isa-debug-exit ends with 2 * status + 1, Bochs at a word to port 0x8900; others halt. */
+/*
+ * Ends the emulator: QEMU's isa-debug-exit returns 2 * status + 1, Bochs exits at a word written to
+ * port 0x8900. Other machines halt.
+ */
 void kernel_exit(int status) {
     io_out(0xf4, (uint8_t)status);
     for (const char *word = "Shutdown"; *word; word++)

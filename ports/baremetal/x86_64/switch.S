@@ -2,12 +2,12 @@
 /*
  * void thread_switch(void **from, void *to)
  *
- * Suspends a kernel thread on its stack, whose pointer goes to *from, and resumes the one at `to`.
- * General registers alone: carry_context_switch() uses vector registers, and those are of the
- * thread's user code here.
+ * Suspends a kernel thread on its stack, stores its stack pointer to *from, and resumes the thread
+ * at `to`. Switches general registers only. carry_context_switch() would use vector registers,
+ * which belong to the thread's user code here.
  *
  * In:       rdi from, rsi to
- * Clobbers: what calls may change
+ * Clobbers: the registers that calls may change
  */
     .text
     .globl thread_switch
@@ -22,7 +22,7 @@ thread_switch:
     .endr
     ret
 
-/* The first thing that a thread runs: the function in rbx, with the argument in rbp. */
+/* The first code of a thread: calls the function in rbx with the argument in rbp. */
     .globl thread_start
 thread_start:
     movq    %rbp, %rdi

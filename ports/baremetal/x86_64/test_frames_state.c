@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a frame puts right. */
+/* Tests the state that a frame restores after a fault. */
 #include "frames.h"
 #include "harness/tap.h"
 
@@ -11,10 +11,10 @@ static void touch_with_flags(void) {
 static void test_flags(void) {
     bool caught = is_caught(touch_with_flags, HOLE);
     tap_ok(TAP_TRUE(caught) && TAP_TRUE(!(cpu_flags() & (EFLAGS_DF | EFLAGS_AC))),
-           "the direction flag and the leave to reach user pages end with the frame");
+           "the frame clears the direction flag and the permission to access user pages");
 }
 
-/* Spoils what functions keep for their callers, and faults. */
+/* Overwrites registers that functions preserve for their callers, and faults. */
 static void spoil_registers(void) {
     __asm__ volatile("xorl %%ebx, %%ebx\n\txorl %%r12d, %%r12d\n\txorl %%r13d, %%r13d\n\t"
                      "xorl %%r14d, %%r14d\n\txorl %%r15d, %%r15d\n\tmovb (%0), %%al"
@@ -33,7 +33,7 @@ static void test_registers(void) {
     __asm__ volatile("" : "+r"(r12), "+r"(r13), "+r"(r14), "+r"(r15));
     tap_ok(TAP_TRUE(caught) && TAP_EQ(r12, 12) && TAP_EQ(r13, 13) && TAP_EQ(r14, 14) &&
                TAP_EQ(r15, 15),
-           "callers find their registers");
+           "callers' registers are restored");
 }
 
 void test_frames_state(void);

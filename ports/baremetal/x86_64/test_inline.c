@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Operations on the interrupt flag that are their own instructions, and a CPU between two of them.
+/*
+ * Tests operations on the interrupt flag whose sites hold the instructions themselves, and commits
+ * while a CPU is between two of these instructions.
  */
 #include "harness/tap.h"
 #include "interrupts.h"
@@ -7,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Where a site holds these bytes, if that is what it was patched to, or NULL. */
+/* Returns the address of `bytes` if the site in `function` was patched to them, or NULL. */
 static const uint8_t *find_bytes(uintptr_t function, const char *bytes) {
     const uint8_t *text = (const uint8_t *)function;
     for (size_t i = 0; i < 32; i++)
@@ -20,17 +22,17 @@ static const uint8_t *find_bytes(uintptr_t function, const char *bytes) {
 #define ON_INLINE      "\x2e\x2e\x2e\x2e\x2e\xfb"
 #define SAVE_INLINE    "\x2e\x2e\x2e\x2e\x9c\x58"
 #define RESTORE_INLINE "\x2e\x2e\x2e\x2e\x57\x9d"
-#define FIRST_BYTES    5 /* of the first instruction of both */
+#define FIRST_BYTES    5 /* size of the first instruction of both sequences */
 
 static void test_bytes(void) {
     struct carry_patch_counts counts;
     tap_ok(!interrupts_use(&interrupts_native), "the native table is patched in");
     tap_ok(TAP_TRUE(find_bytes((uintptr_t)site_off, OFF_INLINE)) &&
                TAP_TRUE(find_bytes((uintptr_t)site_on, ON_INLINE)),
-           "calls are cli and sti themselves");
+           "calls became cli and sti");
     tap_ok(TAP_TRUE(find_bytes((uintptr_t)site_save, SAVE_INLINE)) &&
                TAP_TRUE(find_bytes((uintptr_t)site_restore, RESTORE_INLINE)),
-           "others are the two instructions that save or restore flags");
+           "other calls became the two instructions that save or restore flags");
     carry_patch_stats(&counts);
     tap_ok(TAP_GE(counts.inlined, 4), "%zu calls became their instructions", counts.inlined);
 }
@@ -38,20 +40,23 @@ static void test_bytes(void) {
 /* --- The other CPU inside of a site --- */
 
 static struct {
-    const uint8_t *inside; /* where the other CPU is to stand: between two instructions */
-    unsigned refusals;     /* that it stays for; UINT_MAX: until the commit is over */
+    const uint8_t *inside; /* where the other CPU stops: between two instructions */
+    unsigned refusals; /* how long it stays, in refused stops; UINT_MAX: until the commit ends */
     bool stands;
     bool committed;
 } parked;
 
-/* Runs sites itself: whoever waits for this CPU to leave must not stop those. */
+/*
+ * Returns whether the parked CPU stays. Runs a site itself: a stop that waits for this CPU to leave
+ * one site must not block the others.
+ */
 static bool stays(void) {
     site_save();
     return !__atomic_load_n(&parked.committed, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&host_stops_refused, __ATOMIC_SEQ_CST) < parked.refusals;
 }
 
-/* After each instruction, up to the place. */
+/* Runs after each instruction, and waits at parked.inside. */
 static bool park(struct trap_frame *frame) {
     if (frame->rip != (uintptr_t)parked.inside)
         return true;
@@ -69,7 +74,7 @@ static void save_in_steps(void *flags) {
     *(uintptr_t *)flags = site_save();
 }
 
-/* Changes the table while the other CPU stands inside of a site. Returns what the commit says. */
+/* Changes the table while the other CPU is inside of a site. Returns the result of the commit. */
 static int commit_around_parked(unsigned refusals, uintptr_t *flags) {
     host_stops_refused = 0;
     parked.inside = find_bytes((uintptr_t)site_save, SAVE_INLINE) + FIRST_BYTES;
@@ -87,26 +92,26 @@ static int commit_around_parked(unsigned refusals, uintptr_t *flags) {
 static void test_parked(void) {
     uintptr_t flags = 0;
     if (cpu_count() < CPUS) {
-        tap_skip("a CPU inside of a site", "there is one");
+        tap_skip("a CPU inside of a site", "there is one CPU");
         return;
     }
     bool is_inline =
         !interrupts_use(&interrupts_native) && find_bytes((uintptr_t)site_save, SAVE_INLINE);
-    if (!tap_ok(is_inline, "there is a site of two instructions to stand in"))
+    if (!tap_ok(is_inline, "the site consists of two instructions"))
         return;
     trap_handler *before = trap_set(TRAP_DEBUG, park);
     int error = commit_around_parked(UINT_MAX, &flags);
     tap_ok(TAP_EQ(error, CARRY_ERROR_BUSY) &&
                TAP_TRUE(find_bytes((uintptr_t)site_save, SAVE_INLINE)) &&
                TAP_EQ(carry_get(interrupts_save), interrupts_native.save),
-           "a CPU that stays inside of a site: the commit is refused, and nothing changes");
-    tap_ok(flags & EFLAGS_IF, "it goes on as if nothing had been");
+           "a CPU stays inside of a site: the commit is refused and changes nothing");
+    tap_ok(flags & EFLAGS_IF, "the CPU continues undisturbed");
     flags = 0;
     error = commit_around_parked(3, &flags);
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_GE(host_stops_refused, 3) &&
                TAP_TRUE(!find_bytes((uintptr_t)site_save, SAVE_INLINE)),
-           "one that leaves: the commit waits for it");
-    tap_ok(flags & EFLAGS_IF, "it has run the instructions that it was in");
+           "a CPU leaves the site: the commit waits for it");
+    tap_ok(flags & EFLAGS_IF, "the CPU has completed the instructions of its site");
     trap_set(TRAP_DEBUG, before);
 }
 

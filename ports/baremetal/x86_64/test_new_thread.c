@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state that a new thread begins with. */
+/* Tests the initial vector state of a new thread. */
 #include "harness/tap.h"
 #include "kernel.h"
 #include "vectors.h"
@@ -8,7 +8,10 @@
 
 #define BEYOND (~(CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE)))
 
-/* Does this machine tell what is in use? Emulators that do not say that everything is. */
+/*
+ * Returns whether this machine tracks the components in use. Emulators that do not track them
+ * report all as in use.
+ */
 static bool tracks_use(void) {
     carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
     return !(carry_xstate_in_use() & (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(OPMASK) |
@@ -19,7 +22,7 @@ void test_new_thread(void);
 void test_new_thread(void) {
     static uint8_t saved[VECTORS_AREA_BYTES] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
     bool tracks = tracks_use();
-    vectors_fill(4); /* of somebody else */
+    vectors_fill(4); /* state of another thread */
     section_become_thread();
     uint64_t in_use = carry_xstate_in_use();
     uint64_t components = carry_xstate_save(saved, carry_xstate_default());
@@ -31,7 +34,7 @@ void test_new_thread(void) {
                components, in_use);
     else
         tap_skip("XSTATE_BV and XINUSE of a new thread",
-                 "this machine says that everything is in use");
+                 "this machine reports everything as in use");
     uint64_t bits = 0;
     for (size_t i = 160; i < 416; i++)
         bits |= saved[i];

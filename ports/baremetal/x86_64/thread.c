@@ -4,8 +4,10 @@
 /* In switch.S. */
 void thread_start(void);
 
-/* As thread_switch() leaves a thread: r15 to r12, rbx, rbp, and where to go on. The stack is then
- * aligned as before a call. */
+/*
+ * Fills the stack as thread_switch() leaves it: r15 to r12, rbx, rbp and the return address. After
+ * the switch the stack is aligned as before a call.
+ */
 void *thread_begin(void *end, void (*run)(void *), void *argument) {
     void **stack = (void **)end - 7;
     stack[4] = (void *)run;

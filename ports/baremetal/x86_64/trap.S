@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exceptions and interrupts: each pushes its vector, then all registers, and calls
- * trap(struct trap_frame *). Vector registers are not saved: nothing here uses them.
+ * Entry of exceptions and interrupts: each entry pushes its vector and all registers, and calls
+ * trap(struct trap_frame *). Vector registers are not saved, because the kernel does not use them.
  */
 #include "kernel.h"
 

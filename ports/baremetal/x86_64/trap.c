@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where exceptions and interrupts come in, and what the CPU says of them. */
+/* Entry of exceptions and interrupts, and their causes as the CPU reports them. */
 #include "base/fault_host.h"
 #include "io.h"
 #include "kernel.h"
@@ -38,7 +38,10 @@ static uint64_t gdt[CPUS][GDT_ENTRIES];
 static struct tss tss[CPUS];
 static uint8_t nmi_stack[CPUS][16384] __attribute__((aligned(16)));
 
-/* NMIs come at any instruction, those of other handlers' stack switches too. */
+/*
+ * Fills the IDT. NMIs have a stack of their own, because they arrive at any instruction, even while
+ * another handler switches stacks.
+ */
 static void fill_idt(void) {
     for (unsigned i = 0; i < TRAP_VECTORS; i++) {
         uint64_t entry = (uint64_t)trap_entries[i];

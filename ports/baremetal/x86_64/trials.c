@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions, run with given registers and memory: a line for each trial says which words of
- * these have changed. The test that made the trials judges.
+ * Executes instructions with given registers and memory, and prints one line for each trial: the
+ * words that have changed. The test that made the trials judges them.
  */
 #include "trials.h"
 #include "instead.h"
@@ -12,7 +12,7 @@
 #define WORD         sizeof(uint64_t)
 #define VECTOR_BYTES 64
 #define ROOM_MAX     8192
-#define ARENA_SHIFT  16 /* in what is printed, arena i begins at (i + 1) << ARENA_SHIFT */
+#define ARENA_SHIFT  16 /* printed addresses: arena i begins at (i + 1) << ARENA_SHIFT */
 
 extern const uint8_t trials_start[], trials_end[];
 extern uint8_t meanings_block[TRIAL_BLOCK], meanings_back[];
@@ -40,7 +40,7 @@ static void print_changed(size_t place, const uint8_t *old, const uint8_t *new, 
             print(" %lx=%lx", place + at, word_of(new, at));
 }
 
-/* What arenas hold at first. */
+/* The initial contents of the arenas. */
 static uint8_t before[TRIAL_ARENAS][ROOM_MAX];
 
 static void fill(uint8_t *arena, size_t room, const uint8_t *pattern, size_t size) {
@@ -48,7 +48,7 @@ static void fill(uint8_t *arena, size_t room, const uint8_t *pattern, size_t siz
         memcpy(arena + at, pattern, size < room - at ? size : room - at);
 }
 
-/* Returns where the next trial is. */
+/* Executes a trial. Returns the address of the next one. */
 static const uint8_t *run_trial(const struct trials *trials, const struct trial *trial) {
     const uint8_t *code = (const uint8_t *)(trial + 1);
     const uint8_t *pattern = code + trial->code_bytes;
@@ -66,7 +66,7 @@ static const uint8_t *run_trial(const struct trials *trials, const struct trial 
     return (const uint8_t *)(((uintptr_t)pattern + WORD - 1) & -WORD);
 }
 
-/* The stack is that of a trial meanwhile: no interrupt may come. */
+/* Interrupts must be off: the stack pointer may be a trial's. */
 void trials_run(void) {
     const struct trials *trials = (const struct trials *)trials_start;
     const uint8_t *at = (const uint8_t *)(trials + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The trials that tests/proof/bochs.py writes and trials.c runs. */
+/* The format of the trials that tests/proof/bochs.py writes and trials.c runs. */
 #ifndef BAREMETAL_TRIALS_H
 #define BAREMETAL_TRIALS_H
 
@@ -8,11 +8,11 @@
 #define TRIAL_ARENAS 3
 #define TRIAL_BLOCK  (256 + 32 * 64) /* registers: general, flags, masks, vectors */
 
-/* The head of a run. The trials follow it. */
+/* The head of a run, followed by its trials. */
 struct trials {
     uint32_t count;
     uint32_t room; /* bytes of an arena */
-    uint64_t code; /* the address that all code is run at */
+    uint64_t code; /* the address at which all code is executed */
     uint64_t arenas[TRIAL_ARENAS];
 };
 

@@ -10,15 +10,15 @@
 
 #define BIT(name)      CARRY_XSTATE_BIT(name)
 #define VECTORS        (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM))
-#define FTW            4  /* in the image: which x87 registers are in use */
-#define REGISTERS      32 /* of x87 */
-#define REGISTER_BYTES 10 /* of each 16 */
+#define FTW            4  /* offset in the image: which x87 registers are in use */
+#define REGISTERS      32 /* offset of the x87 registers */
+#define REGISTER_BYTES 10 /* of 16 bytes each */
 
 struct image {
     uint8_t bytes[VECTORS_AREA_BYTES];
 } __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 
-/* One for each CPU, and for each depth of interrupts: thread, interrupt, one that it meets. */
+/* One for each CPU and each level: thread, interrupt, nested interrupt. */
 static struct image images[CPUS][3];
 
 static struct image *own_image(void) {
@@ -37,7 +37,7 @@ static void fill(uint8_t *bytes, size_t size, uint64_t *state) {
         bytes[i] = (uint8_t)(next(state) >> 13);
 }
 
-/* Control words that raise no exception, in a rounding mode of the seed's. */
+/* Returns a control word that raises no exception, with a rounding mode from `seed`. */
 static uint16_t control_of(uint64_t seed) {
     return (uint16_t)(CARRY_FCW_INITIAL | (seed & 3) << 10);
 }
@@ -57,7 +57,7 @@ static void fill_legacy(uint8_t *image, uint64_t seed, uint64_t *state) {
     fill(image + CARRY_AREA_XMM, 256, state);
 }
 
-/* In the standard form, which every CPU loads. */
+/* Fills `image` in the standard form, which every CPU can load. */
 static void make(uint8_t *image, uint64_t seed) {
     struct carry_xstate_layout layout;
     uint64_t mask = carry_xstate_default() & (VECTORS | BIT(X87));
@@ -74,8 +74,8 @@ static void make(uint8_t *image, uint64_t seed) {
 }
 
 /*
- * QEMU lets XSAVE and XRSTOR pass where CR0.TS is set (seen in 7.2): any other instruction raises
- * #NM. So one comes before them, and no interrupt in between.
+ * Executes a vector instruction before XSAVE or XRSTOR. QEMU does not raise #NM for these two if
+ * CR0.TS is set (seen in 7.2), but for any other. No interrupt may come in between.
  */
 static void touch(void) {
     __asm__ volatile("movaps %%xmm0, %%xmm0" : : : "memory");

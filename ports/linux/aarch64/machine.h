@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the module asks of Linux on AArch64. */
+/* The parts of the module that depend on Linux for AArch64. */
 #ifndef CARRY_LINUX_MACHINE_H
 #define CARRY_LINUX_MACHINE_H
 
@@ -16,7 +16,7 @@
 
 #include "pairs.h"
 
-/* --- Features: names of the library, and of Linux --- */
+/* --- Features: names of the library, and numbers of Linux --- */
 
 #define MACHINE_FEATURES                                                                           \
     {                                                                                              \
@@ -27,12 +27,12 @@ static inline bool machine_has(unsigned int feature) {
     return cpu_have_feature(feature);
 }
 
-/* Nothing says so. */
+/* Linux does not report on AArch64 whether the machine is virtual. */
 static inline bool machine_is_virtual(void) {
     return false;
 }
 
-/* Of the timer. */
+/* Returns ticks of the timer, not cycles of the CPU. */
 static inline u64 machine_cycles(void) {
     isb();
     return read_sysreg(cntvct_el0);
@@ -55,12 +55,12 @@ static inline void machine_end(void) {
     kernel_neon_end();
 }
 
-/* In threads and soft interrupts alone. */
+/* Sections are possible in threads and soft interrupts only. */
 static inline bool machine_is_usable(void) {
     return may_use_simd();
 }
 
-/* For an interrupt: has it interrupted one? */
+/* Returns whether this interrupt interrupted a section. */
 static inline bool machine_is_in_section(void) {
     return this_cpu_read(fpsimd_context_busy);
 }
@@ -70,7 +70,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(a, b)  "ldp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 #define MACHINE_STORE(a, b) "stp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 
-/* In a section, for tests. */
+/* For tests, inside of a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(".arch_extension simd\n" EACH_PAIR(MACHINE_LOAD) : : "r"(from) : "memory");
 }
@@ -81,7 +81,7 @@ static inline void machine_store_vectors(void *to) {
 
 /* --- Memory of processes, and of the kernel --- */
 
-/* Lets the kernel reach user memory (PAN), and no longer. */
+/* Lets the kernel access user memory (PAN) until machine_leave_user(). */
 static __always_inline void machine_reach_user(bool user) {
     if (user)
         uaccess_enable_privileged();
@@ -102,14 +102,16 @@ static inline void machine_stop_guesses(void) {
     csdb();
 }
 
-/* With PAN, faults of a process's addresses are not survived. */
+/* With PAN, a fault at a process's address is not survived: only kernel addresses are accepted. */
 static inline bool machine_is_of_kernel(const void *data, size_t size) {
     unsigned long start = (unsigned long)data;
 
     return start >= PAGE_OFFSET && size <= -start;
 }
 
-/* What tests find refused by that, besides what they find anywhere. */
+/*
+ * Ranges that machine_is_of_kernel() must refuse on this architecture; tests have others for all.
+ */
 #define MACHINE_REFUSES                                                                            \
     {                                                                                              \
         { PAGE_OFFSET - 8, 16 }                                                                    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Vector registers two by two, for Linux's module and the program that looks into it. */
+/* Lists the vector registers in pairs, for the module and for the program that tests it. */
 #ifndef CARRY_LINUX_PAIRS_H
 #define CARRY_LINUX_PAIRS_H
 

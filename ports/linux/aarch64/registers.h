@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vector registers of a process, and a system call under which they must stay. */
+/* A process's vector registers, and a system call that must preserve them. */
 #ifndef CARRY_LINUX_REGISTERS_H
 #define CARRY_LINUX_REGISTERS_H
 
@@ -12,12 +12,12 @@ struct registers {
     unsigned char bytes[32][16];
 };
 
-/* What this CPU has of each. */
+/* Returns the size in bytes of each vector register of this CPU. */
 static size_t vector_bytes(void) {
     return 16;
 }
 
-/* read(), with all vector registers set before and stored after it. */
+/* Calls read() with all vector registers loaded from `before`, then stores them to `after`. */
 static long read_with(int file, void *buffer, size_t size, const struct registers *before,
                       struct registers *after) {
     register long x0 __asm__("x0") = file;

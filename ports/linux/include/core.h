@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library's headers, for files that include those of Linux. For `inline`, see c11.h. */
+/* Includes the library's headers in files that include those of Linux. c11.h explains `inline`. */
 #ifndef CARRY_LINUX_CORE_H
 #define CARRY_LINUX_CORE_H
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Before each assembly file of the core: how Linux has functions end, where CPUs need thunks. */
+/*
+ * Included before each assembly file of the core: makes RET of Linux end functions, with return
+ * thunks where the CPU needs them.
+ */
 /* clang-format off */
 #include <asm/linkage.h>
 
 #define ret RET
 
-    /* Linux unwinds by tables that objtool makes; the CFI is for debuggers. */
+    /* Linux unwinds with objtool's tables; the CFI is for debuggers. */
     .cfi_sections .debug_frame

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the module asks of Linux on x86-64. */
+/* The parts of the module that depend on Linux for x86-64. */
 #ifndef CARRY_LINUX_MACHINE_H
 #define CARRY_LINUX_MACHINE_H
 
@@ -18,7 +18,7 @@
 #include <asm/smap.h>
 #include <asm/vsyscall.h>
 
-/* --- Features: names of the library, and of Linux --- */
+/* --- Features: names of the library, and numbers of Linux --- */
 
 #define MACHINE_FEATURES                                                                           \
     {                                                                                              \
@@ -63,7 +63,7 @@ static inline bool machine_is_usable(void) {
     return irq_fpu_usable();
 }
 
-/* For an interrupt: has it interrupted one? */
+/* Returns whether this interrupt interrupted a section. */
 static inline bool machine_is_in_section(void) {
     return !irq_fpu_usable() && !softirq_count();
 }
@@ -75,7 +75,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
 #define MACHINE_STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
 
-/* In a section, for tests. */
+/* For tests, inside of a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
 }
@@ -87,8 +87,8 @@ static inline void machine_store_vectors(void *to) {
 /* --- Memory of processes, and of the kernel --- */
 
 /*
- * Lets supervisor code reach user memory (SMAP), and no longer. Objtool, which wants nothing called
- * in between, is not told: what is called is a leaf in assembly.
+ * Lets the kernel access user memory (SMAP) until machine_leave_user(). Objtool refuses calls in
+ * between, so it must not see these instructions; the called function is a leaf in assembly.
  */
 static __always_inline void machine_reach_user(bool user) {
     if (user)
@@ -111,8 +111,8 @@ static inline void machine_stop_guesses(void) {
 }
 
 /*
- * As copy_from_kernel_nofault_allowed(), which is not exported: with SMAP, faults of a process's
- * addresses are not survived. The page of vsyscalls counts as a process's, wherever it is.
+ * Like copy_from_kernel_nofault_allowed(), which Linux does not export: with SMAP, a fault at a
+ * process's address is not survived. The vsyscall page is refused too.
  */
 static inline bool machine_is_of_kernel(const void *data, size_t size) {
     unsigned long start = (unsigned long)data;
@@ -123,7 +123,10 @@ static inline bool machine_is_of_kernel(const void *data, size_t size) {
             (start <= VSYSCALL_ADDR && size <= VSYSCALL_ADDR - start));
 }
 
-/* What tests find refused by that, besides what they find anywhere; the last is up to the end. */
+/*
+ * Ranges that machine_is_of_kernel() must refuse on this architecture; the last one ends at the end
+ * of the address space. Tests have others for all.
+ */
 #define MACHINE_REFUSES                                                                            \
     {                                                                                              \
         {VSYSCALL_ADDR, 8}, {VSYSCALL_ADDR - 4, 8}, {                                              \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry of Linux's own table (asm/asm-extable.h), in place of src/base/fault_table.h. Linux's
- * handler tells nothing and loads nothing but 0: so each entry goes on at two instructions of its
- * own, the first of which loads what base/fault_aarch64.h wants in x16. That is -4096, for "nobody
- * knows" which page, and what is done. The recovery then goes on byte by byte, and a second fault
- * ends that at the exact byte.
+ * Writes entries of Linux's own table (asm/asm-extable.h), in place of src/base/fault_table.h.
+ * Linux's handler does not report the page, and can load only 0. So each entry continues at two
+ * instructions of its own: the first loads x16 with the value that base/fault_aarch64.h expects,
+ * -4096 for "page unknown" plus what is done. The recovery then continues byte by byte, and a
+ * second fault ends it at the exact byte.
  *
- * ROWS_OFF_BY is 1 where the tests are to find that no entry is right.
+ * ROWS_OFF_BY is 1 in the mutant whose entries are all wrong.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_TABLE_H

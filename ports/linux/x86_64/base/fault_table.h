@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry of Linux's own table (asm/extable_fixup_types.h), in place of src/base/fault_table.h.
- * Its handler does not tell which page could not be reached, but it can load a constant: -4096,
- * which base/fault.h has for "nobody knows", and what is done. The recovery then goes on byte by
- * byte from where the copy was, and a second fault ends that at the exact byte.
+ * Writes entries of Linux's own table (asm/extable_fixup_types.h), in place of
+ * src/base/fault_table.h. Linux's handler does not report the page that faulted, but it can load a
+ * constant: -4096, which base/fault.h defines as "page unknown", plus what is done. The recovery
+ * then continues byte by byte from there, and a second fault ends it at the exact byte.
  *
- * ROWS_OFF_BY is 1 where the tests are to find that no entry is right.
+ * ROWS_OFF_BY is 1 in the mutant whose entries are all wrong.
  */
 /* clang-format off */
 #ifndef CARRY_BASE_FAULT_TABLE_H
