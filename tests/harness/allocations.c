@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Stands between a program and its allocations: linked with -Wl,--wrap for each of them. */
+/*
+ * Counts the allocations of a program and lets them fail: linked with -Wl,--wrap for each of them.
+ */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,10 @@
 #ifndef CARRY_TESTS_BAIL_H
 #define CARRY_TESTS_BAIL_H
 
-/* Ends a program that cannot go on (bail.c): here with a TAP "Bail out!". `carry selftest`, which
- * runs some of these checks, ends in a way of its own. */
+/*
+ * Ends a program that cannot continue. bail.c prints a TAP "Bail out!"; `carry selftest`, which
+ * runs some of these checks, has its own definition.
+ */
 __attribute__((noreturn)) void bail_out(const char *why);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared object whose pages demand landing pads (BTI): linked without start-up code, which may
- * lack them. With a site, and on its page two functions, one with a landing pad and one without.
+ * A shared object whose pages demand landing pads (BTI). It is linked without start-up code, which
+ * may lack them. It has a site and, on the site's page, two functions: one with a landing pad and
+ * one without.
  */
 #include "harness/bti_object.h"
 
@@ -11,7 +12,7 @@ struct carry_key *bti_key(void) {
     return &carry_key_choice;
 }
 
-/* Behind the functions below, on their page. */
+/* After the functions below, on the same page. */
 __attribute__((section(".text.bti"))) uint64_t bti_choice(void) {
     return carry_unlikely(choice) ? 2 : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What test_patch_bti loads: see bti_object.c. */
+/* The functions of the object that test_patch_bti loads: see bti_object.c. */
 #ifndef CARRY_TESTS_BTI_OBJECT_H
 #define CARRY_TESTS_BTI_OBJECT_H
 

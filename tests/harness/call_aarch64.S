@@ -2,9 +2,9 @@
 /*
  * void call_aarch64(struct frame *frame, call_fn *fn);
  *
- * Calls fn on the stack and with the registers that the frame holds, and writes down what it finds
- * when fn returns (AAPCS64, section 6.1). No register can be trusted then, not even sp, so the
- * frame's address waits in memory.
+ * Calls fn with the stack and the registers in the frame, and stores the registers after it returns
+ * (AAPCS64, section 6.1). fn may have changed every register, even sp, so the address of the frame
+ * is kept in memory.
  */
 #include "harness/call_aarch64.h"
 

@@ -69,8 +69,7 @@ static void judge_registers(struct verdict *verdict) {
         verdict_fail(verdict, "changes FPCR; ");
 }
 
-/* Three registers are for arguments alone; the next one is among those that any call may clobber.
- */
+/* Three registers are for arguments only; the fourth is among those that any call may clobber. */
 static uint64_t *argument(size_t index) {
     const size_t x3 = 0;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[x3];

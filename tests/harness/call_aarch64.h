@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What call_aarch64.c and call_aarch64.S share: the offsets in struct frame. */
+/* The offsets in struct frame, for call_aarch64.c and call_aarch64.S. */
 #ifndef CARRY_TESTS_CALL_AARCH64_H
 #define CARRY_TESTS_CALL_AARCH64_H
 
-/* In: what the registers hold when the kernel is called. */
+/* In: the registers at the call. */
 #define FRAME_ARGUMENTS 0   /* x0 to x2 */
 #define FRAME_VOLATILE  24  /* x3 to x16: x17 holds the target */
 #define FRAME_SAVED     136 /* x19 to x29 */

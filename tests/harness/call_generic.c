@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Without assembly only what C can see is checked: the rounding mode. */
+/* Checks only what C can see without assembly: the rounding mode. */
 #include "harness/call.h"
 
 #include <fenv.h>

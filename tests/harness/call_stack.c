@@ -36,7 +36,7 @@ void call_stack_judge(struct verdict *verdict) {
         stack = pristine;
 }
 
-/* A register that holds a 32-bit argument; its upper half means nothing, so `dirty` fills it. */
+/* Returns a register with a 32-bit argument; if `dirty`, its meaningless upper half is not zero. */
 static uint64_t extend(uint32_t value, bool dirty) {
     return dirty ? value | rng_next() << 32 | UINT64_C(1) << 32 : value;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack that call_<arch>.c lends to kernels: canaries, what they may use, and canaries. */
+/* The stack on which call_<arch>.c runs kernels: canaries, the usable part, and canaries. */
 #ifndef CARRY_TESTS_CALL_STACK_H
 #define CARRY_TESTS_CALL_STACK_H
 
@@ -9,16 +9,19 @@
 
 #include "harness/verdict.h"
 
-/* Where the stack pointer stands before the call; aligned to 64 bytes. Canaries lie from there on,
- * where the frame of the kernel's caller would be. */
+/*
+ * Returns the stack pointer before the call, aligned to 64 bytes. Canaries begin there, in place of
+ * the stack frame of the kernel's caller.
+ */
 unsigned char *call_stack_top(void);
 
-/* Names what was overwritten, and repairs it. */
+/* Names in `verdict` the canaries that were overwritten, and restores them. */
 void call_stack_judge(struct verdict *verdict);
 
 /*
- * What call_<arch>.c does: calls any function with `count` words, at most four, in the registers of
- * its first arguments, judges it as call.h says, and returns the register of results.
+ * Implemented by call_<arch>.c: calls any function with `count` words, at most four, in the
+ * registers of its first arguments, checks it as call.h describes, and returns the register of
+ * results.
  */
 typedef void call_fn(void);
 uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty,

@@ -2,14 +2,14 @@
 /*
  * void call_x86_64(struct frame *frame, call_fn *fn);
  *
- * Calls fn on the stack, with the registers and the flags that the frame holds, and writes down
- * what it finds when fn returns. No register can be trusted then, not even rsp, so the frame's
- * address and the result wait in memory.
+ * Calls fn with the stack, the registers and the flags in the frame, and stores the registers after
+ * it returns. fn may have changed every register, even rsp, so the address of the frame and the
+ * result are kept in memory.
  *
  * bool call_x86_64_xinuse_works(void);
  *
- * Whether XGETBV(1) tells dirty upper halves from clean ones: a CPU may report state as in use
- * that is not (Intel SDM vol. 1, 13.6), and emulators do.
+ * Returns whether XGETBV(1) distinguishes dirty upper halves from clean ones: a CPU may report
+ * state as in use that is not (Intel SDM vol. 1, 13.6), and emulators do.
  */
 #include "base/asm.h"
 #include "harness/call_x86_64.h"
@@ -19,7 +19,7 @@
     .comm call_target, 8, 8
     .comm call_result, 8, 8
 
-/* Writes down, at offset(rax), what must be the same on entry and on return. Clobbers rcx, rdx. */
+/* Stores at offset(rax) the state that must be equal on entry and on return. Clobbers rcx, rdx. */
 .macro SNAPSHOT offset
     testl $HAS_XINUSE, FRAME_HAS(%rax)
     jz 1f
@@ -55,7 +55,7 @@ CARRY_FUNCTION call_x86_64
     movq %rsi, call_target(%rip)
     movq %rsp, FRAME_CALLER_STACK(%rax)
 
-    /* Garbage in every vector and mask register; only then the upper halves are made clean. */
+    /* Puts garbage in every vector and mask register, then cleans the upper halves. */
     testl $HAS_AVX512, FRAME_HAS(%rax)
     jz 4f
     .irp n, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
@@ -109,7 +109,7 @@ CARRY_FUNCTION call_x86_64
     movq %r15, FRAME_AFTER + 40(%rax)
     SNAPSHOT FRAME_RETURN
 
-    /* What is broken ends here: the caller gets everything back as it was. */
+    /* Restores the caller's registers, whatever fn has changed. */
     testl $HAS_AVX, FRAME_HAS(%rax)
     jz 6f
     vzeroupper
@@ -133,7 +133,7 @@ CARRY_FUNCTION call_x86_64_xinuse_works
     xgetbv
     notl %eax
     andl %r8d, %eax
-    shrl $2, %eax                       /* bit 2: was in use, and is no more */
+    shrl $2, %eax                       /* bit 2: was in use, and no longer is */
     andl $1, %eax
     ret
 CARRY_END call_x86_64_xinuse_works

@@ -62,7 +62,7 @@ static struct frame frame;
 
 #define FLAG_DIRECTION   0x400
 #define FLAGS_ARITHMETIC 0x8d5 /* carry, parity, adjust, zero, sign, overflow */
-#define FLAGS_ALWAYS     0x202 /* bit 1 reads as 1; interrupts stay on */
+#define FLAGS_ALWAYS     0x202 /* bit 1 reads as 1; interrupts remain enabled */
 #define XINUSE_UPPERS    0x44  /* upper halves of ymm0 to ymm15, and of zmm0 to zmm15 */
 
 static uint64_t find_has(void) {
@@ -121,8 +121,7 @@ static void judge_float(struct verdict *verdict) {
         verdict_fail(verdict, "leaves x87 registers in use; ");
 }
 
-/* Three registers are for arguments alone; the next one is among those that any call may clobber.
- */
+/* Three registers are for arguments only; the fourth is among those that any call may clobber. */
 static uint64_t *argument(size_t index) {
     const size_t rcx = 1;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[rcx];

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What call_x86_64.c and call_x86_64.S share: the offsets in struct frame. */
+/* The offsets in struct frame, for call_x86_64.c and call_x86_64.S. */
 #ifndef CARRY_TESTS_CALL_X86_64_H
 #define CARRY_TESTS_CALL_X86_64_H
 
-/* In: what the registers hold when the kernel is called. */
+/* In: the registers at the call. */
 #define FRAME_ARGUMENTS 0   /* rdi, rsi, rdx */
 #define FRAME_VOLATILE  24  /* rax, rcx, r8 to r11 */
 #define FRAME_SAVED     72  /* rbx, rbp, r12 to r15 */
 #define FRAME_STACK     120 /* rsp before the call */
 #define FRAME_FLAGS     128
-#define FRAME_HAS       136 /* HAS_ bits: what this CPU lets us look at */
+#define FRAME_HAS       136 /* HAS_ bits: the state that this CPU can store */
 
 /* In and out: the same registers on entry and on return. */
 #define FRAME_ENTRY  144
@@ -25,7 +25,7 @@
 #define FRAME_STACK_AFTER  1824
 #define FRAME_FLAGS_AFTER  1832
 #define FRAME_RESULT       1840
-#define FRAME_CALLER_STACK 1848 /* the stack of who called call_x86_64() */
+#define FRAME_CALLER_STACK 1848 /* the stack of the caller of call_x86_64() */
 #define FRAME_GARBAGE      1856 /* 32 vectors of 64 bytes, then the mask registers */
 
 #define HAS_AVX    1

@@ -30,7 +30,7 @@ static void put16(uint8_t *at, uint32_t value) {
     at[1] = (uint8_t)value;
 }
 
-/* Ethernet and IPv4, from 10.0.0.`sender`, around `size` bytes of a protocol. */
+/* Returns an Ethernet and IPv4 frame from 10.0.0.`sender` with `size` bytes of a protocol. */
 static struct frame4 make_ip(uint8_t sender, uint8_t protocol, uint32_t size) {
     struct frame4 frame = {.size = 34 + size};
     uint8_t *ip = frame.bytes + 14;
@@ -70,7 +70,7 @@ static struct frame4 make_bad_tcp(void) {
     return frame;
 }
 
-/* As transmit offload leaves it: the sum of the pseudo-header, and an IPv4 header of 0. */
+/* As transmit offload leaves it: the sum of the pseudo-header, and an IPv4 checksum of 0. */
 static struct frame4 make_partial(void) {
     struct frame4 frame = make_tcp(3);
     uint32_t sum = 0x0a00 + 3 + 0x0a00 + 0x0101 + TCP + 40;
@@ -99,7 +99,7 @@ static struct frame4 make_udp6(void) {
     return frame;
 }
 
-/* A part of a UDP datagram of 48 bytes, whose sum is bad. */
+/* Returns a fragment of a UDP datagram of 48 bytes with a bad sum. */
 static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool more) {
     struct frame4 frame = make_ip(5, UDP, 24);
     uint8_t *ip = frame.bytes + 14;
@@ -115,7 +115,7 @@ static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool
     return frame;
 }
 
-/* The bytes from `from` on, and before `to`, of an IPv4 packet in a tunnel. */
+/* Returns a tunnel packet with the bytes of an IPv4 packet from `from` up to `to`. */
 static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, uint32_t to) {
     struct frame4 frame = make_ip(5, IPIP, to - from);
     put16(frame.bytes + 18, 11);
@@ -133,7 +133,7 @@ static struct frame4 make_arp(void) {
 
 /* --- The capture --- */
 
-/* Few bytes have no room behind them, which shows reads beyond their end. Many double theirs: a
+/* Small buffers have no room after their end, which reveals reads beyond it. Many double theirs: a
  * sanitizer copies all of them whenever they grow. */
 static size_t room_for(size_t size) {
     size_t room = EXACT_MAX;
@@ -264,21 +264,21 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* The lowest byte first. */
+/* Appends a number with its lowest byte first. */
 static void append_number(struct bytes *all, uint32_t value, unsigned size) {
     for (unsigned i = 0; i < size; i++)
         append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
 }
 
-/* --- Formats of others --- */
+/* --- Formats of other programs --- */
 
-/* The highest byte first. */
+/* Appends a number with its highest byte first. */
 static void append_network(struct bytes *all, uint32_t value, unsigned size) {
     for (unsigned i = size; i--;)
         append_all(all, &(uint8_t){(uint8_t)(value >> 8 * i)}, 1);
 }
 
-/* RFC 1761: up to a multiple of 4 bytes each. */
+/* Appends a record of RFC 1761, padded to a multiple of 4 bytes. */
 static void append_snoop(struct bytes *snoop, const struct carry_capture_packet *packet) {
     const uint32_t padding = -packet->captured & 3, size = 24 + packet->captured + padding;
     const uint32_t head[] = {packet->wire, packet->captured, size, 0, 1700000000, 7};
@@ -288,7 +288,7 @@ static void append_snoop(struct bytes *snoop, const struct carry_capture_packet 
     append_network(snoop, 0, padding);
 }
 
-/* A record of Ethernet, with an extension header, up to a multiple of 8 bytes. */
+/* Appends an Ethernet record with an extension header, padded to a multiple of 8 bytes. */
 static void append_erf(struct bytes *erf, const struct carry_capture_packet *packet) {
     const uint32_t padding = -(26 + packet->captured) & 7;
     append_number(erf, 0x80000000, 4);
@@ -328,9 +328,9 @@ struct bytes make_erf(void) {
     return erf;
 }
 
-/* --- Compressed --- */
+/* --- Compressed formats --- */
 
-/* CRC-32 of IEEE 802.3, bit by bit. */
+/* Returns the CRC-32 of IEEE 802.3, computed bit by bit. */
 static uint32_t crc32_of(const struct bytes *bytes) {
     uint32_t crc = UINT32_MAX;
     for (size_t i = 0; i < bytes->size; i++) {
@@ -341,7 +341,7 @@ static uint32_t crc32_of(const struct bytes *bytes) {
     return ~crc;
 }
 
-/* RFC 1952 around stored blocks of RFC 1951, one for each 65,535 bytes. */
+/* Returns RFC 1952 around stored blocks of RFC 1951, one for each 65,535 bytes. */
 struct bytes make_gzip(const struct bytes *bytes) {
     struct bytes gzip = {0};
     const uint32_t crc = crc32_of(bytes), all = (uint32_t)bytes->size;
@@ -359,7 +359,7 @@ struct bytes make_gzip(const struct bytes *bytes) {
     return gzip;
 }
 
-/* RFC 8878: one segment, its size in four bytes, and one raw block. */
+/* Returns RFC 8878: one segment with its size in four bytes, and one raw block. */
 struct bytes make_zstd(const struct bytes *bytes) {
     struct bytes zstd = {0};
     const uint32_t block = 1 | (uint32_t)bytes->size << 3;
@@ -370,7 +370,7 @@ struct bytes make_zstd(const struct bytes *bytes) {
     return zstd;
 }
 
-/* A frame of LZ4, with neither checksums nor its size, and one raw block. */
+/* Returns an LZ4 frame with one raw block, without checksums and content size. */
 struct bytes make_lz4(const struct bytes *bytes) {
     struct bytes lz4 = {0};
     append_all(&lz4, "\x04\x22\x4d\x18\x60\x70\x73", 7);
@@ -380,21 +380,21 @@ struct bytes make_lz4(const struct bytes *bytes) {
     return lz4;
 }
 
-/* The bytes from `start` on, and zeros up to a multiple of 4, and their CRC. */
+/* Pads the bytes from `start` on with zeros to a multiple of 4, and appends their CRC. */
 static void append_crc(struct bytes *bytes, size_t start) {
     while ((bytes->size - start) % 4)
         append_number(bytes, 0, 1);
     append_number(bytes, crc32_of(&(struct bytes){bytes->data + start, bytes->size - start}), 4);
 }
 
-/* A number of xz: 7 bits a byte. */
+/* Appends a number of xz: 7 bits a byte. */
 static void append_bits(struct bytes *bytes, size_t value) {
     for (; value >= 0x80; value >>= 7)
         append_number(bytes, (value & 0x7f) | 0x80, 1);
     append_number(bytes, (uint32_t)value, 1);
 }
 
-/* LZMA2: raw chunks of at most 64 KiB, of which the first resets the dictionary. */
+/* Appends LZMA2: raw chunks of at most 64 KiB, the first of which resets the dictionary. */
 static void append_chunks(struct bytes *xz, const struct bytes *bytes) {
     for (size_t at = 0; at < bytes->size;) {
         const size_t size = least(bytes->size - at, 65536);
@@ -406,7 +406,7 @@ static void append_chunks(struct bytes *xz, const struct bytes *bytes) {
     append_number(xz, 0, 1);
 }
 
-/* The xz format: header, one block of LZMA2 without a check, index, footer. */
+/* Returns the xz format: header, one block of LZMA2 without a check, index, footer. */
 struct bytes make_xz(const struct bytes *bytes) {
     struct bytes xz = {0};
     append_all(&xz, "\xfd\x37zXZ\0\0\0", 8);
@@ -479,7 +479,7 @@ static bool fails(struct bowl *bowl) {
 
 static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
-    if (size > PTRDIFF_MAX) /* an end in front of its start */
+    if (size > PTRDIFF_MAX) /* an end before its start */
         return -EFBIG;
     return fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
 }

@@ -51,7 +51,7 @@ static size_t rows(const struct choice *choice) {
     return count;
 }
 
-/* Of each form all kernels, in their order. */
+/* Returns whether the code of each form lists all kernels, in their order. */
 static bool has_code(const struct choice *choice) {
     const size_t count = rows(choice);
     struct carry_kernel_code code;
@@ -63,7 +63,7 @@ static bool has_code(const struct choice *choice) {
     return i && i % count == 0;
 }
 
-/* What a kernel needs: each feature once, and then no more. */
+/* Returns whether the needs of a kernel are listed once each, and then end. */
 static bool lists_needs(const struct choice *choice, size_t index) {
     const char *before = "", *need;
     size_t count = 0;
@@ -92,19 +92,19 @@ void choice_check_all(const struct choice *choice) {
     tap_ok(TAP_EQ(choice->select(""), CARRY_ERROR_UNKNOWN), "an empty name is unknown");
     tap_ok(TAP_EQ(choice->select("generic"), CARRY_OK) && TAP_TRUE(is(choice, "generic")) &&
                TAP_TRUE(choice->works()),
-           "select by name");
+           "a kernel is selected by name");
     carry_cpu_set_mask("all");
     tap_ok(TAP_TRUE(refuses_what_lacks_features(choice)) && TAP_TRUE(is(choice, "generic")),
            "kernels without their features are refused");
     tap_ok(lists_all_needs(choice), "kernels name what they need");
     tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
-           "the best of what is left is chosen: %s", choice_best(choice));
+           "the best remaining kernel is chosen: %s", choice_best(choice));
     const char *left = choice_best(choice);
     carry_cpu_set_mask("");
-    tap_ok(is(choice, left), "the choice stands until told");
+    tap_ok(is(choice, left), "the choice remains until the next selection");
     tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
-           "select the best");
+           "the best kernel is selected");
     tap_ok(TAP_TRUE(!choice->row(NO_ROW, &row)) && TAP_TRUE(!choice->need(NO_ROW, 0)) &&
                TAP_TRUE(!choice->need(0, 0)),
-           "there is an end to the kernels and to what they need");
+           "the lists of kernels and of their needs end");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice of a kernel, by the public functions that each table of kernels has for it. */
+/* Checks of the choice of a kernel, through the public functions of each table of kernels. */
 #ifndef CARRY_TESTS_CHECK_CHOICE_H
 #define CARRY_TESTS_CHECK_CHOICE_H
 
@@ -8,7 +8,7 @@
 
 #include <carry/kernel.h>
 
-/* What the modules' own structs have in common. */
+/* The common members of the modules' own structs. */
 struct choice_row {
     const char *name;
     const char *missing;
@@ -21,16 +21,19 @@ struct choice {
     const char *(*need)(size_t index, size_t need);
     bool (*code)(size_t index, struct carry_kernel_code *code);
     int (*select)(const char *name);
-    bool (*works)(void); /* does the chosen kernel? */
+    bool (*works)(void); /* returns whether the chosen kernel works */
 };
 
-/* The last row whose needs are met and whose vectors are welcome. */
+/* Returns the last row whose needs are met and whose vectors are preferred. */
 const char *choice_best(const struct choice *choice);
 
-/* Is it that one, and no other? */
+/* Returns whether that kernel, and no other, is chosen. */
 bool choice_is_best(const struct choice *choice);
 
-/* Test points of all that the functions promise. Leaves the best one chosen, and no mask. */
+/*
+ * Adds test points for all promises of the functions. Afterwards the best kernel is chosen, and no
+ * feature is masked.
+ */
 void choice_check_all(const struct choice *choice);
 
 #endif

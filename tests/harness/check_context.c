@@ -46,7 +46,10 @@ static void fill(uint64_t *state, void *to, size_t size) {
         bytes[i] = (unsigned char)(next_random(state) >> 24);
 }
 
-/* Rounding and precision; all exceptions stay masked. x87 is in use if they are not initial. */
+/*
+ * Varies rounding and precision; all exceptions remain masked. x87 is in use if they are not
+ * initial.
+ */
 static void fill_control(uint64_t *state, unsigned char *image, bool x87) {
     uint64_t random = next_random(state);
     uint16_t fcw = x87 ? (uint16_t)(0x7f | (random & 0xc00) | 0x200 | (random & 0x100)) : 0x37f;
@@ -56,7 +59,7 @@ static void fill_control(uint64_t *state, unsigned char *image, bool x87) {
 }
 
 static void fill_x87(uint64_t *state, unsigned char *image) {
-    image[4] = 0xff; /* all registers hold something */
+    image[4] = 0xff; /* all registers hold values */
     for (size_t i = 0; i < 8; i++)
         fill(state, image + 32 + 16 * i, 10);
 }
@@ -93,7 +96,7 @@ static const char *const names[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r
 
 /* rbx, rbp, r12 to r15. */
 #define SAVED_REGISTERS 0x7842u
-#define ALL_REGISTERS   0x7ffbu /* but rcx, which counts */
+#define ALL_REGISTERS   0x7ffbu /* except rcx, which counts */
 
 static bool same(struct verdict *verdict, const struct context_probe *probe, size_t offset,
                  size_t size, const char *what) {
@@ -145,7 +148,10 @@ static struct carry_context *follower(struct ring *ring, size_t number) {
     return number + 1 < RING ? &ring->units[number + 1].context : &ring->start;
 }
 
-/* Upper halves that are not kept are clean. Whether they are in use, XGETBV(1) told too late. */
+/*
+ * Checks that upper halves that are not kept are clean. XGETBV(1) was read too late to show their
+ * use.
+ */
 static void check_clean(struct ring *ring, const struct context_probe *probe) {
     struct carry_xstate_layout layout;
     const unsigned char *image = probe->after.image;
@@ -162,7 +168,7 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
     struct ring *ring = unit->group;
     struct context_probe *probe = &unit->probe;
     (void)value;
-    replay_stop(); /* of the one that has switched to this */
+    replay_stop(); /* of the context that has switched to this one */
     for (unsigned i = 0; i < ring->rounds && ring->verdict.ok; i++) {
         fill_probe(unit, ring->dirty);
         probe->arguments[0] = (uintptr_t)&unit->context;
@@ -196,7 +202,7 @@ static bool make_unit(struct unit *unit, void *group, size_t number, carry_conte
 struct verdict check_context_ring(const struct context_calls *calls, uint64_t mask, uint64_t dirty,
                                   unsigned rounds) {
     static struct ring ring;
-    /* Upper halves are kept together. */
+    /* Upper halves are kept or dropped together. */
     ring.mask = (mask & UPPERS ? mask | UPPERS : mask) & carry_xstate_enabled();
     ring.dirty = dirty & carry_xstate_enabled() & CHECKED_COMPONENTS;
     ring.rounds = rounds;
@@ -220,13 +226,13 @@ struct storm {
     const struct context_calls *calls;
     const struct storm_options *options;
     struct carry_context start;
-    struct carry_context *current; /* NULL: not to be preempted */
+    struct carry_context *current; /* NULL: must not be preempted */
     struct unit units[CONTEXTS_MAX];
     bool finished[CONTEXTS_MAX];
     uint64_t random;
     unsigned preempted;
     unsigned busy;
-    int error; /* of a preemption that should have been possible */
+    int error; /* of a preemption that should have succeeded */
     bool stop;
     pthread_t thread;
     struct verdict verdict;
@@ -239,7 +245,7 @@ static void set_current(struct storm *storm, struct carry_context *context) {
     __atomic_store_n(&storm->current, context, __ATOMIC_SEQ_CST);
 }
 
-/* Any unfinished one but `not`, or NULL. */
+/* Returns any unfinished unit except `not`, or NULL. */
 static struct carry_context *pick(struct storm *storm, uint64_t random,
                                   const struct carry_context * not ) {
     unsigned count = storm->options->contexts;
@@ -252,7 +258,7 @@ static struct carry_context *pick(struct storm *storm, uint64_t random,
 }
 
 HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
-    __asm__ volatile("cld" : : : "cc"); /* which emulators leave to the handler */
+    __asm__ volatile("cld" : : : "cc"); /* emulators leave this to the handler */
     struct storm *storm = own;
     struct carry_context *from = __atomic_load_n(&storm->current, __ATOMIC_SEQ_CST);
     struct carry_context *to = from ? pick(storm, next_random(&storm->random), from) : NULL;
@@ -269,7 +275,7 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
         storm->error = error;
 }
 
-/* As schedulers are to do it: whose turn it is, is said before the switch. */
+/* Switches as schedulers must: the current context is set before the switch. */
 static void go_on(struct storm *storm, struct unit *unit) {
     set_current(storm, NULL);
     struct carry_context *to = pick(storm, next_random(&unit->random), &unit->context);
@@ -335,7 +341,7 @@ static void *run_storm(void *argument) {
     return NULL;
 }
 
-/* At random distances: half of the signals come in bursts. */
+/* Sends signals at random intervals: half of them come in bursts. */
 static void thunder(struct storm *storms, unsigned count) {
     uint64_t random = rng_seed() + 1;
     for (bool all = false; !all;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do contexts of x86-64 keep every register that they should? */
+/* Checks that contexts of x86-64 preserve every register that they should. */
 #ifndef CARRY_TESTS_CHECK_CONTEXT_H
 #define CARRY_TESTS_CHECK_CONTEXT_H
 
@@ -8,7 +8,7 @@
 
 #include "harness/verdict.h"
 
-/* The library's, or broken ones. */
+/* The functions of the library, or of a mutant. */
 struct context_calls {
     uintptr_t (*go)(struct carry_context *from, struct carry_context *to, uintptr_t value);
     int (*preempt)(struct carry_context *from, struct carry_context *to, void *ucontext);
@@ -16,7 +16,7 @@ struct context_calls {
 
 extern const struct context_calls context_calls;
 
-/* Emulators call handlers with a stack that is less aligned than the ABI says. */
+/* Emulators call handlers with a stack that is less aligned than the ABI demands. */
 #define HANDLER __attribute__((force_align_arg_pointer))
 
 /* The components that the checks fill, where the CPU has them. */
@@ -24,14 +24,14 @@ extern const struct context_calls context_calls;
     (CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE) | CARRY_XSTATE_BIT(AVX) |                       \
      CARRY_XSTATE_BIT(OPMASK) | CARRY_XSTATE_BIT(ZMM_HI256) | CARRY_XSTATE_BIT(HI16_ZMM))
 
-/* A ring of contexts that each keep `mask` and have the components of `dirty` in use. */
+/* Checks a ring of contexts that each preserve `mask` and have the components of `dirty` in use. */
 struct verdict check_context_ring(const struct context_calls *calls, uint64_t mask, uint64_t dirty,
                                   unsigned rounds);
 
 /*
- * Contexts that hold values in all registers while signals exchange them, and switch to each other
- * at random, in `threads` threads; on stacks of the handlers' own or not. Ends when each context
- * has done `rounds`, and each thread has seen as many preemptions.
+ * Checks contexts that hold values in all registers while signals exchange them, and that switch to
+ * each other at random, in `threads` threads; with or without a signal stack. Ends when each
+ * context has done `rounds`, and each thread has seen as many preemptions.
  */
 struct storm_options {
     unsigned threads;

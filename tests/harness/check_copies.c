@@ -16,7 +16,7 @@
 #define MANY_BYTES  ((size_t)256 << 10)
 #define OVERLAP_MAX 20000
 
-/* A check under way. The last call is kept for the message, should it fault. */
+/* A running check. The last call is kept for the message, in case it faults. */
 struct trial {
     struct copier copier;
     const struct effort *effort;
@@ -32,7 +32,7 @@ static bool fail(struct trial *trial, const char *what) {
                         (size_t)((uintptr_t)trial->to % ALIGNMENTS));
 }
 
-/* Is it on the page behind a range, or on the one before it? */
+/* Return whether the fault is on the page after a range, or on the page before it. */
 static bool is_behind(const struct fault *fault, const unsigned char *start, size_t size) {
     return fault->address - ((uintptr_t)start + size) < PAGE_BYTES;
 }
@@ -66,7 +66,7 @@ static bool copy(struct trial *trial, unsigned char *to, const unsigned char *fr
     if (trial->copier.copy)
         trial->copier.copy(to, from, size);
     else if (trial->copier.attempt(to, from, size) != 0)
-        return fail(trial, "says that bytes are left");
+        return fail(trial, "reports bytes left");
     return true;
 }
 
@@ -114,8 +114,10 @@ struct verdict check_copies_values(struct copier copier, const struct effort *ef
     return run(copier, effort, try_values);
 }
 
-/* Streams begin at 32 KiB, all other ways below it. So few sizes above MANY_BYTES are tried, where
- * each copy takes long. */
+/*
+ * Streams begin at 32 KiB, all other branches at smaller sizes. So only few sizes above MANY_BYTES
+ * are tried, where each copy is slow.
+ */
 static size_t next_sampled(const struct effort *effort, size_t size) {
     const size_t share = size < MANY_BYTES || effort->all ? 200 : 800;
     return size + 1 + rng_below(size * share / effort->rounds + 1);
@@ -178,7 +180,7 @@ static bool checked_call_copies(struct trial *trial, size_t size, size_t from, s
     if (!trial->verdict.ok)
         return fail(trial, "in a checked call");
     if (attempts && left != 0)
-        return fail(trial, "says that bytes are left, by registers that callers do not set");
+        return fail(trial, "reports bytes left because of registers that callers do not set");
     return memcmp(trial->to, trial->from, size) == 0 ||
            fail(trial, "relies on registers that callers do not set");
 }
@@ -217,7 +219,7 @@ void copies_check_all(struct copier copier, const struct effort *effort, const c
 
 /* --- Moves --- */
 
-/* Both ranges lie in `target`; what it held is in `noise`. */
+/* Both ranges are in `target`, whose previous contents are in `noise`. */
 static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to) {
     const size_t end = (from > to ? from : to) + size + MARGIN;
     memcpy(target.bytes, noise.bytes, end);
@@ -231,7 +233,7 @@ static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to
     return true;
 }
 
-/* To a lower and to a higher address. */
+/* Moves to a lower and to a higher address. */
 static bool moves_by(struct trial *trial, size_t size, size_t distance, size_t at) {
     return moves_right(trial, size, at + distance, at) &&
            moves_right(trial, size, at, at + distance);
@@ -239,7 +241,7 @@ static bool moves_by(struct trial *trial, size_t size, size_t distance, size_t a
 
 static void try_overlaps(void *argument) {
     struct trial *trial = argument;
-    const size_t every = 2 * ALIGNMENTS; /* of larger distances some */
+    const size_t every = 2 * ALIGNMENTS; /* samples of the larger distances */
     fill_windows();
     for (size_t size = 0; size <= DENSE_MAX; size += trial->effort->stride)
         for (size_t distance = 0; distance <= size + 1;
@@ -258,7 +260,7 @@ struct verdict check_copies_overlaps(struct copier copier, const struct effort *
     return run(copier, effort, try_overlaps);
 }
 
-/* Both ranges are all that there is between forbidden pages. */
+/* The two ranges fill the memory between forbidden pages. */
 static bool moves_between(struct trial *trial, unsigned char *start, size_t size, size_t from,
                           size_t to) {
     memcpy(start, noise.bytes, size + from + to);

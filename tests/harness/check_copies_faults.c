@@ -17,7 +17,7 @@
 #define PAGES      ((size_t)16)
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 
-/* Memory for both ranges, each between forbidden pages, and copies of what they hold. */
+/* Memory for both ranges, each between forbidden pages, and copies of its contents. */
 static struct guard source, target;
 static unsigned char pristine[AREA_BYTES], expected[AREA_BYTES];
 
@@ -27,7 +27,7 @@ struct trial {
     struct verdict verdict;
     const char *where;
     size_t size;
-    size_t good;   /* bytes before the one that faults */
+    size_t good;   /* bytes before the first faulting one */
     uintptr_t tag; /* in both addresses */
 };
 
@@ -44,8 +44,8 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
 }
 
 /*
- * Copies between offsets of both areas, which may be negative or run over their ends, and judges
- * what is left, the number of signals and the target. The caller says how many bytes will do.
+ * Copies between offsets of both areas, which may be negative or beyond their ends, and checks the
+ * bytes left, the number of signals and the target. `good` bytes can be copied.
  */
 static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t size,
                            size_t good, unsigned most_signals) {
@@ -55,15 +55,16 @@ static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, si
     size_t left = trial->attempt((void *)((uintptr_t)(target.start + to) | trial->tag),
                                  (void *)((uintptr_t)(source.start + from) | trial->tag), size);
     if (left != size - good)
-        return fail(trial, "says bytes left are", left, size - good);
+        return fail(trial, "reports as bytes left", left, size - good);
     if (recover_count - before > most_signals)
-        return fail(trial, "took signals,", recover_count - before, most_signals);
+        return fail(trial, "raises signals,", recover_count - before, most_signals);
     if (recover_parts != parts)
-        return fail(trial, "stores across the end of a page, times", recover_parts - parts, 0);
+        return fail(trial, "crosses the end of a page with stores, times", recover_parts - parts,
+                    0);
     return true;
 }
 
-/* Is the target as it was, but for `good` bytes from the source? Repairs it. */
+/* Checks that the target is unchanged, except `good` bytes from the source. Restores it. */
 static bool target_holds(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t good, size_t low,
                          size_t high) {
     memcpy(expected + low, pristine + low, high - low);
@@ -78,7 +79,7 @@ static bool target_holds(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size
     return ok;
 }
 
-/* The bytes of the target around a run within one area. */
+/* Return the bounds of the checked bytes around a run within one area. */
 static size_t low_end(size_t at) {
     return at > MARGIN ? at - MARGIN : 0;
 }
@@ -87,7 +88,7 @@ static size_t high_end(size_t at) {
     return at + MARGIN < AREA_BYTES ? at + MARGIN : AREA_BYTES;
 }
 
-/* The page behind the source faults, or the one behind the target. */
+/* The page after the source faults, then the page after the target. */
 static bool fault_behind(struct trial *trial, size_t size, size_t good) {
     const size_t at = (size + good) % ALIGNMENTS + MARGIN;
     const ptrdiff_t last = (ptrdiff_t)(AREA_BYTES - good);
@@ -100,7 +101,7 @@ static bool fault_behind(struct trial *trial, size_t size, size_t good) {
            target_holds(trial, last, (ptrdiff_t)at, good, low_end((size_t)last), AREA_BYTES);
 }
 
-/* The first byte faults; `reach` bytes lie behind the page that does. */
+/* The first byte faults; `reach` bytes are after the faulting page. */
 static bool fault_before(struct trial *trial, size_t size, size_t reach) {
     const size_t at = (size + reach) % ALIGNMENTS + MARGIN;
     const ptrdiff_t first = (ptrdiff_t)reach - (ptrdiff_t)size;
@@ -113,11 +114,13 @@ static bool fault_before(struct trial *trial, size_t size, size_t reach) {
            target_holds(trial, 0, 0, 0, 0, high_end(reach));
 }
 
-/* Up to 200 bytes, each is a way of its own. Above it some bytes of each vector are enough, as
- * a fault anywhere in one takes the same way. */
+/*
+ * Up to 200 bytes, kernels treat each byte differently. Above that, some bytes of each vector
+ * suffice, because faults anywhere in a vector take the same branch.
+ */
 static bool try_each_byte(struct trial *trial) {
     const size_t step = 200000 / trial->effort->rounds + 1;
-    const size_t apart = trial->effort->stride > 1 ? 1 : 4; /* few sizes have all bytes tried */
+    const size_t apart = trial->effort->stride > 1 ? 1 : 4; /* few sizes are tried at all bytes */
     for (size_t size = 1; size <= DENSE_MAX; size += size < 200 ? 1 : step)
         for (size_t good = 0; good < size;
              good = size < 200 ? good + 1 : effort_next(trial->effort, good, apart))
@@ -126,7 +129,7 @@ static bool try_each_byte(struct trial *trial) {
     return true;
 }
 
-/* Both sides end too early: any two instructions of a kernel fault one after the other. */
+/* Both sides end early: any two instructions of a kernel fault one after the other. */
 static bool try_both(struct trial *trial) {
     trial->where = "source or target";
     for (size_t i = 0; i < trial->effort->few_rounds; i++) {
@@ -146,7 +149,7 @@ static void protect(struct guard *area, size_t page, int protection) {
     mprotect(area->start + page * PAGE_BYTES, PAGE_BYTES, protection);
 }
 
-/* Some pages fault, the first of them is `first`. Right bytes lie between them. */
+/* Some pages fault, from page `first` on. The bytes between them are accessible. */
 static bool pages_fault(struct trial *trial, struct guard *area, size_t first, int protection) {
     const size_t from = rng_below(first * PAGE_BYTES), to = rng_below(first * PAGE_BYTES);
     const size_t start = area == &source ? from : to;
@@ -179,7 +182,7 @@ static bool try_pages(struct trial *trial) {
     return true;
 }
 
-/* A little more than a page, where kernels go over from one way to another. */
+/* Slightly more than a page: kernels change from one loop to another there. */
 static bool try_page_and_more(struct trial *trial) {
     for (size_t i = 0; i < trial->effort->few_rounds / 2; i++) {
         const size_t size = PAGE_BYTES + 1 + rng_below(200);
@@ -189,7 +192,7 @@ static bool try_page_and_more(struct trial *trial) {
     return true;
 }
 
-/* All is as without a tag, the number of signals too. */
+/* Checks that everything is as without a tag, also the number of signals. */
 static bool try_tagged(struct trial *trial) {
     bool ok = true;
     trial->tag = recover_tag;
@@ -201,9 +204,9 @@ static bool try_tagged(struct trial *trial) {
     return ok;
 }
 
-/* Without the page, the bytes are tried one by one, which takes another signal. */
+/* Without the address of the page, the bytes are tried one by one, which raises another signal. */
 static bool try_silent(struct trial *trial) {
-    trial->where = "the source, which nobody tells";
+    trial->where = "the source, whose page is not reported";
     recover_tells_page = false;
     bool ok = true;
     for (size_t i = 0; i < trial->effort->few_rounds && ok; i++) {
@@ -217,8 +220,8 @@ static bool try_silent(struct trial *trial) {
 }
 
 /*
- * The page can be reached when the bytes are tried again: kernels may copy on or give up, but what
- * they say is left must be left, and no byte behind it touched.
+ * The page is accessible again at the second try. Kernels may continue or give up, but the bytes
+ * that they report as left must be left, and no byte after them may be written.
  */
 static bool page_comes_back(struct trial *trial, struct guard *area) {
     const size_t at = PAGE_BYTES - 1 - rng_below(DENSE_MAX), good = PAGE_BYTES - at;
@@ -229,7 +232,7 @@ static bool page_comes_back(struct trial *trial, struct guard *area) {
     trial->size = size;
     trial->good = good;
     if (left > size - good)
-        return fail(trial, "says bytes left are", left, size - good);
+        return fail(trial, "reports as bytes left", left, size - good);
     return target_holds(trial, (ptrdiff_t)at, (ptrdiff_t)at, size - left, low_end(at),
                         high_end(at + size));
 }
@@ -239,9 +242,9 @@ static bool try_passing(struct trial *trial) {
     recover_tells_page = false;
     recover_opens_page = true;
     for (size_t i = 0; i < trial->effort->few_rounds / 4 && ok; i++) {
-        trial->where = "the source, which passes";
+        trial->where = "the source, which becomes accessible";
         ok = page_comes_back(trial, &source);
-        trial->where = "the target, which passes";
+        trial->where = "the target, which becomes accessible";
         ok = ok && page_comes_back(trial, &target);
     }
     recover_opens_page = false;
@@ -249,7 +252,7 @@ static bool try_passing(struct trial *trial) {
     return ok;
 }
 
-/* Sizes of which 32 bits tell of few bytes, or of none. */
+/* Sizes whose lower 32 bits are small, or 0. */
 static bool try_huge(struct trial *trial) {
     trial->where = "the source, which is too short by 4 GiB";
     for (size_t few = 0; few <= LAST_FEW; few++) {

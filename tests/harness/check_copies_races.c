@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a peer does to a mapping while it is copied, between any two instructions of the copy. */
+/* Checks copies whose mapping another process changes between any two instructions. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -15,14 +15,14 @@
 #define PAGE_BYTES ((size_t)4096)
 #define PAGES      ((size_t)8)
 #define AREA_BYTES (PAGES * PAGE_BYTES)
-#define STEPS_MAX  400 /* at level long; behind them are bytes or vectors as before */
-#define STEPS_TWO  160 /* two turns of any loop, and what follows it */
+#define STEPS_MAX  400 /* at level long; later steps repeat bytes or vectors */
+#define STEPS_TWO  160 /* two iterations of any loop, and the code after it */
 #define STEPS_FEW  60
 
 static struct guard source, target;
 static unsigned char pristine[AREA_BYTES];
 
-/* What is taken away: all pages of an area from `page` on. */
+/* The pages that are removed: all pages of an area from `page` on. */
 static struct {
     const struct guard *area;
     size_t page;
@@ -30,12 +30,12 @@ static struct {
 
 struct trial {
     carry_copy_try_fn *attempt;
-    size_t stride; /* the larger, the fewer steps are left out */
-    size_t steps;  /* the last one of a size */
-    size_t share;  /* of a size, up to which sizes are left out */
+    size_t stride; /* a larger stride leaves out fewer steps */
+    size_t steps;  /* the last step of a size */
+    size_t share;  /* sizes are left out up to this share */
     struct verdict verdict;
-    size_t size, to, from; /* and offsets in both areas */
-    size_t step;           /* before which instruction it happens */
+    size_t size, to, from; /* the size, and the offsets in both areas */
+    size_t step;           /* the instruction before which the race happens */
 };
 
 static void protect(int protection) {
@@ -43,7 +43,7 @@ static void protect(int protection) {
              protection);
 }
 
-/* The target stays readable, so that one sees what became of it. */
+/* Removes the pages. The target remains readable, so that its contents can be checked. */
 static void take(void) {
     protect(taken.area == &source ? PROT_NONE : PROT_READ);
 }
@@ -60,7 +60,10 @@ static bool fail(struct trial *trial, const char *what, size_t got) {
         taken.area == &source ? "the source" : "the target", taken.page, trial->step);
 }
 
-/* The first byte of the target's area that is not as `done` copied bytes leave it; or its size. */
+/*
+ * Returns the first byte of the target's area that differs from the result of `done` copied bytes,
+ * or the area's size.
+ */
 static size_t first_wrong(const struct trial *trial, size_t done) {
     size_t i = 0;
     while (i < AREA_BYTES) {
@@ -72,7 +75,7 @@ static size_t first_wrong(const struct trial *trial, size_t done) {
     return i;
 }
 
-/* Bytes that nobody took: at least these are copied. */
+/* Returns the number of bytes that were never removed: at least these must be copied. */
 static size_t bytes_before(const struct trial *trial) {
     const size_t start = taken.area == &source ? trial->from : trial->to;
     const size_t end = taken.page * PAGE_BYTES;
@@ -80,7 +83,7 @@ static size_t bytes_before(const struct trial *trial) {
     return before < trial->size ? before : trial->size;
 }
 
-/* Sets *reached if the copy was long enough for this step. */
+/* Sets *reached if the copy was long enough to reach this step. */
 static bool race(struct trial *trial, bool *reached) {
     step_begin(trial->step, take);
     const size_t left =
@@ -90,11 +93,11 @@ static bool race(struct trial *trial, bool *reached) {
     const bool exact = left <= trial->size - bytes_before(trial);
     const size_t wrong = first_wrong(trial, trial->size - left);
     memcpy(target.start, pristine, AREA_BYTES);
-    return (exact || fail(trial, "says bytes left are", left)) &&
+    return (exact || fail(trial, "reports as bytes left", left)) &&
            (wrong == AREA_BYTES || fail(trial, "target differs at byte", wrong));
 }
 
-/* Somewhere that the pages' ends are met, in the first half of the areas. */
+/* Returns an offset in the first half of the areas at which the copy meets the end of a page. */
 static size_t random_offset(size_t size) {
     return PAGE_BYTES - rng_below((size < PAGE_BYTES - 64 ? size : PAGE_BYTES - 64) + 64);
 }
@@ -108,7 +111,7 @@ static void choose_race(struct trial *trial) {
     recover_opens_page = rng_below(4) == 0;
 }
 
-/* Before every instruction or, as traps take long, some of them. */
+/* Returns the next step: every instruction, or, as traps are slow, some of them. */
 static size_t next_step(const struct trial *trial) {
     return trial->step + 1 + rng_below(trial->step / trial->stride + 1);
 }
@@ -123,7 +126,7 @@ static bool try_size(struct trial *trial, size_t size, size_t steps) {
     return ok;
 }
 
-/* Sizes to DENSE_MAX take a dozen ways, each of which some of them are on. */
+/* Sizes up to DENSE_MAX take a dozen branches, each with several of these sizes. */
 static void try_races(void *argument) {
     static const size_t larger[] = {160, 200, 256, 257, 300, 400, 513, 600, 1030};
     struct trial *trial = argument;

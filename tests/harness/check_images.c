@@ -14,7 +14,7 @@
 #define MXCSR_RESERVED  (UINT32_C(1) << 31)
 #define DEFAULT_PATTERN 0xa5
 
-/* A check under way: what is checked, and the memory that it works in. */
+/* A running check: the checked functions, and their memory. */
 struct trial {
     initial_fn *initial;
     image_check_fn *check;
@@ -45,7 +45,7 @@ static bool has_compact(const struct machine *machine) {
     return machine->layout.xsavec;
 }
 
-/* What XSAVEC writes if it is asked for `mask`. */
+/* Returns the XCOMP_BV that XSAVEC writes for `mask`. */
 static uint64_t xcomp_bv_for(const struct carry_xstate_layout *layout, uint64_t mask,
                              enum carry_xstate_form form) {
     return form == CARRY_XSTATE_COMPACT ? IMAGE_COMPACT | (mask & layout->user) : 0;
@@ -105,7 +105,7 @@ static bool try_initial(struct trial *trial, const struct machine *machine, uint
     return judge_initial(trial, machine, image, size, xcomp_bv);
 }
 
-/* Areas have a header on every CPU. */
+/* Areas contain a header on every CPU. */
 static bool try_initial_area(struct trial *trial, const struct machine *machine) {
     uint8_t area[CARRY_XSTATE_EXTENDED];
     memset(area, DEFAULT_PATTERN, sizeof area);
@@ -129,7 +129,7 @@ static void try_initials(void *argument) {
         int error =
             trial->initial(&machine->layout, all, CARRY_XSTATE_COMPACT, image, sizeof image);
         if (error != (has_compact(machine) ? CARRY_OK : CARRY_ERROR_UNSUPPORTED)) {
-            fail(trial, machine, "has a compact form or has none");
+            fail(trial, machine, "wrongly has, or lacks, a compact form");
             return;
         }
         if (!try_initial_area(trial, machine))
@@ -143,7 +143,7 @@ struct verdict check_initial(initial_fn *initial) {
 
 /* --- Refusals --- */
 
-/* An image, its machine, and one fault that is put into them. */
+/* An image and its machine, with one fault. */
 struct victim {
     struct carry_xstate_layout layout;
     uint8_t *image; /* at the end of its memory */
@@ -261,7 +261,7 @@ static void mxcsr(struct victim *v) {
 static void mxcsr_mask(struct victim *v) {
     v->layout.mxcsr_mask &= ~UINT32_C(0x8000);
 }
-static void mxcsr_oldest(struct victim *v) { /* 0 stands for a mask without DAZ */
+static void mxcsr_oldest(struct victim *v) { /* 0 means a mask without DAZ */
     v->layout.mxcsr_mask = 0;
     image_put(v->image, IMAGE_MXCSR, 4, 0x1fc0);
 }
@@ -343,7 +343,10 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
     return expect(trial, machine_at(machine), &victim, mutation->refusal);
 }
 
-/* Each component alone in use: what is not in use needs no bytes, and its fault is none. */
+/*
+ * Each component alone in use: components not in use need no bytes, and faults in them are
+ * accepted.
+ */
 static bool try_right_ones(struct trial *trial, const struct machine *machine,
                            enum carry_xstate_form form) {
     const uint64_t all = everything(&machine->layout);
@@ -367,7 +370,7 @@ static bool try_cut_right_ones(struct trial *trial, enum carry_xstate_form form)
     return expect(trial, machine, &victim, REFUSED(NONE));
 }
 
-/* The compact form has no MXCSR unless SSE is in use. */
+/* The compact form contains no MXCSR unless SSE is in use. */
 static bool try_unused_mxcsr(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
     struct victim victim = victim_of(trial, machine, CARRY_XSTATE_COMPACT, BIT(AVX));
@@ -402,7 +405,7 @@ struct verdict check_refusals(image_check_fn *check) {
 
 /* --- Random images --- */
 
-/* Where things go wrong: the header, MXCSR, software bytes. */
+/* Returns a place that matters: in the header, in MXCSR, or in the software bytes. */
 static size_t random_place(void) {
     static const struct {
         size_t at, size;
@@ -437,7 +440,7 @@ static void spoil_layout(struct carry_xstate_layout *layout) {
         layout->supervisor ^= UINT64_C(1) << rng_below(64);
 }
 
-/* Whatever passed, all of it may be read. */
+/* Reads all parts of an image that passed, to reveal parts outside of it. */
 static unsigned read_parts(const struct victim *victim) {
     unsigned sum = 0;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS + 2; i++) {
@@ -512,7 +515,7 @@ static bool unexpected(struct trial *trial, const struct way *way, const char *w
                         way->to->name, (unsigned long long)way->in_use, what);
 }
 
-/* Nothing is written to the target of a conversion that is refused. */
+/* Checks that a refused conversion writes nothing to the target. */
 static bool is_refused(struct trial *trial, const struct way *way, const struct victim *source,
                        enum carry_xstate_refusal wanted) {
     struct carry_xstate_target target;
@@ -534,7 +537,7 @@ static bool arrives(struct trial *trial, const struct way *way, const struct vic
     if (!image_same_state(&source->layout, source->image, target.layout, target.image, kept))
         return unexpected(trial, way, "registers differ");
     if (target.layout->user && image_get(target.image, IMAGE_XSTATE_BV, 8) != kept)
-        return unexpected(trial, way, "others are in use");
+        return unexpected(trial, way, "other components are in use");
     uint8_t none[CARRY_XSTATE_EXTENDED];
     const struct carry_xstate_layout fxsave = {.mxcsr_mask = 0xffff};
     image_make(none, &fxsave, 0, 0);
@@ -542,7 +545,7 @@ static bool arrives(struct trial *trial, const struct way *way, const struct vic
            unexpected(trial, way, "x87 or SSE are not initial");
 }
 
-/* And back: the registers are those that set out. */
+/* Converts back: the registers are the original ones. */
 static bool returns(struct trial *trial, const struct way *way, const struct victim *source) {
     static uint8_t first[IMAGE_BYTES_MAX];
     memcpy(first, source->image, source->size);
@@ -561,7 +564,7 @@ static bool returns(struct trial *trial, const struct way *way, const struct vic
 
 static bool try_way(struct trial *trial, struct way *way) {
     const uint64_t all = everything(&way->from->layout), room = everything(&way->to->layout);
-    const bool tells = way->from->layout.user; /* what is in use */
+    const bool tells = way->from->layout.user; /* reports the components in use */
     const uint64_t uses[] = {all, 0, BIT(X87), BIT(SSE), all & 7, all & rng_next()};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
         way->in_use = tells ? uses[i] : all;
@@ -598,14 +601,17 @@ static bool try_pair(struct trial *trial, const struct machine *from, const stru
     return true;
 }
 
-/* MXCSR may differ while SSE is not in use: only the standard form can say so. */
+/*
+ * MXCSR may differ from its initial value while SSE is not in use: only the standard form can
+ * express this.
+ */
 static bool try_mxcsr_alone(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
     struct way way = {
         .from = machine, .to = machine, .to_form = CARRY_XSTATE_COMPACT, .mask = UINT64_MAX};
     struct victim source = victim_of(trial, machine, CARRY_XSTATE_STANDARD, 0);
     image_put(source.image, IMAGE_MXCSR, 4, 0x5f80);
-    rng_fill(source.image + IMAGE_XMM, 256); /* not in use: of no meaning */
+    rng_fill(source.image + IMAGE_XMM, 256); /* not in use: meaningless */
     way.in_use = BIT(SSE);
     if (!arrives(trial, &way, &source))
         return false;
@@ -613,7 +619,7 @@ static bool try_mxcsr_alone(struct trial *trial) {
     return is_refused(trial, &way, &source, REFUSED(LACKED));
 }
 
-/* Where XCR0 has no SSE, MXCSR is nobody's. */
+/* Without SSE in XCR0, MXCSR belongs to no component. */
 static bool try_x87_alone(struct trial *trial) {
     const struct machine *zen = machine_at(MACHINES - 1);
     struct machine old = {.name = "x87 alone", .layout = {.user = BIT(X87)}};
@@ -633,7 +639,7 @@ static bool try_bad_targets(struct trial *trial) {
         .layout = &other.layout, .mask = UINT64_MAX, .image = trial->target.start, .size = 2439};
     if (trial->convert(&source.layout, source.image, source.size, &target) != REFUSED(ROOM))
         return unexpected(trial, &way, "a target that is too small is not refused");
-    way.to = haswell; /* which has no bit 17 in MXCSR */
+    way.to = haswell; /* Haswell has no bit 17 in MXCSR */
     if (!is_refused(trial, &way, &source, REFUSED(MXCSR)))
         return false;
     way.to_form = CARRY_XSTATE_COMPACT;

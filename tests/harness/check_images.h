@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of what makes, judges and converts images, on every machine of harness/machines.h. */
+/*
+ * Checks of the functions that make, judge and convert images, on every machine of
+ * harness/machines.h.
+ */
 #ifndef CARRY_TESTS_CHECK_IMAGES_H
 #define CARRY_TESTS_CHECK_IMAGES_H
 
@@ -20,13 +23,13 @@ typedef enum carry_xstate_refusal convert_fn(const struct carry_xstate_layout *l
  */
 struct verdict check_initial(initial_fn *initial);
 
-/* Images as CPUs write them pass; each fault that is put into one is refused, as itself. */
+/* Images as CPUs write them pass; each single fault in one is refused, with its own reason. */
 struct verdict check_refusals(image_check_fn *check);
 
-/* Images changed at random: what passes faults no XRSTOR, and no more is read than there is. */
+/* Images changed at random: XRSTOR does not fault on what passes, and no byte outside is read. */
 struct verdict check_random_images(image_check_fn *check, const struct effort *effort);
 
-/* From every machine and form to every other: the same registers, or refused for a reason. */
+/* From every machine and form to every other: the same registers, or a refusal with a reason. */
 struct verdict check_conversions(convert_fn *convert);
 
 #endif

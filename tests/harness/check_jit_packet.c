@@ -16,7 +16,7 @@ struct trial {
     const struct effort *effort;
     struct stacked frame; /* as built, and as changed */
     struct stacked base;
-    size_t known; /* frames of the shape */
+    size_t known; /* frames that the function recognises */
     struct verdict verdict;
 };
 
@@ -43,7 +43,7 @@ static void build(struct trial *trial, uint32_t payload) {
     trial->frame = trial->base;
 }
 
-/* Frames like those that are built for it are what the function is for. */
+/* Frames of the function's shape, of every size, are recognised. */
 static void check_sizes(struct trial *trial) {
     size_t tried = 0;
     for (size_t payload = 0; payload <= 1500;
@@ -53,7 +53,7 @@ static void check_sizes(struct trial *trial) {
         expect_whole(trial, "payload", (uint32_t)payload);
     }
     if (trial->verdict.ok && trial->known != tried)
-        verdict_fail(&trial->verdict, "%zu of %zu frames of the shape are none",
+        verdict_fail(&trial->verdict, "%zu of %zu frames of the shape are not recognised",
                      tried - trial->known, tried);
 }
 
@@ -62,7 +62,7 @@ static void set16(uint8_t *bytes, uint32_t number) {
     bytes[1] = (uint8_t)number;
 }
 
-/* What transmit offload leaves, with or without the length. */
+/* Returns a checksum as transmit offload leaves it, with or without the length in it. */
 static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_length) {
     uint32_t pseudo = sum->pseudo;
     uint32_t size = __builtin_bswap32(sum->pseudo_size);
@@ -71,7 +71,7 @@ static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_lengt
     return __builtin_bswap16(carry_sum_fold(pseudo));
 }
 
-/* Right, 0, partial in two ways, or wrong. */
+/* Stores a checksum that is right, 0, partial in one of two forms, or wrong. */
 static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
     uint8_t *field = trial->frame.bytes + sum->field_offset;
     switch (way) {
@@ -97,7 +97,9 @@ static void damage_all(struct trial *trial, unsigned way) {
         damage(trial, &sums[i], way);
 }
 
-/* Behind the packet, as Ethernet pads: the lengths of layers from `from` on leave bytes out. */
+/*
+ * Adds padding after the packet, as Ethernet does: the lengths from layer `from` on exclude bytes.
+ */
 static void check_padding(struct trial *trial) {
     for (uint32_t from = 0; from < trial->spec->count; from++)
         for (uint32_t less = 0; less < 12; less += 1 + less / 3) {
@@ -111,7 +113,9 @@ static void check_padding(struct trial *trial) {
         }
 }
 
-/* Values that mean something, in every pair of header bytes, with the other sums right or not. */
+/*
+ * Stores special values in every pair of header bytes, with and without correcting the other sums.
+ */
 static void check_fields(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001, 0x0008, 0x0014, 0x0050,
                                       0x8000, 0x2000, 0x0800, 0x86dd, 0x8100, 0x12b5,
@@ -153,7 +157,7 @@ static void check_cuts(struct trial *trial) {
     }
 }
 
-/* Good ones, one that is bad, all that are not good. */
+/* Tries capacities with all sums good, with one bad, and with none good. */
 static void check_capacity(struct trial *trial) {
     for (uint32_t round = 0; round < 3; round++) {
         build(trial, 40);
@@ -167,8 +171,10 @@ static void check_capacity(struct trial *trial) {
     }
 }
 
-/* Every mixture of such fields, from the innermost outwards: those of tunnels that stay right are
-   right for when those within are complete, as Linux leaves them. */
+/*
+ * Tries every mixture of such fields, from the innermost outwards. Outer checksums that remain
+ * right are right for complete inner ones, as Linux leaves them.
+ */
 static void check_mixtures(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     build(trial, 33);
@@ -187,7 +193,9 @@ static void check_mixtures(struct trial *trial) {
     }
 }
 
-/* Zeros alone, but for the field: what it should hold is not what it should among other bytes. */
+/*
+ * All bytes are zero except the field: the right checksum then differs from that among other bytes.
+ */
 static void check_zeros(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -212,7 +220,7 @@ static void set_ports(struct trial *trial, uint32_t udp, uint16_t source, uint16
     set16(trial->frame.bytes + udp + 2, destination);
 }
 
-/* Tunnels show by either port, the destination's first; others by none. */
+/* A tunnel is recognised by either port, the destination's first; other values are no tunnel. */
 static void check_ports(struct trial *trial, const struct carry_jit_packet_spec *spec) {
     static const uint16_t ports[] = {53,   4242, 4789, 4790, 8472, 6081, 2152, 3386,
                                      3544, 1701, 4341, 4342, 6635, 5247, 9899};
@@ -224,7 +232,7 @@ static void check_ports(struct trial *trial, const struct carry_jit_packet_spec 
         }
 }
 
-/* Frames of all other shapes, some of which differ by a port alone. */
+/* Frames of all other shapes, some of which differ only in a port. */
 static void check_others(struct trial *trial) {
     for (size_t i = 0; i < stacks_count; i++) {
         stack_build(&trial->base, &stacks[i].spec, 50);
@@ -234,8 +242,10 @@ static void check_others(struct trial *trial) {
     }
 }
 
-/* Has the upper bytes of the word at `at` be what it takes for all words from `from` on to add up
-   to ones there: whatever is added next is likely to be carried out. */
+/*
+ * Sets the upper bytes of the word at `at` so that all words from `from` on add up to ones there:
+ * the next addition is then likely to carry out of the sum.
+ */
 static void fill_up(uint8_t *bytes, uint32_t from, uint32_t end, uint32_t at, uint32_t upper) {
     uint64_t total = 0, word;
     memset(bytes + at + sizeof word - upper, 0, upper);
@@ -260,8 +270,10 @@ static void check_carries_of(struct trial *trial, uint32_t from, uint32_t end) {
         }
 }
 
-/* Sums of 64 bits have carries where chance does not get them to: of what is covered up to the
-   content, and of addresses. */
+/*
+ * Provokes carries of 64-bit sums that random bytes hardly ever cause: in the covered bytes up to
+ * the content, and in addresses.
+ */
 static void check_carries(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     for (uint32_t payload = 12; payload < 32; payload++) {
@@ -280,7 +292,7 @@ static void check_carries(struct trial *trial) {
     }
 }
 
-/* They take three words, as copies do. */
+/* The functions have three arguments, as copies do. */
 static void check_calls(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     carry_copy_fn *function = (carry_copy_fn *)(void (*)(void))trial->function;

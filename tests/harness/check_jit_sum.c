@@ -11,11 +11,11 @@
 #include "oracle.h"
 
 #define MARGIN_BYTES 64
-#define PLACE_BYTES  256 /* places in the middle begin among so many */
-#define RANGE_SIZES  12  /* random ones of a range; at level short a third of them */
+#define PLACE_BYTES  256 /* places in the middle begin within so many bytes */
+#define RANGE_SIZES  12  /* random sizes of a range; at level short a third of them */
 #define LARGE_MIN    20000
 
-/* A check under way, and the call it is at, for the message. */
+/* A running check and its current call, for the message. */
 struct trial {
     const struct carry_jit_sum_spec *spec;
     const struct carry_jit *jit;
@@ -49,7 +49,7 @@ static struct guard target(void) {
     return guard_of(&memory);
 }
 
-/* What stands in the target before. */
+/* Returns the previous contents of the target. */
 static const unsigned char *noise(void) {
     static unsigned char bytes[MARGIN_BYTES + CHECK_JIT_SUM_SIZE_MAX + MARGIN_BYTES];
     static bool filled;
@@ -93,7 +93,7 @@ static bool judge(struct trial *trial, uint32_t result, const unsigned char *fro
     return got == wanted || verdict_fail(&trial->verdict, "gives 0x%04x, not 0x%04x", got, wanted);
 }
 
-/* What a function of one size is told of it means nothing. */
+/* Returns any size for a function of one size, which must ignore this argument. */
 static size_t size_told(const struct trial *trial) {
     const bool exact = trial->spec->min_size == trial->spec->max_size;
     return exact ? (size_t)rng_next() : trial->size;
@@ -151,7 +151,7 @@ static bool is_short(const struct trial *trial) {
     return trial->effort->stride > 1;
 }
 
-/* How many patterns a size is tried on; which of them is left to chance. */
+/* Returns on how many patterns a size is tried; they are chosen at random. */
 static size_t pattern_count(const struct trial *trial, size_t size) {
     if (!is_short(trial))
         return PATTERN_COUNT / 2;

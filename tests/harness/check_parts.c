@@ -7,7 +7,7 @@
 #include "harness/rng.h"
 #include "oracle.h"
 
-/* A check under way: the function, and the case it is at, for the message. */
+/* A running check: the function, and the current case for the message. */
 struct trial {
     iov_fn *iov;
     combine_fn *combine;
@@ -49,9 +49,9 @@ static bool fail(struct trial *trial, const char *what) {
 #define ARENA_BYTES 8192
 #define SLICE_COUNT 12
 #define SLICE_MAX   600
-#define OVERSHOOT   10 /* skips and sizes go this far beyond the last slice */
+#define OVERSHOOT   10 /* how far skips and sizes extend beyond the last slice */
 
-/* An empty slice, one byte, an odd or an even number of bytes, or more. */
+/* Returns 0, 1, an odd or an even number of bytes, or more. */
 static size_t random_slice_size(void) {
     const size_t sizes[] = {0, 1, rng_below(32) * 2 + 1, rng_below(32) * 2, rng_below(SLICE_MAX)};
     return sizes[rng_below(sizeof sizes / sizeof *sizes)];
@@ -128,7 +128,7 @@ static void try_combine(void *argument) {
     }
     memset(data, 0, sizeof data);
     if (trial->combine(0, 0, 1) != 0)
-        fail(trial, "makes something of zeros");
+        fail(trial, "returns another sum for zeros");
 }
 
 struct verdict check_combine(combine_fn *combine, const struct effort *effort) {
@@ -175,11 +175,11 @@ struct verdict check_burst(burst_fn *burst, const struct effort *effort) {
 }
 
 #define HEADER_WORDS 30
-#define CHECK_WORD   5 /* where the checksum stands in the header */
-#define FIELD_WORD   8 /* where the field that changes starts */
+#define CHECK_WORD   5 /* the word of the checksum in the header */
+#define FIELD_WORD   8 /* the first word of the changed field */
 #define FIELD_MAX    32
 
-/* Makes the whole header sum to 0xffff by setting one word, so that its checksum is 0x0000. */
+/* Sets one word so that the whole header sums to 0xffff: its checksum is then 0x0000. */
 static void force_zero_checksum(uint16_t *header, size_t word) {
     header[word] = 0;
     header[word] = (uint16_t)~oracle_sum(header, HEADER_WORDS * 2, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of the functions around the kernels: like check_sum.h, they return what they found. */
+/* Checks of the functions around the kernels. Like those of check_sum.h, they return a verdict. */
 #ifndef CARRY_TESTS_CHECK_PARTS_H
 #define CARRY_TESTS_CHECK_PARTS_H
 
@@ -14,7 +14,7 @@ typedef uint32_t combine_fn(uint32_t a, uint32_t b, size_t offset_of_b);
 typedef void burst_fn(const struct carry_slice *slices, size_t count, uint32_t *sums);
 typedef uint16_t update_fn(uint16_t check, const void *from, const void *to, size_t size);
 
-/* Random chunkings with empty and odd chunks, skips and sizes beyond the last chunk. */
+/* Random slices, including empty and odd ones; skips and sizes also beyond the last slice. */
 struct verdict check_iov(iov_fn *iov, const struct effort *effort);
 
 /* Every split of a run, at odd and even offsets. */
@@ -23,8 +23,9 @@ struct verdict check_combine(combine_fn *combine, const struct effort *effort);
 struct verdict check_burst(burst_fn *burst, const struct effort *effort);
 
 /*
- * Against recomputation, on random headers and on those whose checksum is 0x0000 before or after:
- * there RFC 1141 goes wrong and RFC 1624 was written. `size` is that of the changed field.
+ * Compares with recomputation, for random headers and for headers whose checksum is 0x0000 before
+ * or after the update: RFC 1141 is wrong for these, and RFC 1624 corrects it. `size` is that of the
+ * changed field.
  */
 struct verdict check_update(update_fn *update, size_t size, const struct effort *effort);
 

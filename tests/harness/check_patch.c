@@ -11,7 +11,7 @@ CARRY_OP(uint64_t, placed_call, uint64_t);
 
 #define THREADS_MAX 16
 
-/* --- Out of reach --- */
+/* --- Out of range --- */
 
 #define FAR (UINT64_C(1) << 36)
 
@@ -59,7 +59,7 @@ void placed_yield(void) {
     sched_yield();
 }
 
-/* --- Inside the function, while its call changes --- */
+/* --- Threads inside of the function while its call changes --- */
 
 static sem_t entered;
 static sem_t leave;
@@ -76,7 +76,7 @@ static void *call_parked(void *site) {
     return (void *)(uintptr_t)result;
 }
 
-/* What the compiler puts around a site keeps a value across the call. */
+/* The compiler keeps a value across the call of a site. */
 static void *call_parked_in_c(void *site) {
     uint64_t result = carry_call(placed_call)(PLACED_ARGUMENT);
     return (void *)(uintptr_t)(site ? result : 0);

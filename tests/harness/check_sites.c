@@ -46,10 +46,11 @@ void check_counts(void) {
     tap_ok(TAP_EQ(inlined.commits, direct.commits + 1) &&
                TAP_EQ(inlined.written, direct.written + count),
            "commits and written sites are counted");
-    tap_ok(TAP_EQ(direct.sites, inlined.sites) && TAP_EQ(direct.sites, far.sites), "the sum stays");
+    tap_ok(TAP_EQ(direct.sites, inlined.sites) && TAP_EQ(direct.sites, far.sites),
+           "the total remains");
 }
 
-/* --- Sites that hold something else --- */
+/* --- Sites with unexpected bytes --- */
 
 extern const uint8_t __executable_start[];
 extern const uint8_t etext[];
@@ -73,7 +74,7 @@ static void corrupt(const uint8_t *byte) {
     mprotect(page, size, PROT_READ | PROT_EXEC);
 }
 
-/* Each byte of the first site in memory, of the last, and of one between. */
+/* Changes each byte of the first site in memory, of the last one, and of one in between. */
 static bool refuses(const struct placed_kind *kind, size_t state) {
     const size_t sites[] = {0, kind->count / 2, kind->count - 1};
     bool ok = true;
@@ -116,31 +117,31 @@ void check_all_or_nothing(void) {
         carry_patch_set(&patch, kinds[i].key, kinds[i].states[1].value);
     tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_ERROR_BYTES) &&
                TAP_TRUE(placed_text_is(before)),
-           "one bad site among all kinds: nothing is written");
+           "one bad site among all kinds: the commit writes nothing");
     bool kept = true;
     for (size_t i = 0; i < PLACED_KINDS; i++)
         kept = kept && TAP_EQ(kinds[i].key->value, kinds[i].states[0].value);
-    tap_ok(kept, "and no key changes");
+    tap_ok(kept, "one bad site among all kinds: no key changes");
     free(before);
     corrupt(bad);
 }
 
-/* --- Records that are damaged --- */
+/* --- Damaged records --- */
 
-extern const uint8_t _end[]; /* behind all that is loaded of this program */
+extern const uint8_t _end[]; /* after everything that is loaded of this program */
 
 static struct carry_key damaged_key = {.value = 1};
 
-/* What each of them points to, in place of what its kind needs. */
+/* The pointer that each damaged record has in place of the right one. */
 static const struct damage {
     const char *name;
     uint8_t kind, flags;
-    const uint8_t *site, *key, *aux; /* NULL: as it should be */
+    const uint8_t *site, *key, *aux; /* NULL: the right one */
 } damages[] = {
     {"the stub of a branch", CARRY_SITE_BRANCH, 0, NULL, NULL, _end},
     {"the end of a stub", CARRY_SITE_BRANCH, 0, NULL, NULL, _end - 8},
-    {"what an alternative holds", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end},
-    {"its second size", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end - 1},
+    {"the bytes of an alternative", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end},
+    {"the second size of an alternative", CARRY_SITE_ALTERNATIVE, 0, NULL, NULL, _end - 1},
     {"a body", CARRY_SITE_BODY, 0, NULL, NULL, _end},
     {"the site of a call", CARRY_SITE_CALL, 0, _end, NULL, NULL},
     {"the site of a jump, in data", CARRY_SITE_JUMP, 0, (const uint8_t *)&damaged_key, NULL, NULL},
@@ -150,7 +151,7 @@ static const struct damage {
 };
 #define DAMAGES (sizeof damages / sizeof *damages)
 
-/* Far enough from the end that nothing is mapped there. */
+/* Returns an address far enough after the end of the program that nothing is mapped there. */
 static uintptr_t place(const uint8_t *damaged, const void *sound) {
     const uintptr_t nowhere = (uintptr_t)_end + (UINT32_C(1) << 30);
     return damaged == _end ? nowhere : damaged ? (uintptr_t)damaged : (uintptr_t)sound;
@@ -184,6 +185,7 @@ void check_damaged(void) {
              TAP_EQ(placed_commit(call->key, call->states[0].value), 0) &&
              TAP_EQ(carry_patch_apply(0), CARRY_OK);
         carry_patch_unregister(&records[i]);
-        tap_ok(ok, "%s where nothing is: the record is counted and left alone", damages[i].name);
+        tap_ok(ok, "%s at an unmapped address: the record is counted and otherwise ignored",
+               damages[i].name);
     }
 }

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* What commits count and refuse, at the sites of harness/placed.h. Each check reports its tests. */
+/*
+ * Checks what commits count and refuse, at the sites of harness/placed.h. Each check adds its test
+ * points.
+ */
 #ifndef CARRY_TESTS_CHECK_SITES_H
 #define CARRY_TESTS_CHECK_SITES_H
 
 #include "harness/placed.h"
 
-/* Sites and commits are counted by what they are. The first states of calls: out of reach, direct,
- * inlined. */
+/* Sites and commits are counted by their state: calls out of range, direct calls, inlined calls. */
 void check_counts(void);
 
 /* Unknown bytes in a site of any kind are refused, and nothing is written. */
 void check_refused(void);
 
-/* One bad site spoils a whole commit, also for other keys. */
+/* One bad site prevents a whole commit, also for other keys. */
 void check_all_or_nothing(void);
 
-/* Records of a damaged file, which point to where nothing is, are counted and left alone. */
+/* Records of a damaged file that point to unmapped addresses are counted and otherwise ignored. */
 void check_damaged(void);
 
 struct carry_patch_counts placed_counts(void);
 
-/* The sites of a kind, those in C included. */
+/* Returns the number of sites of a kind, including those in C. */
 size_t placed_site_count(const struct placed_kind *kind);
 
-/* A copy of the program's text, to be freed, and whether the text is still the same. */
+/*
+ * Return a copy of the program's text, which the caller frees, and whether the text still equals
+ * it.
+ */
 uint8_t *placed_copy_text(void);
 bool placed_text_is(const uint8_t *copy);
 

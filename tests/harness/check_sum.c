@@ -13,9 +13,9 @@
 #define OFFSET_COUNT 64
 #define DENSE_MAX    4096
 #define SAMPLED_MAX  ((size_t)1 << 20)
-#define NOISE_BYTES  64 /* around a run, so that a byte too many or too few shows in the value */
+#define NOISE_BYTES  64 /* around a run, so that a byte too many or too few changes the value */
 
-/* A check under way. The last call is kept for the message, should it fault. */
+/* A running check. The last call is kept for the message, in case it faults. */
 struct trial {
     const struct oracle_kind *oracle;
     carry_sum_fn *sum;
@@ -27,7 +27,7 @@ struct trial {
     uint32_t seed;
 };
 
-/* The end of every message: which call it was. */
+/* Adds the end of every message, which describes the call. */
 static bool fail_at(struct trial *trial) {
     return verdict_fail(&trial->verdict, "at size %zu, offset %zu, seed 0x%x, on %s", trial->size,
                         (size_t)((uintptr_t)trial->data % OFFSET_COUNT), trial->seed,
@@ -83,7 +83,7 @@ static struct verdict run(const struct oracle_kind *oracle, carry_sum_fn *sum,
 
 #define SEED_COUNT 6
 
-/* The seeds of one run, and what they give for the bytes so far. */
+/* The seeds of one run, and the oracle's state of each for the bytes so far. */
 struct seeds {
     size_t count;
     uint32_t values[SEED_COUNT];
@@ -98,7 +98,7 @@ static struct seeds start_seeds(const struct oracle_kind *oracle) {
     return seeds;
 }
 
-/* The random one, and one that `number` chooses from the others. */
+/* Keeps the random seed, and one that `number` selects from the others. */
 static void keep_two(struct seeds *seeds, size_t number) {
     const size_t kept[2] = {number % (SEED_COUNT - 1), SEED_COUNT - 1};
     for (size_t i = 0; i < 2; i++) {
@@ -147,8 +147,9 @@ static bool grow(struct trial *trial, struct seeds seeds, const struct pattern *
 }
 
 /*
- * Each size and offset may be a way of its own, and each way may lose a carry of the seed. But no
- * way depends on the seed: below level long an offset has two of them, and each size has them all.
+ * A kernel may treat each size and offset differently, and each branch may lose a carry of the
+ * seed. But no branch depends on the seed: below level long, two seeds are tried at an offset, and
+ * all seeds at each size.
  */
 static void try_values(void *argument) {
     struct trial *trial = argument;
@@ -184,7 +185,7 @@ struct verdict check_carries(const struct oracle_kind *oracle, carry_sum_fn *sum
     return run(oracle, sum, effort, try_carries);
 }
 
-/* The largest size of those that are picked: an oracle goes over each byte. */
+/* Returns the largest sampled size: an oracle reads every byte. */
 static size_t sampled_max(const struct trial *trial) {
     return trial->effort->largest_run < SAMPLED_MAX ? (size_t)trial->effort->largest_run
                                                     : SAMPLED_MAX;
@@ -206,7 +207,7 @@ struct verdict check_sampled(const struct oracle_kind *oracle, carry_sum_fn *sum
 /* A multiple of every page size in use, and of every pattern. */
 #define BLOCK_BYTES ((size_t)1 << 20)
 
-/* Where 32-bit lanes overflow, and 32-bit sums of words, and sizes kept in 32 bits. */
+/* Sizes at which 32-bit lanes, 32-bit sums of words and 32-bit sizes overflow. */
 static const uint64_t large_sizes[] = {
     (UINT64_C(2) << 20) + 1,
     (UINT64_C(16) << 20) + 3,
@@ -217,11 +218,11 @@ static const uint64_t large_sizes[] = {
 #define LARGE_COUNT (sizeof large_sizes / sizeof *large_sizes)
 #define LARGE_SEED  0xfffe0001u
 
-/* An oracle goes over each pattern once, whatever the number of kernels. */
+/* Caches the values of a pattern: the oracle computes them once for all kernels. */
 static const uint32_t *large_values(const struct oracle_kind *kind, size_t pattern,
                                     const unsigned char *block, size_t count) {
     static struct {
-        const struct oracle_kind *known; /* to this one */
+        const struct oracle_kind *known; /* the oracle of the values */
         uint32_t value[LARGE_COUNT];
     } table[PATTERN_COUNT];
     uint64_t size = 0;
@@ -251,7 +252,7 @@ static bool large_pattern(struct trial *trial, size_t pattern, size_t count) {
     return ok;
 }
 
-/* Lanes overflow by the largest words of either sign. A CRC has none: only the size matters. */
+/* The largest words of either sign overflow lanes. A CRC has no lanes: only the size matters. */
 static void try_large(void *argument) {
     static const size_t chosen[] = {PATTERN_ONES, PATTERN_ZEROS, PATTERN_LOWEST, PATTERN_HIGHEST};
     struct trial *trial = argument;
@@ -295,7 +296,7 @@ struct verdict check_edges(const struct oracle_kind *oracle, carry_sum_fn *sum,
     return run(oracle, sum, effort, try_edges);
 }
 
-/* A wrong sum here and a right one elsewhere comes from what the registers held. */
+/* A result that is wrong only here depends on the contents of registers. */
 static bool checked_call_gives(struct trial *trial, const void *data, size_t size) {
     const uint32_t seed = (uint32_t)rng_next();
     const uint32_t wanted = oracle_run(trial->oracle, data, size, seed);

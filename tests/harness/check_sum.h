@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks that every kernel of carry_sum() and carry_crc32c() has to pass. They judge by the
- * oracle of its kind and by traps, print nothing and return what they found.
+ * The checks that every kernel of carry_sum() and carry_crc32c() must pass. They judge by the
+ * oracle of its kind and by traps, print nothing and return a verdict.
  */
 #ifndef CARRY_TESTS_CHECK_SUM_H
 #define CARRY_TESTS_CHECK_SUM_H
@@ -18,7 +18,7 @@ typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn 
 /* Sizes 0 to 4,096 at 64 offsets, six seeds, on random data, zeros and ones. */
 sum_check check_values;
 
-/* Sizes 0 to 4,096 on every pattern at a few offsets: what makes carries. */
+/* Sizes 0 to 4,096 on every pattern at a few offsets: data that causes carries. */
 sum_check check_carries;
 
 /* Sizes sampled up to 1 MiB, on every pattern. */
@@ -27,13 +27,13 @@ sum_check check_sampled;
 /* Sizes at which accumulators overflow: 80 MiB, 4 GiB at level long. */
 sum_check check_large;
 
-/* No byte outside the run is read: a forbidden page lies after it, then one before it. */
+/* No byte outside the run is read: a forbidden page is after it, then one before it. */
 sum_check check_edges;
 
-/* The calling convention is kept: see call.h. */
+/* The calling convention is followed: see call.h. */
 sum_check check_abi;
 
-/* All of them, with a test point each. */
+/* Runs all checks, with a test point each. */
 void sum_check_all(const struct oracle_kind *oracle, carry_sum_fn *sum, const struct effort *effort,
                    const char *name);
 

@@ -20,7 +20,7 @@
 #define LARGE_MAX    ((3 << 20) + 5)
 #define MARGIN_BYTES 64
 
-/* A check under way, and the case it is at, for the message. */
+/* A running check, and the current case for the message. */
 struct trial {
     carry_sum_copy_fn *copy;
     sum_copy_iov_fn *copy_iov;
@@ -67,7 +67,7 @@ struct buffer {
 
 static struct buffer source, target;
 
-/* What stands in the target before: never what is copied, since the source differs from it. */
+/* Returns the previous contents of the target, which differ from the source in every byte. */
 static const struct buffer *noise(void) {
     static struct buffer bytes;
     static bool filled;
@@ -95,7 +95,7 @@ static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to, 
     return oracle_fold(sum) == wanted || fail(trial, "sums wrongly");
 }
 
-/* The sizes that the effort picks up to `max`, from one offset to each `stride`th one. */
+/* Copies the sizes that the effort selects up to `max`, from one offset to each `stride`th one. */
 static bool copy_growing(struct trial *trial, size_t from, size_t max, size_t stride) {
     const uint32_t seed = (uint32_t)rng_next();
     const unsigned char *src = source.bytes + MARGIN_BYTES + from;
@@ -125,7 +125,7 @@ struct verdict check_sum_copy_alignments(carry_sum_copy_fn *copy, const struct e
     return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_alignments);
 }
 
-/* Where 32-bit lanes overflow that are not added up in time, and beyond. */
+/* Sizes at which 32-bit lanes overflow that are not added up in time, and larger ones. */
 static const size_t large_sizes[] = {0x1ff00, 0x20000, 0x20041, 0x40001, LARGE_MAX};
 
 static bool copy_large(struct trial *trial) {
@@ -279,7 +279,7 @@ void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, co
 #define SLICE_MAX   600
 #define ARENA_BYTES (SLICE_COUNT * (SLICE_MAX + MARGIN_BYTES))
 
-/* Slices one after the other, with up to MARGIN_BYTES between them. Empty ones may be nowhere. */
+/* Fills slices that follow each other, up to MARGIN_BYTES apart. Empty ones may have no address. */
 static size_t random_slices(struct carry_slice *slices, const unsigned char *arena) {
     const size_t count = rng_below(SLICE_COUNT + 1);
     for (size_t i = 0; i < count; i++) {
@@ -303,7 +303,7 @@ static size_t gather(const struct carry_slice *slices, size_t count, unsigned ch
     return total;
 }
 
-/* What `arena` is to hold afterwards, byte by byte. */
+/* Writes to `wanted` the expected contents of `arena`, byte by byte. */
 static void scatter(const struct carry_slice *slices, const unsigned char *flat, size_t size,
                     const unsigned char *arena, unsigned char *wanted) {
     for (size_t done = 0; done < size; slices++)
@@ -350,8 +350,8 @@ struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *ef
 /* --- Faults --- */
 
 /*
- * Copies a run that ends `missing_from` bytes behind the end of the source's memory and
- * `missing_to` behind that of the target's.
+ * Copies a run that ends `missing_from` bytes after the end of the source's memory and `missing_to`
+ * bytes after the end of the target's.
  */
 static bool try_case(struct trial *trial, size_t size, size_t missing_from, size_t missing_to) {
     const struct sides *at = open_sides();
@@ -368,10 +368,10 @@ static bool try_case(struct trial *trial, size_t size, size_t missing_from, size
     if (trial->copy_try(dst, src, size, &sum) != missing)
         return fail(trial, "returns the wrong number of bytes left");
     if (memcmp(dst, src, written))
-        return fail(trial, "does not copy what stands before the fault");
+        return fail(trial, "does not copy the bytes before the fault");
     if (memcmp(dst - MARGIN_BYTES, before, MARGIN_BYTES) ||
         memcmp(dst + written, before + MARGIN_BYTES + written, room - written))
-        return fail(trial, "writes outside the target, or behind the fault");
+        return fail(trial, "writes outside the target, or after the fault");
     if (missing)
         return true;
     return oracle_fold(sum) == oracle_sum(src, size, seed) || fail(trial, "sums wrongly");
@@ -385,9 +385,9 @@ static bool try_at(struct trial *trial, size_t size, size_t missing) {
 }
 
 /*
- * Up to FEW_MAX bytes, which are two blocks of scalar code, each byte is a way of its own. Above it
- * a fault anywhere in a vector takes one way, so one byte of each is enough; masked vectors at both
- * ends get more, as the way to them depends on how many bytes they have.
+ * Up to FEW_MAX bytes, which are two blocks of scalar code, kernels treat each byte differently.
+ * Above that, faults anywhere in a vector take the same branch, so one byte of each suffices.
+ * Masked vectors at both ends get more, because their branch depends on their size.
  */
 static size_t next_missing(const struct trial *trial, size_t size, size_t missing) {
     const bool at_end = missing < 64 || size - missing < 64;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of copies that sum what they copy. Like check_sum.h, they judge by the oracle and by
- * traps, and return what they found.
+ * Checks of copies that compute the sum of the copied bytes. Like those of check_sum.h, they judge
+ * by the oracle and by traps, and return a verdict.
  */
 #ifndef CARRY_TESTS_CHECK_SUM_COPY_H
 #define CARRY_TESTS_CHECK_SUM_COPY_H
@@ -13,42 +13,49 @@
 
 typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
 
-/* Sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: copied
- * exactly, nothing else written, the sum right. */
+/*
+ * Sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: exact copies,
+ * no other byte written, the right sum.
+ */
 sum_copy_check check_sum_copy_alignments;
 
-/* Sizes to 4,096 on every pattern, and some to 3 MiB: what makes carries, and loses them. */
+/*
+ * Sizes to 4,096 on every pattern, and some to 3 MiB: data that causes carries, and may lose them.
+ */
 sum_copy_check check_sum_copy_patterns;
 
-/* Nothing outside the source is read, nor outside the target written: forbidden pages around. */
+/*
+ * Nothing outside the source is read, and nothing outside the target written: forbidden pages are
+ * around.
+ */
 sum_copy_check check_sum_copy_edges;
 
 /* A run in chunks of any size, joined by carry_sum_combine(). */
 sum_copy_check check_sum_copy_chunks;
 
-/* The calling convention is kept: see call.h. */
+/* The calling convention is followed: see call.h. */
 sum_copy_check check_sum_copy_abi;
 
-/* All of them, with a test point each. */
+/* Runs all checks, with a test point each. */
 void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, const char *name);
 
 typedef size_t sum_copy_iov_fn(const struct carry_slice *dst, size_t dst_count,
                                const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
-/* Random slices on both sides, with empty and odd ones: either side may be the longer one. */
+/* Random slices on both sides, including empty and odd ones; either side may be longer. */
 struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *effort);
 
 /*
- * What a copy that survives faults did: the bytes left, and the sum in *sum if none is left, which
- * is the seed before.
+ * A copy that survives faults: returns the bytes left, and updates *sum if none is left. On entry
+ * *sum is the seed.
  */
 typedef size_t sum_copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * A forbidden page at every byte of the source and of the target, for sizes to 256, and at some
- * bytes of larger ones (at level long at every byte to 1,024), while faults are handled, if they
- * can be. Bytes before the first one that
- * cannot be reached are copied, those from it on are untouched, their number is returned.
+ * A forbidden page at every byte of the source and of the target for sizes to 256, and at some
+ * bytes of larger sizes (at level long at every byte to 1,024), where faults can be handled. Bytes
+ * before the first unreachable one are copied, later bytes are unchanged, and their number is
+ * returned.
  */
 struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort);
 

@@ -28,13 +28,14 @@ static const struct program {
     void (*run)(void);
     const char *point; /* CARRY_TEST_POINT, or NULL */
     int status;
-    unsigned commands;  /* the lines that say how to repeat a point */
+    unsigned commands;  /* the lines with commands that repeat a point */
     const char *output; /* without these lines */
 } programs[] = {
-    {"conditions that hold are silent, and are evaluated once, in order", pass_all, NULL, 0, 0,
+    {"conditions that are true print nothing, and are evaluated once, in order", pass_all, NULL, 0,
+     0,
      "ok 1 - all hold\n"
      "1..1\n"},
-    {"numbers that differ", fail_numbers, NULL, 1, 8,
+    {"different numbers", fail_numbers, NULL, 1, 8,
      "# tests/numbers.c:1: three is 3 (0x3), expected 4 (0x4)\n"
      "not ok 1 - EQ\n"
      "# tests/numbers.c:2: three is 3 (0x3), expected != 3 (0x3)\n"
@@ -53,7 +54,7 @@ static const struct program {
      "# tests/numbers.c:8: (char *)16 is 16 (0x10), expected 0 (0x0)\n"
      "not ok 8 - pointers\n"
      "1..8\n"},
-    {"strings that differ", fail_strings, NULL, 1, 5,
+    {"different strings", fail_strings, NULL, 1, 5,
      "# tests/strings.c:1: text is \"one\\n\\\"\\xff\\\\\", expected \"one\"\n"
      "not ok 1 - escapes\n"
      "# tests/strings.c:2: none is NULL, expected \"\"\n"
@@ -65,7 +66,7 @@ static const struct program {
      "# tests/strings.c:5: hundred is \"" A40 A40 A10 "\"..., expected \"\"\n"
      "not ok 5 - the beginning\n"
      "1..5\n"},
-    {"bytes that differ", fail_bytes, NULL, 1, 2,
+    {"different bytes", fail_bytes, NULL, 1, 2,
      "# tests/bytes.c:1: text differs at byte 3 of 6: from byte 0 it is 6f 6e 65 0a 22 ff, "
      "expected "
      "6f 6e 65 00 00 00\n"
@@ -110,13 +111,13 @@ static const struct program {
      "without tap.c\n"
      "not ok 1 - CARRY_TEST_POINT is 5, but there are 4 points\n"
      "1..1\n"},
-    {"no number of a point", fail_second, "2nd", 1, 0,
+    {"a text that is not the number of a point", fail_second, "2nd", 1, 0,
      "Bail out! CARRY_TEST_POINT is not the number of a point: 2nd\n"},
 };
 
 #define PROGRAMS (sizeof programs / sizeof *programs)
 
-/* What a child process printed. */
+/* The output of a child process. */
 struct run {
     int status;
     char output[16384];
@@ -138,7 +139,7 @@ static void run_program(const struct program *program) {
     exit(tap_done());
 }
 
-/* Starts this program again, with settings and a name that shells would split. */
+/* Starts this program again, with settings and a name that a shell would split. */
 static void run_command(const struct program *program) {
     (void)program;
     static const char *const unset[] = {"CARRY_TEST_POINT",  "CARRY_TEST_LEVEL", "CARRY_TEST_SEED",
@@ -189,7 +190,7 @@ void check_tap_run(void) {
     capture(run_command, NULL, &command_run);
 }
 
-/* Takes the lines out that say how to repeat a point. Returns how many there were. */
+/* Removes the lines with commands that repeat a point. Returns their number. */
 static unsigned cut_commands(char *output) {
     unsigned count = 0;
     for (char *line; (line = strstr(output, COMMAND_STARTS)); count++) {
@@ -226,7 +227,10 @@ void check_tap_report(void) {
     report_command();
 }
 
-/* --- The programs, as if each were a file that Meson compiles in the folder of the build --- */
+/*
+ * --- The programs; their line numbers are those of files that Meson compiles in the build folder
+ * ---
+ */
 
 static const int three = 3;
 static const char text[] = "one\n\"\xff\\";

@@ -60,20 +60,20 @@ const struct template_stack template_stacks[] = {
      ETHERNET4 IP("0042", "11") "[c001] 06a5 002e ffff 0002 [0011 0022] 21" IP(
          "001f", "11") "3039 1092 000b ffff [313845]",
      "ip good, udp good, ip good, udp good", 0},
-    {"TCP behind one byte of PPP",
+    {"TCP after one byte of PPP",
      "21" IP("002b", "06") "[0050 c001 01020304 00000000] 5010"
                            "[ffff] 0000 [0000 313845]",
      "ip good, tcp good", 9},
-    {"ICMP, of zeros", ETHERNET4 IP("001e", "01") "0000 0000 [0000 0000 0000]",
+    {"ICMP of zeros only", ETHERNET4 IP("001e", "01") "0000 0000 [0000 0000 0000]",
      "ip good, icmp good", 0},
     {"a packet that ICMP quotes",
      ETHERNET4 IP("0038", "01") "0301 0000 [00000000]" IP("001c", "11") "3039 1092 0008 ffff",
      "ip good, icmp good, ip good, udp good", 0},
-    {"UDP far behind options of IPv6",
+    {"UDP far after options of IPv6",
      ETHERNET6 "60[000000] 0116 00 [40]" ADDRESSES6 "1120 01ff" ZEROS255
                "0103000000 3039 1092 000e ffff [31384553606d]",
      "udp good", 0},
-    {"UDP behind a routing header",
+    {"UDP after a routing header",
      ETHERNET6 "60[000000] 0022 2b [40]" ADDRESSES6
                "11 02 00 01 [00000000 20010db8000000000000000000000444] 3039 1092 000a ffff [3138]",
      "udp good", 0},
@@ -129,7 +129,7 @@ void template_packet(struct template_packet *packet, const struct template_stack
     template_seal(&frame);
 }
 
-/* "ip good, tcp good" */
+/* Writes the verdicts of a frame as text, such as "ip good, tcp good". */
 static void describe(const struct carry_frame *frame, char *text, size_t capacity) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_check(frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
@@ -143,7 +143,7 @@ static void describe(const struct carry_frame *frame, char *text, size_t capacit
 
 /* --- One function --- */
 
-/* A packet that is written, up to one guard page, and what is written, up to another. */
+/* A packet that is rewritten, and the written values, each next to guard pages. */
 struct scene {
     const struct template_stack *stack;
     struct template_packet packet;
@@ -154,7 +154,7 @@ struct scene {
     char expected[200];
 };
 
-/* Some of the bytes that may vary, in runs of random length. */
+/* Chooses some of the bytes that may vary, in runs of random length. */
 static void choose_fields(struct scene *scene) {
     scene->count = 0;
     scene->values_size = 0;
@@ -171,7 +171,7 @@ static void choose_fields(struct scene *scene) {
     }
 }
 
-/* Has UDP's checksums there or not, whatever the example has. */
+/* Sets or removes UDP's checksums, regardless of the example. */
 static void choose_checksums(const struct carry_frame *frame) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_walk(frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
@@ -181,7 +181,7 @@ static void choose_checksums(const struct carry_frame *frame) {
     template_seal(frame);
 }
 
-/* Extreme values make the carries, and the zeros, that random ones seldom do. */
+/* Fills in values. Extreme ones cause the carries and zeros that random values seldom cause. */
 static void choose_values(const struct scene *scene, uint8_t *values) {
     static const int extremes[] = {0, 0xff};
     rng_fill(values, scene->values_size);
@@ -189,7 +189,7 @@ static void choose_values(const struct scene *scene, uint8_t *values) {
         memset(values, extremes[rng_below(2)], scene->values_size);
 }
 
-/* The packet `before`, with the values in it and the checksums that stand in `now`. */
+/* Writes the values and the checksums in `now` to the packet `before`. */
 static void apply(const struct scene *scene, const uint8_t *values, const uint8_t *now,
                   uint8_t *before) {
     struct carry_frame frame = template_frame(&scene->packet, now);
@@ -210,7 +210,9 @@ struct writes {
     struct verdict *verdict;
 };
 
-/* Writes what stands in `values`. The writer takes two pointers: the size is for the call alone. */
+/*
+ * Writes `values` once. The writer has two arguments: the size is only needed by the checked call.
+ */
 static bool write_once(const struct writes *writes, uint8_t *packet, const uint8_t *values) {
     const struct scene *scene = writes->scene;
     struct verdict *verdict = writes->verdict;
@@ -231,7 +233,7 @@ static bool write_once(const struct writes *writes, uint8_t *packet, const uint8
     return verdict->ok;
 }
 
-/* A packet at either end of its memory, with or without checksums where that is free. */
+/* Places the packet at either end of its memory, with or without optional checksums. */
 static uint8_t *place(struct scene *scene) {
     const struct guard *guard = &scene->packets;
     uint8_t *packet = rng_below(2) ? guard->start : guard->end - scene->packet.size;
@@ -254,8 +256,8 @@ static void write_often(void *argument) {
 }
 
 /*
- * Where the field is a word that the innermost checksum covers: the values by which that becomes 0,
- * which are what the word holds plus what the checksum does, and those next to them.
+ * Tries values for which the innermost checksum becomes 0, and their neighbours. The field is a
+ * word that it covers: such a value is the sum of the word and of the checksum.
  */
 static void write_zeros(void *argument) {
     const struct writes *writes = argument;
@@ -277,7 +279,7 @@ static void write_zeros(void *argument) {
     }
 }
 
-/* Makes a function of the fields, and has a body call it. */
+/* Makes a function of the fields, and lets `body` call it. */
 static void check_fields(const struct template_maker *maker, struct scene *scene,
                          void (*body)(void *writes), struct verdict *verdict) {
     struct carry_jit_template_spec spec = {
@@ -299,7 +301,7 @@ static void check_fields(const struct template_maker *maker, struct scene *scene
     maker->release(jit);
 }
 
-/* The last word of the packet that may vary. */
+/* Chooses the last word of the packet that may vary. */
 static void choose_last_word(struct scene *scene) {
     uint32_t at = scene->packet.size - 2;
     while (!scene->packet.varies[at] || !scene->packet.varies[at + 1])

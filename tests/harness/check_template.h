@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The check that functions made of templates have to pass: packets of several stacks of headers,
- * random fields of theirs, many writes one after the other into the same packet. After each of them
- * every checksum must be what it was, good or none, and no other byte differ.
+ * The check that functions made of templates must pass: packets of several stacks of headers,
+ * random fields of them, many consecutive writes into the same packet. After each write, every
+ * checksum must have its previous verdict, good or absent, and no other byte may differ.
  */
 #ifndef CARRY_TESTS_CHECK_TEMPLATE_H
 #define CARRY_TESTS_CHECK_TEMPLATE_H
@@ -14,19 +14,19 @@
 
 #define TEMPLATE_FRAME_MAX 512
 
-/* A stack of headers, of which some bytes may vary. */
+/* A stack of headers, some of whose bytes may vary. */
 struct template_stack {
     const char *name;
-    const char *bytes; /* in hexadecimal; in brackets those that may vary. Checksums of 0 that mean
-                          "none" are none; others are put right */
+    const char *bytes; /* in hexadecimal, variable bytes in brackets. Checksums of 0 that mean
+                          "absent" remain; others are corrected */
     const char *verdicts;
-    uint32_t linktype; /* 0 counts as Ethernet */
+    uint32_t linktype; /* 0 means Ethernet */
 };
 
 extern const struct template_stack template_stacks[];
 extern const size_t template_stack_count;
 
-/* One of them, as bytes. */
+/* The bytes of a stack. */
 struct template_packet {
     uint8_t bytes[TEMPLATE_FRAME_MAX];
     bool varies[TEMPLATE_FRAME_MAX];
@@ -34,16 +34,16 @@ struct template_packet {
     uint32_t linktype;
 };
 
-/* Makes it, with right checksums. */
+/* Fills `packet` from `stack`, with right checksums. */
 void template_packet(struct template_packet *packet, const struct template_stack *stack);
 
-/* Its bytes elsewhere, or with NULL its own. */
+/* Returns a frame of `data`, or of the packet's own bytes if `data` is NULL. */
 struct carry_frame template_frame(const struct template_packet *packet, const void *data);
 
-/* Puts checksums right from the innermost outwards, but for those that are none. */
+/* Corrects the checksums from the innermost outwards, except absent ones. */
 void template_seal(const struct carry_frame *frame);
 
-/* carry_jit_template() and carry_jit_release(), or what stands for them. */
+/* carry_jit_template() and carry_jit_release(), or replacements. */
 struct template_maker {
     int (*make)(const struct carry_jit_template_spec *spec, const struct carry_jit **jit);
     void (*release)(const struct carry_jit *jit);

@@ -21,22 +21,22 @@ const void *check_thunk_entry;
 
 enum { ENTER, LEAVE, CALLBACKS };
 
-/* What a callback has seen. */
+/* The registers and arguments that a callback received. */
 static struct seen {
     unsigned calls;
     const struct carry_thunk *thunk;
     struct carry_thunk_call call;
-    uint8_t vectors[8][64]; /* those it was shown */
+    uint8_t vectors[8][64]; /* the vectors that it received */
     uint64_t stack[2];
     uint64_t flags;
     struct registers registers;
 } seen[CALLBACKS];
 
-/* Exclusive or: what callbacks change. */
+/* The changes that callbacks make, by exclusive or. */
 static struct carry_thunk_call change;
 static uint8_t change_vectors;
 
-/* The registers whose control words a callback has to leave as they are. */
+/* The registers whose control words a callback must preserve. */
 static const struct registers *control;
 
 /* --- Callbacks --- */
@@ -66,8 +66,10 @@ static void change_call(struct carry_thunk_call *call, size_t vectors) {
         ((uint8_t *)call->vectors)[i] ^= change_vectors;
 }
 
-/* Between the observed registers and the spoiled ones, a replay would step through loops over bytes
- * alone, which nothing depends on. */
+/*
+ * Between the observed registers and the overwritten ones there are only loops over bytes, which
+ * need no replay.
+ */
 static void callback(struct seen *to, size_t vectors, const struct carry_thunk *thunk,
                      struct carry_thunk_call *call) {
     __asm__ volatile("pushfq\n\tpopq %0" : "=r"(to->flags));
@@ -101,9 +103,9 @@ static void enter_any(const struct carry_thunk *thunk, struct carry_thunk_call *
     callback(&seen[ENTER], 0, thunk, call);
 }
 
-/* --- What to expect --- */
+/* --- Expectations ---  */
 
-/* What programs use on a CPU with the features in effect. */
+/* Returns the components that programs use on a CPU with the features in effect. */
 static uint64_t known(void) {
     uint64_t known = BIT(X87) | BIT(SSE);
     if (carry_cpu_has("avx"))
@@ -117,12 +119,12 @@ static size_t width(uint64_t in_use) {
     return in_use & BIT(ZMM_HI256) ? 64 : in_use & BIT(AVX) ? 32 : 16;
 }
 
-/* XGETBV(1) of emulators calls everything in use. */
+/* XGETBV(1) of emulators reports everything as in use. */
 static bool width_is_exact(void) {
     return registers_tell_use() || !carry_cpu_has("fast_xgetbv1");
 }
 
-/* The first `size` bytes of vector `index`. */
+/* Copies the first `size` bytes of vector `index`. */
 static void vector(const struct registers *registers, size_t index, uint8_t to[64]) {
     static const struct {
         unsigned component;
@@ -139,7 +141,7 @@ static void vector(const struct registers *registers, size_t index, uint8_t to[6
                    rows[i].bytes);
 }
 
-/* After a callback that has seen, and changed, vectors of some size. */
+/* Compares vectors after a callback that received, and changed, vectors of some size. */
 static bool compare_vectors(const struct registers *a, const struct registers *b, size_t count,
                             const struct seen *by, const char *where, struct verdict *verdict) {
     const size_t size = by->call.vector_size;
@@ -153,7 +155,7 @@ static bool compare_vectors(const struct registers *a, const struct registers *b
             if (left[j] != right[j])
                 return verdict_fail(verdict, "vector %zu differs %s at byte %zu; ", i, where, j);
     }
-    /* Who loads a wide vector loads all below it. */
+    /* A load of a wide vector includes all narrower ones. */
     uint64_t loaded = size == 64 ? UPPERS : size == 32 ? BIT(AVX) : 0;
     uint64_t more = registers_in_use(b) & ~(loaded | registers_in_use(a)) & UPPERS;
     return !more || !registers_tell_use() ||
@@ -172,7 +174,7 @@ static bool is_clean(const struct registers *registers, const char *where,
            verdict_fail(verdict, "upper halves are dirty in %s; ", where);
 }
 
-/* What a callback was shown. */
+/* Checks what a callback received. */
 static bool shown(const struct seen *by, const char *name, const struct registers *registers,
                   size_t vectors, struct verdict *verdict) {
     const size_t wanted = width(registers_in_use(registers));
@@ -204,7 +206,7 @@ static bool shown_stack(const struct seen *by, const char *name, struct verdict 
            verdict_fail(verdict, "%s sees other arguments on the stack; ", name);
 }
 
-/* registers_in, as callbacks change them. */
+/* Returns registers_in with the changes of the callbacks. */
 static struct registers changed_in(void) {
     static const unsigned order[6] = {RDI, RSI, RDX, RCX, R8, R9};
     struct registers in = registers_in;
@@ -278,7 +280,8 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
            ((seen[LEAVE].call.result[0] == registers_given.gpr[RAX] &&
              seen[LEAVE].call.result[1] == registers_given.gpr[RDX]) ||
             verdict_fail(verdict, "leave sees other results; ")) &&
-           (seen[LEAVE].call.word == change.word || verdict_fail(verdict, "the word is lost; ")) &&
+           (seen[LEAVE].call.word == change.word ||
+            verdict_fail(verdict, "the word is not preserved; ")) &&
            (seen[LEAVE].call.return_address == seen[ENTER].call.return_address ||
             verdict_fail(verdict, "leave sees another return address; ")) &&
            registers_compare_gpr(&given, &registers_out, 1 << RAX | 1 << RDX, verdict) &&
@@ -291,8 +294,8 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
 }
 
 /*
- * One call of so many is replayed. A thunk's way depends on the width of the vectors in use, of
- * which there are three: some sets of components are enough to meet each of them often.
+ * Returns n: one of n calls is replayed. A thunk's branches depend only on the width of the vectors
+ * in use, of which there are three: some sets of components suffice to meet each often.
  */
 static size_t share(void) {
     return effort_chosen()->all ? 4 : 8;
@@ -305,9 +308,9 @@ static bool around_words(const void *entry, struct verdict *verdict) {
     return true;
 }
 
-/* --- All of them --- */
+/* --- All calls --- */
 
-/* Next subset of `set` after `subset`; 0 after the last. */
+/* Returns the subset of `set` after `subset`; 0 after the last. */
 static uint64_t next_subset(uint64_t subset, uint64_t set) {
     return (subset - set) & set;
 }
@@ -325,7 +328,7 @@ static bool try_subsets(const void *entry, once_fn *once, struct verdict *verdic
     return true;
 }
 
-/* One byte of one vector. */
+/* Puts one byte of one vector in use. */
 static bool try_byte(const void *entry, once_fn *once, unsigned component, size_t byte,
                      struct verdict *verdict) {
     size_t size;
@@ -374,14 +377,14 @@ static bool around(const void *entry, struct verdict *verdict) {
     return around_once(entry, 0, verdict);
 }
 
-/* Callbacks that are not there. */
+/* Calls a thunk that lacks one or both callbacks. */
 static bool without_callbacks(const void *entry, bool first, bool last, struct verdict *verdict) {
     set_change(false);
     make_registers(known());
     set_up(entry, first ? enter : NULL, last ? leave : NULL);
     registers_call(check_thunk_stub, 0);
     return (seen[ENTER].calls == first && seen[LEAVE].calls == last) ||
-           verdict_fail(verdict, "calls what is not there; ");
+           verdict_fail(verdict, "calls a callback that does not exist; ");
 }
 
 struct verdict check_thunk_enter(const void *entry) {
@@ -417,9 +420,9 @@ struct verdict check_thunk_unprepared(const void *entry) {
     return verdict;
 }
 
-/* --- Any point --- */
+/* --- Thunks for any point of a program --- */
 
-/* What carry_thunk_any keeps of what can be loaded. */
+/* Returns the components that carry_thunk_any preserves, of those that can be loaded. */
 static uint64_t kept_at_any(void) {
     return registers_components() & carry_xstate_default();
 }
@@ -433,7 +436,7 @@ static bool is_ready(const struct seen *by, struct verdict *verdict) {
     return is_clean(&by->registers, "enter", verdict);
 }
 
-/* Of what the thunk keeps. */
+/* Checks the use of the components that the thunk preserves. */
 static bool same_use_at_any(struct verdict *verdict) {
     const uint64_t in_use = registers_in_use(&registers_in);
     const uint64_t more =
@@ -452,7 +455,8 @@ static bool any_once(const void *entry, struct verdict *verdict) {
     const uint64_t *skipped = (const uint64_t *)(uintptr_t)registers_in.gpr[RSP];
     return (seen[ENTER].calls == 1 || verdict_fail(verdict, "enter is not called; ")) &&
            is_ready(&seen[ENTER], verdict) &&
-           (seen[ENTER].call.stack == skipped || verdict_fail(verdict, "another stack; ")) &&
+           (seen[ENTER].call.stack == skipped ||
+            verdict_fail(verdict, "enter sees another stack; ")) &&
            shown_integers(&seen[ENTER], "enter", unchanged, verdict) &&
            registers_compare_gpr(&in, &registers_out, 0xffff, verdict) &&
            (registers_out.flags == registers_in.flags ||

@@ -15,7 +15,7 @@ enum { VECTORS = 32, PREDICATES = 16, QUAD_BYTES = 16, HALF_BYTES = 8 };
 
 static struct whole in, out;
 
-/* What callbacks saw. */
+/* The arguments that callbacks received. */
 static struct seen {
     unsigned calls;
     struct carry_thunk_call call;
@@ -23,7 +23,7 @@ static struct seen {
     uint8_t vectors[8 * 256];
 } entered, left;
 
-/* Exclusive or: what callbacks change. */
+/* The changes that callbacks make, by exclusive or. */
 static uint64_t change;
 
 __asm__(".text\n"
@@ -77,9 +77,9 @@ static void leave(const struct carry_thunk *thunk, struct carry_thunk_call *call
     check_thunk_note_leave(call);
 }
 
-/* --- What to expect --- */
+/* --- Expectations --- */
 
-/* `size` bytes of vectors `first` to `last`, of which `changed` differ by the change. */
+/* Compares `size` bytes of vectors `first` to `last`; if `changed`, they differ by the change. */
 static bool same_vectors(const struct whole *a, const struct whole *b, size_t first, size_t last,
                          size_t size, bool changed, const char *where, struct verdict *verdict) {
     const size_t bytes = whole_vector_bytes();
@@ -119,7 +119,7 @@ static bool same_kept(const struct whole *a, const struct whole *b, size_t count
     return same_vectors(a, b, 8, 15, HALF_BYTES, false, where, verdict);
 }
 
-/* With a frame of the thunk, the function finds x29 there. */
+/* Checks what the target received. With a frame of the thunk, the function finds x29 in it. */
 static bool target_sees(size_t words, bool framed, bool whole, struct verdict *verdict) {
     const char *where = "in the target";
     const struct whole *seen = &whole_seen;
@@ -179,7 +179,7 @@ static bool shown_results(struct verdict *verdict) {
         return verdict_fail(verdict, "leave sees other results; ");
     if (left.call.return_address != entered.call.return_address || !left.call.return_address)
         return verdict_fail(verdict, "leave sees another return address; ");
-    return left.call.word == 7 || verdict_fail(verdict, "the word is lost; ");
+    return left.call.word == 7 || verdict_fail(verdict, "the word is not preserved; ");
 }
 
 /* --- Calls --- */
@@ -239,7 +239,7 @@ struct verdict check_thunk_around(const void *entry, bool whole) {
     for (int i = 0; i < 3 && verdict.ok; i++) {
         call_thunk(entry, i & 1 ? enter : NULL, i & 2 ? leave : NULL, 0);
         if (entered.calls != (i & 1) || left.calls != (unsigned)i >> 1)
-            verdict_fail(&verdict, "calls what is not there; ");
+            verdict_fail(&verdict, "calls a callback that does not exist; ");
         else if (target_sees(2, true, whole, &verdict))
             caller_sees(whole, &verdict);
     }
@@ -265,7 +265,7 @@ enum { FRAMES_MAX = 16, FUNCTION_BYTES = 256 };
 static unsigned looks, finds;
 static const void *caller;
 
-/* Is the caller's text among what a backtrace finds? */
+/* Returns whether a backtrace from here contains the caller's text. */
 static __attribute__((noinline)) bool finds_caller(void) {
     void *frames[FRAMES_MAX];
     const int count = backtrace(frames, FRAMES_MAX);
@@ -311,7 +311,7 @@ struct verdict check_thunk_backtraces(const void *entry, bool around) {
 #ifndef PROT_BTI
 #define PROT_BTI 0x10
 #endif
-#define GUARDED_BYTES 65536 /* no page is longer */
+#define GUARDED_BYTES 65536 /* no page is larger */
 
 int check_thunk_guarded(int number);
 __asm__(".pushsection .text.guarded, \"ax\", %progbits\n\t"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Backtraces from a signal handler at each instruction, as a profiler makes them. */
+/* Makes backtraces from a signal handler at each instruction, as a profiler does. */
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
@@ -8,16 +8,16 @@
 #include "harness/check_thunk.h"
 
 #define STEPS_MAX  65536
-#define ENTRY_SIZE 4096 /* of all thunks together, about */
+#define ENTRY_SIZE 4096 /* about the size of all thunks together */
 
-/* Registers that calls keep: by their DWARF numbers, and what check_thunk_step() puts in them. */
+/* Registers that calls preserve: their DWARF numbers, and the values from check_thunk_step(). */
 static const struct {
     int number;
     uint64_t value;
 } kept[] = {{3, 0x1b}, {6, 0x1e}, {12, 0x12}, {13, 0x13}, {14, 0x14}, {15, 0x15}};
 
 static struct {
-    uint64_t stack_pointer; /* of check_thunk_step() at the call */
+    uint64_t stack_pointer; /* in check_thunk_step() at the call */
     const char *failed_at;
     const char *failure;
     size_t stops;
@@ -39,7 +39,8 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (_Unwind_GetGR(context, kept[i].number) != kept[i].value)
             search->failure = "finds another value in a register";
-    if (_Unwind_GetCFA(context) != steps.stack_pointer) /* of who was called: this one's rsp */
+    if (_Unwind_GetCFA(context) !=
+        steps.stack_pointer) /* of the called function: the rsp of this one */
         search->failure = "finds another stack pointer";
     return _URC_END_OF_STACK;
 }
@@ -54,7 +55,7 @@ static void step(int signal, siginfo_t *info, void *data) {
     (void)signal, (void)info;
     const ucontext_t *context = data;
     const uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
-    /* After the call there is nothing to find. */
+    /* After the call nothing need be found. */
     const bool inside =
         context->uc_mcontext.gregs[REG_RSP] < (greg_t)steps.stack_pointer &&
         (at < (uintptr_t)check_thunk_step_return || at >= (uintptr_t)check_thunk_step_end);
@@ -76,7 +77,7 @@ static void ignore(const struct carry_thunk *thunk, struct carry_thunk_call *cal
 static void target(void) {
 }
 
-/* The unwinder loads what it needs, and takes locks, when it is first used. */
+/* Makes the unwinder load its libraries and take its locks before the checked calls. */
 static void warm_up(void) {
     struct search search = {.found = false};
     _Unwind_Backtrace(visit, &search);

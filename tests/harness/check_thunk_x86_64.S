@@ -2,9 +2,7 @@
 /* clang-format off */
 #include "base/asm.h"
 
-/*
- * Stubs, as hooks make them: r11 = descriptor, and on to the entry under test.
- */
+/* A stub as hooks make it: sets r11 to the descriptor and jumps to the entry under test. */
 CARRY_FUNCTION check_thunk_stub
     leaq    check_thunk_descriptor(%rip), %r11
     jmp     *check_thunk_entry(%rip)
@@ -19,7 +17,7 @@ CARRY_FUNCTION check_thunk_stub_any
 CARRY_END check_thunk_stub_any
 
 /*
- * *stack_pointer = rsp at the call; stub(), instruction by instruction
+ * *stack_pointer = rsp at the call; executes stub() in single steps
  *
  * void check_thunk_step(const void *stub, uint64_t *stack_pointer)
  */

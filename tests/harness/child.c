@@ -12,7 +12,7 @@ bool child_says(const char *mask, bool (*question)(void)) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(CHILD_SECONDS); /* a choice that never ends is a wrong answer too */
+        alarm(CHILD_SECONDS); /* a choice that never ends is wrong too */
         if (mask)
             setenv("CARRY_CPU_MASK", mask, 1);
         else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands in for what `carry bench` measures, by the linker's --wrap: what it prints is tested with
- * chosen values, whatever the machine. Variables of the environment choose:
+ * Replaces the measurements of `carry bench`, by the linker's --wrap: its output is tested with
+ * chosen values, on any machine. Environment variables choose them:
  *
- * CARRY_CHOSEN          which times: one of the names below; without it, all is as in the tool
- * CARRY_CHOSEN_KERNELS  how many kernels each table has
+ * CARRY_CHOSEN          the times: one of the names below; without it, the tool is unchanged
+ * CARRY_CHOSEN_KERNELS  the number of kernels in each table
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,16 +23,16 @@
 
 #define KERNELS_MAX 32
 
-/* Nanoseconds of a subject; `round` and `rounds` of those that vary. */
+/* Returns the nanoseconds of a subject; `round` and `rounds` are for times that vary. */
 typedef double chosen_fn(size_t subject, size_t round, size_t rounds);
 
-/* Each measure takes its five characters. */
+/* Each time is five characters wide. */
 static double widest(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 99999.4 : 12.34e6;
 }
 
-/* Neighbours whose quotients are as large and as small as there may be. */
+/* Neighbours have the largest and the smallest quotients possible. */
 static double apart(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 12.34e6 : 0.02;
@@ -43,19 +43,19 @@ static double narrowest(size_t subject, size_t round, size_t rounds) {
     return 0.001;
 }
 
-/* All alike, to a hundredth. */
+/* All times are equal to a hundredth. */
 static double quiet(size_t subject, size_t round, size_t rounds) {
     (void)subject, (void)rounds;
     return 500 + (double)(round % 5);
 }
 
-/* Half of the rounds take a time slice of another program. */
+/* Half of the rounds lose a time slice to another program. */
 static double noisy(size_t subject, size_t round, size_t rounds) {
     (void)rounds;
     return (round + subject) % 2 ? 4e6 : 500;
 }
 
-/* What is subtracted is always larger than what it is subtracted from. */
+/* The subtracted time always exceeds the time from which it is subtracted. */
 static double backwards(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject ? 500 / (double)subject : 4e6;
@@ -101,7 +101,7 @@ static struct bench_stats chosen_stats(size_t subject) {
     return bench_stats(samples, count);
 }
 
-/* Of windows with a commit above those without one, which are those of the first subject. */
+/* Returns the excess of windows with a commit over those without, which are the first subject. */
 static struct bench_stats chosen_excess(size_t subject) {
     double with[100], without[100];
     const size_t count = sizeof with / sizeof *with;
@@ -153,7 +153,7 @@ struct live_outcome __real_live_run(const char *const *command, const char *read
 struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
                                     const struct live_trial *trial);
 
-/* Packets as often as the time says: none at all, or more than any network has. */
+/* Returns packets as frequent as the time demands: none at all, or more than any network has. */
 struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
                                     const struct live_trial *trial) {
     if (!chosen())
@@ -173,7 +173,7 @@ struct live_outcome __wrap_live_run(const char *const *command, const char *read
 pid_t __real_wait4(pid_t pid, int *status, int options, struct rusage *used);
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
 
-/* A program that took less than the system counts has no CPU time at all. */
+/* A program that ran for less than the system's clock tick has no CPU time at all. */
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used) {
     const pid_t ended = __real_wait4(pid, status, options, used);
     if (chosen())
@@ -188,14 +188,17 @@ static size_t wanted_kernels(void) {
     return text ? strtoul(text, NULL, 10) : 0;
 }
 
-/* Sixteen characters, as the longest have. */
+/* Returns sixteen characters, like the longest names. */
 static const char *made_up_name(size_t index) {
     static char names[KERNELS_MAX][64];
     snprintf(names[index], sizeof names[index], "made_up_kernel%02zu", index);
     return names[index];
 }
 
-/* The first kernel of a table under other names, so that any CPU runs all; the last is chosen. */
+/*
+ * Lists the first kernel of a table under other names, so that any CPU can run all; the last is
+ * chosen.
+ */
 #define WRAP_KERNELS(function, type)                                                               \
     bool __real_##function(size_t index, struct type *kernel);                                     \
     bool __wrap_##function(size_t index, struct type *kernel);                                     \

@@ -3,7 +3,7 @@
  * void context_probe_call(struct context_probe *probe);
  * void context_probe_spin(struct context_probe *probe);
  *
- * Both leave vectors, x87 and their control words as processes start.
+ * Both reset vectors, x87 and their control words to the values of a new process.
  */
 #include "base/asm.h"
 #include "harness/context_x86_64.h"
@@ -19,7 +19,7 @@
     .long   0x1f80
     .fill   548, 1, 0
 
-/* Registers = an image; all components of the probe rdi. */
+/* Loads all components of the probe rdi from an image. */
 .macro LOAD image:vararg
     movl    PROBE_COMPONENTS(%rdi), %eax
     movl    PROBE_COMPONENTS + 4(%rdi), %edx
@@ -94,8 +94,10 @@ CARRY_FUNCTION context_probe_call
     LEAVE
 CARRY_END context_probe_call
 
-/* No instruction between the loads and the stores of flags changes them, and none but `loop` a
- * register. */
+/*
+ * Between the loads and the stores, no instruction changes flags, and only `loop` changes a
+ * register.
+ */
 CARRY_FUNCTION context_probe_spin
     ENTER
     pushq   PROBE_BEFORE + STATE_FLAGS(%rdi)

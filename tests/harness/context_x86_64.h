@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What context_x86_64.S and C share: the offsets in struct context_probe. */
+/* The offsets in struct context_probe, for context_x86_64.S and C. */
 #ifndef CARRY_TESTS_CONTEXT_X86_64_H
 #define CARRY_TESTS_CONTEXT_X86_64_H
 
@@ -11,11 +11,11 @@
 #define PROBE_AFTER      4672
 #define PROBE_BYTES      9280
 
-/* In each of the two. */
+/* In each of the two states. */
 #define STATE_REGISTERS 0 /* rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15 */
 #define STATE_FLAGS     120
 #define STATE_RED_ZONE  128
-#define STATE_IMAGE     256 /* as XSAVE or FXSAVE store it, but for alignment of the struct */
+#define STATE_IMAGE     256 /* as XSAVE or FXSAVE stores it, apart from alignment of the struct */
 #define STATE_BYTES     4608
 
 #ifndef __ASSEMBLER__
@@ -46,11 +46,13 @@ _Static_assert(sizeof(struct context_probe) == PROBE_BYTES &&
                    offsetof(struct context_state, image) == STATE_IMAGE,
                "as assembly knows it");
 
-/* Calls function(arguments) with the registers of `before`; leaves in `after` what calls keep, and
- * all extended state. */
+/*
+ * Calls function(arguments) with the registers of `before`. Stores in `after` the registers that
+ * calls preserve, and all extended state.
+ */
 void context_probe_call(struct context_probe *probe);
 
-/* Holds all of `before` in the registers for a while; leaves in `after` what they are then. */
+/* Holds all of `before` in the registers for a while, then stores the registers in `after`. */
 void context_probe_spin(struct context_probe *probe);
 
 #endif

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* carry_sum_copy_sve2_parts. */
+/* Defines carry_sum_copy_sve2_parts. */
 #define COPIES 1
 #include "harness/sve_parts_aarch64.S"

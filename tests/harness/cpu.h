@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What somebody else says of this CPU: the compiler's run-time library, and the CPU's own name. And
- * what compilers do not say to it. */
+/*
+ * Second sources about this CPU: the compiler's run-time library and the CPU's own name. And states
+ * of the CPU that compilers never produce.
+ */
 #ifndef CARRY_TESTS_CPU_H
 #define CARRY_TESTS_CPU_H
 
@@ -8,24 +10,33 @@
 
 enum cpu_opinion { CPU_SAYS_NO, CPU_SAYS_YES, CPU_SAYS_NOTHING };
 
-/* Is the feature there, and enabled by the operating system? */
+/* Returns whether the feature exists and the operating system has enabled it. */
 enum cpu_opinion cpu_supports(const char *feature);
 
-/* Does XGETBV(1) tell that upper halves of vectors are out of use? Emulators have it say no more
- * than XCR0. */
+/*
+ * Returns whether XGETBV(1) reports upper halves of vectors as not in use. In emulators it equals
+ * XCR0.
+ */
 bool cpu_tracks_use(void);
 
 #define CPU_BRAND_BYTES 49
 
-/* The CPU's name as it stands in its registers, blanks and all, or as the emulator was configured;
- * "" if it has none. False if there is no second source. */
+/*
+ * Copies the CPU's name from its registers, with all blanks, or the emulator's configured name; ""
+ * if there is none. Returns false if there is no second source.
+ */
 bool cpu_brand(char brand[CPU_BRAND_BYTES]);
 
-/* Loads from there while strings go down (DF), where there is such a flag; and do they? */
+/*
+ * Load from an address while strings go down (DF), where that flag exists; return whether they do.
+ */
 void cpu_load_downwards(const volatile int *address);
 bool cpu_goes_down(void);
 
-/* Loads from there while a number is on the x87 stack, where there is one; and is it empty? */
+/*
+ * Load from an address while a number is on the x87 stack, where there is one; return whether the
+ * stack is empty.
+ */
 void cpu_load_onto_x87(const volatile int *address);
 bool cpu_x87_is_empty(void);
 

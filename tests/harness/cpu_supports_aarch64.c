@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The ID registers, which Linux lets a process read (arm64/cpu-feature-registers.rst) less what it
- * did not enable. */
+/*
+ * Reads the ID registers, from which Linux hides features that it did not enable
+ * (arm64/cpu-feature-registers.rst).
+ */
 #include "harness/cpu.h"
 
 #include <asm/hwcap.h>
@@ -39,7 +41,7 @@ enum cpu_opinion cpu_supports(const char *feature) {
     return has(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
 }
 
-/* By the variable that tells qemu-aarch64 which CPU to be. */
+/* Returns the CPU that QEMU_CPU makes qemu-aarch64 emulate. */
 bool cpu_brand(char brand[CPU_BRAND_BYTES]) {
     static const char *const brands[][2] = {{"cortex-a53", "Arm Cortex-A53"},
                                             {"neoverse-n1", "Arm Neoverse N1"}};

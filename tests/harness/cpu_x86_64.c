@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The builtin takes literals only. */
+/* The builtin accepts only literals. */
 #define OPINION_AS(name, builtin_name)                                                             \
     if (!strcmp(feature, name))                                                                    \
         return __builtin_cpu_supports(builtin_name) ? CPU_SAYS_YES : CPU_SAYS_NO;
@@ -36,7 +36,7 @@ bool cpu_brand(char brand[CPU_BRAND_BYTES]) {
 
 #define XGETBV1_BIT 4 /* CPUID.(EAX=0DH,ECX=1):EAX */
 
-/* In call_x86_64.S. */
+/* Defined in call_x86_64.S. */
 bool call_x86_64_xinuse_works(void);
 
 bool cpu_tracks_use(void) {
@@ -58,7 +58,7 @@ bool cpu_goes_down(void) {
     return flags & DIRECTION;
 }
 
-/* What it leaves on the stack where it faults, the compiler does not know of. */
+/* The compiler does not know of the number that remains on the x87 stack if the load faults. */
 void cpu_load_onto_x87(const volatile int *address) {
     int value;
     __asm__ volatile("fld1; movl %1, %0; fstp %%st(0)" : "=r"(value) : "m"(*address));

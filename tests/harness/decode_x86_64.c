@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Instruction formats: Intel SDM vol. 2A, chapter 2. */
+/* Decodes instruction formats: Intel SDM vol. 2A, chapter 2. */
 #include "harness/decode_x86_64.h"
 
 #include <string.h>
 
-/* By their numbers in instructions. */
+/* Registers by their numbers in instructions. */
 static const int numbers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                 REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                 REG_R12, REG_R13, REG_R14, REG_R15};
 
-/* The bits of a REX prefix, which others have too, inverted. */
+/* The bits of a REX prefix; VEX and EVEX contain them inverted. */
 enum { REX_B = 1, REX_X = 2, REX_R = 4 };
 
 struct reader {

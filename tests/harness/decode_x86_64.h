@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The next instruction of interrupted code, as far as its effect on extended state goes. */
+/* Decodes the next instruction of interrupted code, as far as it affects extended state. */
 #ifndef CARRY_TESTS_DECODE_X86_64_H
 #define CARRY_TESTS_DECODE_X86_64_H
 
@@ -9,20 +9,20 @@
 
 enum encoding { LEGACY, VEX, EVEX };
 
-/* Mandatory prefixes, as a set. */
+/* Mandatory prefixes, as bits of a set. */
 enum { NP = 1, P66 = 2, PF3 = 4, PF2 = 8 };
 
 struct instruction {
     enum encoding encoding;
-    unsigned map; /* of opcodes: 0 one byte, 1 0F, 2 0F38, 3 0F3A */
+    unsigned map; /* opcode map: 0 one byte, 1 0F, 2 0F38, 3 0F3A */
     uint8_t opcode;
     uint8_t prefix;
-    unsigned length; /* of vectors: 0 for 128 bits, 1, 2 */
-    unsigned digit;  /* of ModRM: three bits */
-    unsigned reg;    /* the same with what extends it: up to 31 */
+    unsigned length; /* vector length: 0 for 128 bits, 1, 2 */
+    unsigned digit;  /* three bits of ModRM */
+    unsigned reg;    /* the same bits with their extension: up to 31 */
     bool is_memory;
-    uintptr_t address;  /* of memory, if no immediate follows */
-    const uint8_t *end; /* without an immediate */
+    uintptr_t address;  /* of the memory operand, if no immediate follows */
+    const uint8_t *end; /* before an immediate */
 };
 
 struct instruction decode(const greg_t *registers);

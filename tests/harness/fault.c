@@ -36,13 +36,13 @@ static const char *signal_name(int signal) {
     return caught[i].name;
 }
 
-/* The code under test may have broken its stack: the handler has its own. */
+/* Runs the handler on its own stack: the code under test may have damaged its stack. */
 static void install(struct sigaction *old) {
     static unsigned char stack[1 << 16];
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&alternate, NULL);
 
-    /* SA_NODEFER: the jump out of the handler would else leave the signal blocked. */
+    /* SA_NODEFER: otherwise the signal would remain blocked after the jump out of the handler. */
     struct sigaction action = {
         .sa_sigaction = on_fault,
         .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER,
@@ -76,7 +76,7 @@ bool fault_under_valgrind(void) {
     return preload && strstr(preload, "vgpreload");
 }
 
-/* Stands in every program that is built with that sanitizer. */
+/* Defined in every program that is built with AddressSanitizer. */
 extern void __asan_init(void) __attribute__((weak));
 
 bool fault_under_asan(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns a crash of the code under test into something that a test can report. */
+/* Turns a crash of the code under test into a failure that a test can report. */
 #ifndef CARRY_TESTS_FAULT_H
 #define CARRY_TESTS_FAULT_H
 
@@ -9,16 +9,22 @@
 struct fault {
     int signal;
     const char *name;  /* "SIGSEGV" */
-    uintptr_t address; /* touched, or of the instruction */
+    uintptr_t address; /* the accessed address, or that of the instruction */
 };
 
-/* Runs body(argument). False if it faulted; then `fault` says how. Not for threads, not nested. */
+/*
+ * Runs body(argument). Returns false if it faulted, and describes this in `fault`. Only for one
+ * thread at a time; calls may not be nested.
+ */
 bool fault_catch(void (*body)(void *), void *argument, struct fault *fault);
 
 /* Valgrind reports a fault as an error of the program, caught or not. */
 bool fault_under_valgrind(void);
 
-/* Is this a build with AddressSanitizer? Its own code uses vector registers, and locks. */
+/*
+ * Returns whether this is a build with AddressSanitizer, whose own code uses vector registers and
+ * locks.
+ */
 bool fault_under_asan(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sanitizer that sees nothing but switches: it stands in for AddressSanitizer's functions of that
- * name, spoils what calls may spoil, and ends the test if it is told a switch that cannot be.
+ * A sanitizer that checks switches only. It defines AddressSanitizer's functions of the same names,
+ * overwrites what calls may overwrite, and ends the test if an impossible switch is reported.
  */
 #include <carry/context.h>
 
@@ -17,7 +17,7 @@
 void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size);
 void __sanitizer_finish_switch_fiber(void *saved, const void **bottom, size_t *size);
 
-/* A stack, of which the sanitizer keeps its bottom: that is what it wants back. */
+/* A stack. The library must return the saved bottom to the sanitizer. */
 struct stack {
     const void *bottom;
     size_t size;
@@ -27,7 +27,7 @@ static _Thread_local struct stack current, next;
 static bool told;
 
 static void fail(const char *what) {
-    printf("Bail out! A switch is reported wrongly: %s\n", what);
+    printf("Bail out! a switch is reported wrongly: %s\n", what);
     fflush(stdout);
     _exit(1);
 }
@@ -88,7 +88,7 @@ static struct carry_context *go_back(void *argument, uintptr_t value) {
     return &here;
 }
 
-/* Before the test: is it told at all? */
+/* Checks before the test that switches are reported at all. */
 static __attribute__((constructor)) void expect_to_be_told(void) {
     static char stack[16384];
     if (fault_under_valgrind() ||

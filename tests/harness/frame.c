@@ -188,7 +188,7 @@ bool repairs(struct frame *frame, const struct result *result) {
     return ok;
 }
 
-/* "ip good, udp unverifiable/fragment" */
+/* Returns the verdicts as text, such as "ip good, udp unverifiable/fragment". */
 static const char *text_of(const struct result *result) {
     static char text[4096];
     size_t used = 0;
@@ -204,7 +204,7 @@ static const char *text_of(const struct result *result) {
     return text;
 }
 
-/* What a cut frame shows must be a beginning of what the whole one shows, or be unverifiable. */
+/* Checks that a cut frame yields the first sums of the whole frame, or unverifiable ones. */
 static bool cut_agrees(const struct result *cut, const struct result *whole) {
     if (cut->count > whole->count)
         return false;
@@ -217,7 +217,7 @@ static bool cut_agrees(const struct result *cut, const struct result *whole) {
     return true;
 }
 
-/* Every cut of a small frame; of a large one the headers, and some. */
+/* Tries every cut of a small frame; of a large one, those in the headers and some others. */
 static bool cuts_agree(const struct frame *frame, const struct result *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured += captured < 400 ? 1 : 997) {
         struct result cut = check_cut(frame, captured);
@@ -229,13 +229,13 @@ static bool cuts_agree(const struct frame *frame, const struct result *whole) {
     return true;
 }
 
-/* The whole frame, with the guard page right before it. */
+/* Checks the whole frame with the guard page right before it. */
 static bool start_agrees(const struct frame *frame, const struct result *whole) {
     const struct result result = check_view(view_at(area()->start, frame, frame->size));
     return result.count == whole->count && cut_agrees(&result, whole);
 }
 
-/* For others who judge frames: a line of link type, bytes, and what is expected. */
+/* Records a frame for other programs that judge it: link type, bytes and expected verdicts. */
 static void record(const struct frame *frame, const char *expected) {
     const char *path = getenv("CARRY_TEST_FRAMES");
     FILE *file = path ? fopen(path, "a") : NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames for the tests of the packet walk: made field by field, their checksums by the slow oracle,
- * then checked against guard pages on either side, whole and cut at every length: a cut may hide a
- * verdict, but never change one. Names are short, since every line of those tests is made of them.
+ * Frames for the tests of the packet walk. They are made field by field, with checksums from the
+ * slow oracle, and checked next to guard pages, whole and cut at every length: a cut may hide a
+ * verdict, but must not change one. Names are short, because every line of those tests uses them.
  *
- * Bytes, and addresses, are given in hexadecimal, with blanks where they help: "45 00 0014".
+ * Bytes and addresses are given in hexadecimal, with blanks for legibility: "45 00 0014".
  */
 #ifndef CARRY_TESTS_FRAME_H
 #define CARRY_TESTS_FRAME_H
@@ -19,7 +19,7 @@
 struct frame {
     uint8_t bytes[FRAME_MAX];
     uint32_t size;
-    uint32_t wire; /* 0: all is there */
+    uint32_t wire; /* 0: the frame is complete */
     uint32_t linktype;
 };
 
@@ -37,7 +37,7 @@ struct flow {
 #define HOP6  "20010db8000000000000000000000033"
 #define LAST6 "20010db8000000000000000000000444"
 
-/* Those that put_ip() and put_ipv6() write. */
+/* The addresses that put_ip() and put_ipv6() write. */
 extern const struct flow flow4;
 extern const struct flow flow6;
 
@@ -47,12 +47,12 @@ extern const struct flow flow6;
 
 enum { ICMP = 1, IGMP = 2, TCP = 6, UDP = 17, ESP = 50, AH = 51, ICMPV6 = 58, UDPLITE = 136 };
 
-/* --- Making them --- */
+/* --- Making frames --- */
 
-/* The one frame there is, made anew: Ethernet, and all on the wire, unless its fields are set. */
+/* Restarts the only frame there is: Ethernet and complete, unless its fields are set. */
 struct frame *start(const char *hex);
 
-/* Appends bytes; returns where they start. So do put_ip() and all below it. */
+/* Appends bytes and returns their offset, as do put_ip() and the functions after it. */
 uint32_t put(struct frame *frame, const char *hex);
 
 /* Appends `count` bytes: first, first + step and so on. */
@@ -61,28 +61,31 @@ void put_many(struct frame *frame, uint32_t count, uint8_t first, uint8_t step);
 uint32_t get16(const struct frame *frame, uint32_t offset);
 void set16(struct frame *frame, uint32_t offset, uint32_t value);
 
-/* The sum of a pseudo-header, as a number: RFC 8200's, of which RFC 793's is the short form. */
+/* Returns the sum of a pseudo-header: that of RFC 8200, which contains that of RFC 793. */
 struct oracle pseudo(const struct flow *flow, uint8_t protocol, uint32_t size);
 
-/* Stores at `field` what makes `size` bytes from `cover` on verify, on top of `oracle`. */
+/* Stores at `field` the checksum of `size` bytes from `cover` on, continued from `oracle`. */
 void seal(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size, struct oracle oracle);
 
-/* Makes the IPv4 header at `offset` verify. */
+/* Stores the checksum of the IPv4 header at `offset`. */
 void seal_ip(struct frame *frame, uint32_t offset);
 
-/* Headers of IP for `size` bytes of content. */
+/* Append an IP header for `size` bytes of content. */
 uint32_t put_ip(struct frame *frame, uint8_t protocol, uint32_t size);
 uint32_t put_ip_options(struct frame *frame, uint8_t protocol, uint32_t size, const char *options);
 uint32_t put_ipv6(struct frame *frame, uint8_t protocol, uint32_t size);
 
-/* A header of 20 or 8 bytes, and `size` of data. */
+/* Append a header of 20 or 8 bytes, and `size` bytes of data. */
 uint32_t put_tcp(struct frame *frame, const struct flow *flow, uint32_t size);
 uint32_t put_udp(struct frame *frame, const struct flow *flow, uint32_t size);
 
-/* A whole packet: TCP over IPv4, which yields "ip good, tcp good", or over IPv6: "tcp good". */
+/*
+ * Appends a whole packet: TCP over IPv4, which yields "ip good, tcp good", or over IPv6: "tcp
+ * good".
+ */
 uint32_t put_inner(struct frame *frame, bool version6);
 
-/* --- Checking them --- */
+/* --- Checking frames --- */
 
 struct result {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -91,18 +94,22 @@ struct result {
 
 struct result check(const struct frame *frame);
 
-/* The first `captured` bytes of a frame, up to the guard page; until the next call. */
+/*
+ * Returns the first `captured` bytes of a frame, next to the guard page. Valid until the next call.
+ */
 struct carry_frame view_cut(const struct frame *frame, uint32_t captured);
 
-/* Checks the first `captured` bytes of a frame, with the guard page right behind them. */
+/* Checks the first `captured` bytes of a frame, with the guard page right after them. */
 struct result check_cut(const struct frame *frame, uint32_t captured);
 
-/* Do the bad sums of `result` become good when the frame holds what is expected instead? */
+/*
+ * Returns whether the bad sums of `result` become good when the frame contains the expected values.
+ */
 bool repairs(struct frame *frame, const struct result *result);
 
 /*
- * A test point: the whole frame yields what is expected, such as "ip good, udp
- * unverifiable/fragment", and cut ones nothing else. `name` is a printf format.
+ * Adds a test point: the whole frame yields the expected verdicts, such as "ip good, udp
+ * unverifiable/fragment", and cut frames nothing else. `name` is a printf format.
  */
 void expect(const struct frame *frame, const char *expected, const char *name, ...)
     __attribute__((format(printf, 3, 4)));

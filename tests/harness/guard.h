@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory with a page on either side that faults when touched: [end - n, end) catches what reads
- * beyond a run of n bytes, [start, start + n) what reads before it.
+ * Memory with a page on either side that faults when it is accessed: [end - n, end) catches reads
+ * after a run of n bytes, [start, start + n) catches reads before it.
  */
 #ifndef CARRY_TESTS_GUARD_H
 #define CARRY_TESTS_GUARD_H
@@ -14,13 +14,14 @@ struct guard {
     unsigned char *end;   /* the page after it is forbidden */
 };
 
-/* At least `capacity` bytes, all 0. Calls bail_out() if there is no memory. */
+/* Returns at least `capacity` bytes, all 0. Calls bail_out() if there is no memory. */
 struct guard guard_open(size_t capacity);
 void guard_close(struct guard *guard);
 
 /*
- * `size` bytes that read as the `block_size` bytes at `block` over and over, without the memory
- * for it: block_size is a multiple of the page size. NULL where the system cannot.
+ * Returns `size` bytes that repeat the `block_size` bytes at `block`, without using memory for
+ * them. block_size must be a multiple of the page size. Returns NULL where the system cannot do
+ * this.
  */
 const unsigned char *guard_repeat(const void *block, size_t block_size, size_t size);
 void guard_repeat_close(const unsigned char *data, size_t block_size, size_t size);

@@ -117,7 +117,7 @@ static uint64_t in_use_of(const struct carry_xstate_layout *layout, const uint8_
     return layout->user ? image_get(image, IMAGE_XSTATE_BV, 8) : X87 | SSE;
 }
 
-/* What XRSTOR of all components makes of MXCSR. */
+/* Returns the MXCSR that XRSTOR of all components loads. */
 static uint32_t mxcsr_of(const struct carry_xstate_layout *layout, const uint8_t *image) {
     bool is_loaded = xcomp_bv_of(layout, image) & IMAGE_COMPACT
                          ? in_use_of(layout, image) & SSE
@@ -125,13 +125,13 @@ static uint32_t mxcsr_of(const struct carry_xstate_layout *layout, const uint8_t
     return is_loaded ? (uint32_t)image_get(image, IMAGE_MXCSR, 4) : 0x1f80;
 }
 
-/* The registers of a component, as XRSTOR would load them. */
+/* Returns the registers of a component as XRSTOR would load them. */
 static size_t registers_of(const struct carry_xstate_layout *layout, const uint8_t *image,
                            unsigned component, uint8_t *registers) {
     bool in_use = has(in_use_of(layout, image), component);
     size_t size = component < 2 ? 288 : layout->parts[component].size;
     if (component == CARRY_XSTATE_PKRU)
-        size = size ? 4 : 0; /* the rest is nobody's */
+        size = size ? 4 : 0; /* the other bytes have no meaning */
     memset(registers, 0, size);
     if (component == 0) {
         image_put(registers, 0, 2, 0x37f);
@@ -162,7 +162,7 @@ bool image_same_state(const struct carry_xstate_layout *a_layout, const uint8_t 
     return true;
 }
 
-/* Of the reserved bytes the standard form needs only the first eight to be zero. */
+/* Of the reserved bytes, the standard form demands only the first eight to be zero. */
 static bool has_reserved(const uint8_t *image, bool compact) {
     bool ok = image_get(image, IMAGE_RESERVED, 8) == 0;
     for (size_t at = IMAGE_RESERVED + 8; compact && at < CARRY_XSTATE_EXTENDED; at += 8)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of extended state as CPUs write them, by the manuals: it shares nothing with the library.
+/*
+ * Images of extended state as CPUs write them according to the manuals. Shares no code with the
+ * library.
  */
 #ifndef CARRY_TESTS_IMAGES_H
 #define CARRY_TESTS_IMAGES_H
@@ -24,33 +26,35 @@ enum image_field {
 uint64_t image_get(const uint8_t *image, size_t at, unsigned size);
 void image_put(uint8_t *image, size_t at, unsigned size, uint64_t value);
 
-/* Where a component starts, in an image that has XCOMP_BV; 0 of that is the standard form. */
+/* Returns the offset of a component in an image with that XCOMP_BV; 0 means the standard form. */
 size_t image_offset(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                     unsigned component);
 
-/* Bytes of an image of all that `xcomp_bv`, or in the standard form the machine, has. */
+/*
+ * Returns the size of an image of everything in `xcomp_bv`, or in the standard form of the machine.
+ */
 size_t image_size(const struct carry_xstate_layout *layout, uint64_t xcomp_bv);
 
 /*
- * Writes what XSAVE, XSAVEC or FXSAVE would, with random registers in the components of `in_use`
- * and FCW and MXCSR that are not initial ones; with software bytes as Linux hands them to tracers.
- * Returns its size.
+ * Writes an image as XSAVE, XSAVEC or FXSAVE would, with random registers in the components of
+ * `in_use`, with FCW and MXCSR that are not initial, and with software bytes as Linux passes them
+ * to tracers. Returns its size.
  */
 size_t image_make(uint8_t *image, const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                   uint64_t in_use);
 
-/* The same as a signal frame of Linux. */
+/* Writes the image as a signal frame of Linux. Returns its size. */
 size_t image_make_frame(uint8_t *frame, const struct carry_xstate_layout *layout, uint64_t in_use);
 
-/* The note of a core file that tells of the layout. Returns its size. */
+/* Writes the note of a core file that describes the layout. Returns its size. */
 size_t image_make_note(uint8_t *note, const struct carry_xstate_layout *layout);
 
-/* Do the images hold the same registers? Components that are not in use hold initial ones. */
+/* Returns whether the images have the same registers. Components not in use have initial ones. */
 bool image_same_state(const struct carry_xstate_layout *a_layout, const uint8_t *a,
                       const struct carry_xstate_layout *b_layout, const uint8_t *b,
                       uint64_t components);
 
-/* Would XRSTOR of all components fault on it, on that machine? */
+/* Returns whether XRSTOR of all components would fault on the image, on that machine. */
 bool image_faults(const struct carry_xstate_layout *layout, const uint8_t *image);
 
 #endif

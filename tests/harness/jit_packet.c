@@ -20,7 +20,7 @@ static struct guard memory_for(int which) {
     return guards[which];
 }
 
-/* Against the forbidden page behind it, or before it. */
+/* Returns the frame copied next to a forbidden page, which is after it or before it. */
 static struct carry_frame placed(const struct carry_frame *frame, int which) {
     struct guard guard = memory_for(which);
     struct carry_frame at = *frame;
@@ -41,7 +41,7 @@ static void answer_of_library(const struct carry_jit_packet_spec *spec,
                                   : (int)carry_packet_check(frame, NULL, answer->sums, capacity);
 }
 
-/* Does the library take the frame for one of the spec's shape? */
+/* Returns whether the library recognises the frame as one of the spec's shape. */
 static bool has_shape(const struct carry_jit_packet_spec *spec, const struct carry_frame *frame) {
     struct carry_jit_packet_spec shape = {.flags = spec->flags};
     return carry_jit_packet_shape(frame, &shape) == CARRY_OK &&

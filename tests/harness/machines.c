@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/machines.h"
 
-/* Of every CPU there is, wherever it has them. */
+/* Components that every CPU has with this size, at its own offset. */
 #define AVX(at)       [CARRY_XSTATE_AVX] = {.size = 256, .offset = (at)}
 #define BNDREGS(at)   [CARRY_XSTATE_BNDREGS] = {.size = 64, .offset = (at)}
 #define BNDCSR(at)    [CARRY_XSTATE_BNDCSR] = {.size = 64, .offset = (at)}
@@ -19,7 +19,7 @@
 #define CET_S [CARRY_XSTATE_CET_S] = {.size = 24, .supervisor = true}
 #define LBR   [CARRY_XSTATE_LBR] = {.size = 808, .supervisor = true}
 
-/* Options by the generation: of XSAVE, with XSAVEOPT, with compact areas, with XFD. */
+/* Options of CPU generations: XSAVE, with XSAVEOPT, with compact areas, with XFD. */
 #define SINCE_SANDY_BRIDGE .xsaveopt = true
 #define SINCE_SKYLAKE      SINCE_SANDY_BRIDGE, .xsavec = true, .xgetbv1 = true, .xsaves = true
 #define SINCE_SAPPHIRE     SINCE_SKYLAKE, .xfd = true
@@ -75,7 +75,7 @@ static const struct machine machines[MACHINES] = {
       SINCE_SAPPHIRE,
       .parts = {INTEL_AVX512, TILECFG(2752), TILEDATA(2816), PT, CET_U, CET_S, LBR}},
      10752},
-    {"Diamond Rapids", /* by the manual of APX: it takes the place of BNDREGS and BNDCSR */
+    {"Diamond Rapids", /* by the manual of APX, which is in the place of BNDREGS and BNDCSR */
      {.user = 0xe02e7,
       .supervisor = 0x9900,
       .standard_size = 11008,
@@ -121,7 +121,7 @@ static struct machine_cpuid options(const struct carry_xstate_layout *layout) {
         {bits, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
 }
 
-/* A component that nobody has named yet has a size too. */
+/* A component without a name in the library has a size too. */
 static struct machine_cpuid part_of(const struct carry_xstate_layout *layout, uint32_t component) {
     if (component >= CARRY_XSTATE_COMPONENTS)
         return (struct machine_cpuid){{128, 832, 0, 0}};

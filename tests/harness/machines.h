@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machines with and without XSAVE, as CPUID and the kernels that ran on them told of them. */
+/* Machines with and without XSAVE, as CPUID and their kernels described them. */
 #ifndef CARRY_TESTS_MACHINES_H
 #define CARRY_TESTS_MACHINES_H
 
@@ -8,15 +8,16 @@
 struct machine {
     const char *name;
     struct carry_xstate_layout layout;
-    uint32_t compact_size; /* of an image of all of `layout.user`; 0 if it has no such form */
+    uint32_t compact_size; /* of an image of all of `layout.user`; 0 if the machine has no compact
+                              form */
 };
 
 #define MACHINES 11
 
-/* NULL if there are no more. */
+/* Returns machine `index`; NULL after the last. */
 const struct machine *machine_at(size_t index);
 
-/* What CPUID answers there for leaf 0DH: EAX, EBX, ECX, EDX. */
+/* The answer of CPUID for leaf 0DH: EAX, EBX, ECX, EDX. */
 struct machine_cpuid {
     uint32_t reg[4];
 };

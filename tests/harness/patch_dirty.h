@@ -5,12 +5,12 @@
 
 #include <carry/patch.h>
 
-/* Returns rsp % 16 at its entry; with `vectors`, spoils the registers of AVX-512 too. */
+/* Returns rsp % 16 at its entry. If `vectors` is 1, overwrites the registers of AVX-512 too. */
 uint64_t patch_dirty(uint64_t vectors);
 
 CARRY_OP(uint64_t, dirty, uint64_t);
 
-/* Calls it with values in registers of AVX-512. */
+/* Calls the operation with values in registers of AVX-512. */
 bool patch_keeps_avx512(double s);
 
 #endif

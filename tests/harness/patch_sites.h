@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What patch_sites_<arch>.S share: the records of sites, and the lists that placed.c reads. */
+/* Shared by patch_sites_<arch>.S: the records of sites, and the lists that placed.c reads. */
 /* clang-format off */
 #ifndef CARRY_TESTS_PATCH_SITES_H
 #define CARRY_TESTS_PATCH_SITES_H
@@ -20,7 +20,7 @@
     .popsection
 .endm
 
-/* A row of the list of a kind: where the function begins, and where its site. */
+/* Adds a row to the list of a kind: the addresses of a function and of its site. */
 .macro LIST kind, function, site
     .pushsection .data.rel.ro.placed_\kind, "aw", %progbits
     .ifndef placed_\kind
@@ -32,7 +32,7 @@ placed_\kind:
     .popsection
 .endm
 
-/* How many rows it has. */
+/* Stores the number of rows. */
 .macro LIST_ENDS kind
     .pushsection .data.rel.ro.placed_\kind, "aw", %progbits
     .set    .Lbytes_\kind, . - placed_\kind

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites where no compiler puts them on purpose: for each kind, one at the beginning of a cache line
- * and one at its end, and the same for pages. placed_aarch64.h says what they do.
+ * Sites at places that no compiler chooses: for each kind, one at the beginning of a cache line and
+ * one at its end, and the same for pages. placed_aarch64.h describes them.
  */
 /* clang-format off */
 #include "harness/patch_sites.h"
@@ -9,7 +9,7 @@
     .section .text.patch_sites, "ax", %progbits
     .balign 4096
 
-/* Begins a function whose site, 4 bytes on, has `inside` bytes in front of a boundary. */
+/* Begins a function whose site, 4 bytes further, has `inside` bytes before a boundary. */
 .macro PLACE boundary, inside
     .balign \boundary
     .skip   \boundary - \inside - 4
@@ -73,7 +73,7 @@
     LIST    \kind, .Lfunction\@, .Lsite\@
 .endm
 
-/* x0 = what the alternative leaves there, of 0 */
+/* x0 = the result of the alternative, initially 0 */
 .macro ALTERNATIVE_SITE kind, boundary, inside
     PLACE   \boundary, \inside
 .Lfunction\@:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites where no compiler puts them on purpose: for each kind, one that begins at a cache line, one
- * for each of its inner bytes with that byte at the beginning of a line, and the same for pages.
- * placed_x86_64.h says what they do.
+ * Sites at places that no compiler chooses: for each kind, one that begins at a cache line, one for
+ * each of its inner bytes with that byte at the beginning of a line, and the same for pages.
+ * placed_x86_64.h describes them.
  */
 /* clang-format off */
 #include "base/asm.h"
@@ -11,7 +11,7 @@
     .section .text.patch_sites, "ax", @progbits
     .balign 4096
 
-/* Begins a function whose site, `before` bytes on, has `inside` bytes in front of a boundary. */
+/* Begins a function whose site, `before` bytes further, has `inside` bytes before a boundary. */
 .macro PLACE boundary, inside, before
     .balign \boundary
     .skip   \boundary - \inside - \before, 0xcc
@@ -68,7 +68,7 @@
     LIST    \kind, .Lfunction\@, .Lsite\@
 .endm
 
-/* rax = what the alternative leaves there, of 0 */
+/* rax = the result of the alternative, initially 0 */
 .macro ALTERNATIVE_SITE kind, boundary, inside, length
     PLACE   \boundary, \inside, 6
 .Lfunction\@:
@@ -95,7 +95,7 @@
     LIST    \kind, .Lfunction\@, .Lsite\@
 .endm
 
-/* What the alternatives are; the names tell their lengths. */
+/* The bytes of the alternatives; the names contain their lengths. */
 .macro bytes1_old
     clc
 .endm

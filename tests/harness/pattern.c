@@ -16,36 +16,38 @@ static void fill_random(unsigned char *data, size_t size) {
     rng_fill(data, size);
 }
 
-/* Folds to 0, but to 0xffff in code that complements once too often. */
+/* Zeros fold to 0, but to 0xffff in code that complements once too often. */
 static void fill_zeros(unsigned char *data, size_t size) {
     memset(data, 0, size);
 }
 
-/* The largest words: overflow in accumulators, a carry at every addition. */
+/* The largest words overflow accumulators, with a carry at every addition. */
 static void fill_ones(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
 }
 
-/* Carries in rare places: losing any one of them shows. */
+/* Carries are rare: the loss of any one is visible. */
 static void fill_sparse(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
     for (size_t i = 0; i < size; i += 1 + rng_below(200))
         data[i] = (unsigned char)rng_next();
 }
 
-/* One less than all ones, 16 bits wide. */
+/* Words one less than all ones, 16 bits wide. */
 static void fill_fffe(unsigned char *data, size_t size) {
     const uint16_t unit = 0xfffe;
     repeat(data, size, &unit, sizeof unit);
 }
 
-/* Pairs that add up to 2^64 exactly: the carry is all that is left of them. */
+/* Pairs add up to exactly 2^64: only their carry remains. */
 static void fill_alternating(unsigned char *data, size_t size) {
     const uint64_t unit[2] = {UINT64_MAX, 1};
     repeat(data, size, unit, sizeof unit);
 }
 
-/* Words at the edges of 16, 32 and 64 bits in random order: carries ripple through all widths. */
+/*
+ * Words at the limits of 16, 32 and 64 bits in random order: carries propagate through all widths.
+ */
 static void fill_edges(unsigned char *data, size_t size) {
     static const uint64_t edges[] = {
         0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Data on which wrong sums show: see pattern.c for what each is good for. */
+/* Data that reveals wrong sums: pattern.c describes the purpose of each pattern. */
 #ifndef CARRY_TESTS_PATTERN_H
 #define CARRY_TESTS_PATTERN_H
 
@@ -14,7 +14,7 @@ enum {
     PATTERN_RANDOM,
     PATTERN_ZEROS,
     PATTERN_ONES,
-    PATTERN_PLAIN_COUNT, /* the rest is for carries */
+    PATTERN_PLAIN_COUNT, /* the other patterns provoke carries */
     PATTERN_SPARSE = PATTERN_PLAIN_COUNT,
     PATTERN_FFFE,
     PATTERN_ALTERNATING,

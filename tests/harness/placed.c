@@ -7,7 +7,7 @@
 #include "harness/rng.h"
 #include "patch/patch.h"
 
-/* --- What the sites do --- */
+/* --- The functions of the sites --- */
 
 #define DECLARE_op(name)  CARRY_OP(uint64_t, placed_##name, uint64_t)
 #define DECLARE_key(name) CARRY_KEY(placed_##name)
@@ -44,9 +44,11 @@ static uint64_t get_number(uint64_t number) {
 #define DEFINE(name, prefix, ...) DEFINE_##prefix(name);
 PLACED_ROWS(DEFINE)
 
-/* --- The list --- */
+/* --- The kinds --- */
 
-/* A row: its name, what of, the bytes of a site, `in_text` of struct placed_kind, and its states.
+/*
+ * A row: the name, the prefix of its key, the size of a site, `in_text` of struct placed_kind, and
+ * the states.
  */
 #define KIND(name, prefix, length, in_text, ...)                                                   \
     {#name,                                                                                        \
@@ -77,17 +79,17 @@ int placed_commit(struct carry_key *key, uintptr_t value) {
     return carry_patch_commit(&patch);
 }
 
-/* --- Flips under load --- */
+/* --- Flips while other threads run the sites --- */
 
-/* What the threads of a check share. */
+/* Shared by the threads of a check. */
 static struct {
     const struct placed_kind *kind;
-    /* A serial number, the state before and the state after: equal where no commit is under way. */
+    /* A serial number, the state before and the state after: equal unless a commit is under way. */
     uint64_t phase;
     bool stop;
     size_t running; /* threads that have run all sites at least once */
     size_t wrong;
-    char text[160]; /* of the first thread that saw something wrong */
+    char text[160]; /* from the first thread that saw a wrong result */
 } load;
 
 static uint64_t make_phase(uint64_t serial, size_t from, size_t to) {
@@ -131,7 +133,7 @@ static void run_until_stopped(void) {
         placed_run();
 }
 
-/* One commit; afterwards this thread too must see the new state, at every site. */
+/* Commits once. Afterwards this thread too must see the new state, at every site. */
 static bool flip(uint64_t serial, size_t from, size_t to, struct verdict *verdict) {
     const struct placed_kind *kind = load.kind;
     __atomic_store_n(&load.phase, make_phase(serial, from, to), __ATOMIC_SEQ_CST);
@@ -169,7 +171,7 @@ struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t 
     int error = placed_commit(kind->key, kind->states[0].value);
     if (error)
         verdict_fail(&verdict, "the first commit returns %d", error);
-    /* The sites of the kind before are in their first state too. */
+    /* The sites of the previous kind are in their first state too. */
     load.wrong = 0;
     load.running = 0;
     load.stop = false;

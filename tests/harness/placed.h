@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites that are rewritten while others run them. The sites stand in patch_sites_<arch>.S: for
- * each kind, and each byte or instruction of a site, there is one with that at the beginning of a
- * cache line, and one with it at the beginning of a page. Nothing here needs an operating system:
- * placed_start() starts the threads or CPUs that run the sites.
+ * Sites that are patched while other threads run them. The sites are in patch_sites_<arch>.S: for
+ * each kind, and each byte or instruction of a site, one has it at the beginning of a cache line,
+ * and one at the beginning of a page. Nothing here needs an operating system: placed_start() starts
+ * the threads or CPUs that run the sites.
  */
 #ifndef CARRY_TESTS_PLACED_H
 #define CARRY_TESTS_PLACED_H
@@ -26,7 +26,7 @@ struct placed {
 
 #define PLACED_STATES_MAX 6
 
-/* What a key makes of its sites, and what their functions then return for PLACED_ARGUMENT. */
+/* A value of the key, and what the sites' functions then return for PLACED_ARGUMENT. */
 struct placed_state {
     uintptr_t value;
     uint64_t result;
@@ -37,41 +37,47 @@ struct placed_state {
 struct placed_kind {
     const char *name;
     size_t length; /* of a site */
-    bool in_text;  /* sites that cannot be patched do not follow the key, but stay as they begin */
+    bool in_text; /* false: sites that cannot be patched do not follow the key, but keep their first
+                     state */
     struct carry_key *key;
     const struct placed *sites;
     size_t count;
     size_t state_count;
-    struct placed_state states[PLACED_STATES_MAX]; /* the first is how they begin */
+    struct placed_state states[PLACED_STATES_MAX]; /* the first is the initial one */
 };
 
 #define PLACED_NAME(name, ...) PLACED_##name,
 enum placed_name { PLACED_ROWS(PLACED_NAME) PLACED_KINDS };
 
-/* All kinds. The first call must come before the first commit. */
+/* Returns all kinds. The first call must precede the first commit. */
 const struct placed_kind *placed_kinds(void);
 
 /*
- * Changes the key of a kind `flips` times, while `runners` others run all of its sites. They may
- * see the old state or the new one during a commit, and only the new one after it.
+ * Changes the key of a kind `flips` times, while `runners` other threads run all of its sites.
+ * During a commit they may see the old or the new state, after it only the new one.
  */
 struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t runners);
 
-/* Runs and judges the sites of the last check_flips() or the present one: for other threads, and
- * for signal handlers. */
+/*
+ * Runs and judges the sites of the current or last check_flips(). For other threads and for signal
+ * handlers.
+ */
 void placed_run(void);
 
-/* Sets a key, and commits. */
+/* Sets a key and commits. */
 int placed_commit(struct carry_key *key, uintptr_t value);
 
-/* --- Whoever uses this provides --- */
+/* --- Provided by the users of this file --- */
 
-/* Lets `count` others run `run`, and waits for them to end. Returns how many there are. */
+/* Makes `count` other threads run `run`, and waits for them to end. Returns their number. */
 size_t placed_start(void (*run)(void), size_t count);
 void placed_join(void);
 void placed_yield(void);
 
-/* A function that is out of reach of direct calls, and jumps to this one; NULL if it cannot be. */
+/*
+ * Returns a function that is out of range of direct calls and jumps to this one; NULL if
+ * impossible.
+ */
 placed_fn *placed_far(placed_fn *function);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of sites in patch_sites_aarch64.S: see placed.c for what a row has. */
+/* The kinds of sites in patch_sites_aarch64.S; placed.c describes the rows. */
 #ifndef CARRY_TESTS_PLACED_AARCH64_H
 #define CARRY_TESTS_PLACED_AARCH64_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kinds of sites in patch_sites_x86_64.S: see placed.c for what a row has. */
+/* The kinds of sites in patch_sites_x86_64.S; placed.c describes the rows. */
 #ifndef CARRY_TESTS_PLACED_X86_64_H
 #define CARRY_TESTS_PLACED_X86_64_H
 

@@ -20,7 +20,8 @@ static void on_fault(int signal, siginfo_t *info, void *context) {
     uintptr_t value = recover_tells_page ? page : -(uintptr_t)PAGE_BYTES;
     uintptr_t recovery = carry_fault_find(*recover_pc(context), &value);
     if (!recovery) {
-        sigaction(signal, &before[signal == SIGBUS], NULL); /* it will fault again */
+        sigaction(signal, &before[signal == SIGBUS],
+                  NULL); /* the instruction faults again, for the previous handler */
         return;
     }
     recover_count++;

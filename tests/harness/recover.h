@@ -1,37 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-/* A handler of faults as src/base/fault.h asks for one, and no more than that: it counts. */
+/* A handler of faults that does exactly what src/base/fault.h demands, and counts. */
 #ifndef CARRY_TESTS_RECOVER_H
 #define CARRY_TESTS_RECOVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Between both, faults of marked instructions recover; others go to who handled them before. */
+/*
+ * Between these two calls, faults of marked instructions recover; others go to the previous
+ * handler.
+ */
 void recover_begin(void);
 void recover_end(void);
 
-/* How many have recovered so far. */
+/* The number of recoveries so far. */
 extern volatile unsigned recover_count;
 
-/* Whether the CPU says which page it was. */
+/* Whether the handler reports the faulting page. */
 extern volatile bool recover_tells_page;
 
-/* Whether the page can be reached from then on. */
+/* Whether the handler makes the page accessible. */
 extern volatile bool recover_opens_page;
 
-/* How many faults were of stores that the CPU may have done in part, behind the page that faulted:
- * emulators do not. */
+/*
+ * The number of faults of stores that a CPU may have done in part, after the faulting page.
+ * Emulators do not do this.
+ */
 extern volatile unsigned recover_parts;
 
-/* By architecture: where a context keeps the address of the instruction, and what it is to learn.
+/*
+ * Architecture: return where a context contains the address of the instruction, and the register
+ * for the reported value.
  */
 uintptr_t *recover_pc(void *context);
 uintptr_t *recover_value(void *context);
 
-/* May the instruction have stored to the next page, though this one faulted? */
+/* Returns whether the instruction may have stored to the next page although this one faulted. */
 bool recover_stores_in_part(void *context, uintptr_t page);
 
-/* A tag, in the bits of addresses that the CPU ignores and that signal handlers do not receive. */
+/* A tag in the bits of addresses that the CPU ignores and that signal handlers do not receive. */
 extern const uintptr_t recover_tag;
 
 #endif

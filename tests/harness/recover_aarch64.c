@@ -17,9 +17,9 @@ uintptr_t *recover_value(void *context) {
     return (uintptr_t *)&((ucontext_t *)context)->uc_mcontext.regs[16];
 }
 
-/* --- Stores, as the kernels and their twins have them (Arm ARM, C4.1, loads and stores) --- */
+/* --- Stores of the kernels and their mutants (Arm ARM, C4.1, loads and stores) --- */
 
-/* From bit `low` on. */
+/* Returns the field of `bits` bits from bit `low` on. */
 static unsigned field(uint32_t instruction, unsigned low, unsigned bits) {
     return instruction >> low & ((1u << bits) - 1);
 }
@@ -28,7 +28,10 @@ static uintptr_t signed_field(uint32_t instruction, unsigned low, unsigned bits)
     return (uintptr_t)(intptr_t)((int32_t)(instruction << (32 - low - bits)) >> (32 - bits));
 }
 
-/* How many bytes it stores, if it stores, at *offset from its base. */
+/*
+ * Returns how many bytes a store writes at *offset from its base register, or 0 for other
+ * instructions.
+ */
 static size_t stored_bytes(uint32_t instruction, const mcontext_t *registers, uintptr_t *offset) {
     const bool is_vector = field(instruction, 26, 1), is_scaled = field(instruction, 24, 1);
     const unsigned scale = field(instruction, 30, 2) | field(instruction, 23, 1) << 2;
@@ -44,7 +47,7 @@ static size_t stored_bytes(uint32_t instruction, const mcontext_t *registers, ui
         return 0;
     if (is_scaled)
         *offset = (uintptr_t)field(instruction, 10, 12) << scale;
-    else if (field(instruction, 21, 1)) /* another register, which is not scaled */
+    else if (field(instruction, 21, 1)) /* a register offset that is not scaled */
         *offset = registers->regs[field(instruction, 16, 5)];
     else
         *offset = signed_field(instruction, 12, 9);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All registers of an x86-64 CPU as data: loaded before a call, seen in the function that is called
- * and after it. Stands on XSAVE, XRSTOR (or FXSAVE) and CPUID alone, not on what it tests.
+ * All registers of an x86-64 CPU as data: loaded before a call, stored in the called function and
+ * after it. Relies only on XSAVE, XRSTOR (or FXSAVE) and CPUID, not on the code under test.
  *
  *     registers_dirty(&registers_in, BIT(SSE) | BIT(AVX));
- *     registers_call(function);                            // registers_out: what it left
+ *     registers_call(function);                            // registers_out: after the call
  *     registers_compare(&registers_in, &registers_out, -1, &verdict);
  *
- * One thread at a time: the registers wait in memory that code finds without any register.
+ * Only for one thread at a time: the registers are kept in memory that code finds without any
+ * register.
  */
 #ifndef CARRY_TESTS_REGISTERS_H
 #define CARRY_TESTS_REGISTERS_H
@@ -33,16 +34,18 @@
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
-/* What no function may change, and what arguments are in: sets of the above. */
+/* The registers that no function may change, and those of arguments. */
 #define KEPT_BY_CALLS (1 << RBX | 1 << RSP | 1 << RBP | 1 << R12 | 1 << R13 | 1 << R14 | 1 << R15)
 #define ARGUMENTS                                                                                  \
     (1 << RDI | 1 << RSI | 1 << RDX | 1 << RCX | 1 << R8 | 1 << R9 | 1 << RAX | 1 << R10)
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* What others may put in use at any time, initial: the system at each switch of threads,
- * hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3 and Zen 5, AVX on Zen 5
- * where ZMM_Hi256 is in use, which is of the same registers. */
+/*
+ * Components that other software may put in use at any time, with initial values: the system at
+ * each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3 and
+ * Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use, which belongs to the same registers.
+ */
 #define BY_OTHERS(in_use)                                                                          \
     (BIT(PKRU) | BIT(SSE) | ((in_use)&BIT(ZMM_HI256) ? BIT(AVX) : UINT64_C(0)))
 
@@ -55,53 +58,64 @@ struct registers {
         area[REGISTERS_BYTES - REGISTERS_AREA]; /* in the standard form, unless FXSAVE wrote it */
 } __attribute__((aligned(64)));
 
-extern struct registers registers_in;      /* before a call; rsp is where registers_call() says */
-extern struct registers registers_out;     /* after it */
-extern struct registers registers_seen;    /* where registers_target() starts */
-extern struct registers registers_given;   /* what it leaves: rax, rdx, and the whole area */
-extern struct registers registers_garbage; /* what registers_spoil() leaves */
+extern struct registers registers_in;   /* before a call; registers_call() sets rsp */
+extern struct registers registers_out;  /* after it */
+extern struct registers registers_seen; /* at the start of registers_target() */
+extern struct registers
+    registers_given; /* returned by registers_target(): rax, rdx, and the whole area */
+extern struct registers registers_garbage; /* left by registers_spoil() */
 
-/* Finds out what this CPU has; asks for the right to use tiles. */
+/* Detects the components of this CPU, and requests permission to use tiles. */
 void registers_prepare(void);
 
-/* Of registers that can be loaded and seen: all that XCR0 enables. */
+/* Returns the components that can be loaded and stored: all that XCR0 enables. */
 uint64_t registers_components(void);
 
-/* Does the CPU tell what is in use from what is not? Emulators do not. */
+/* Returns whether the CPU tracks which components are in use. Emulators do not. */
 bool registers_tell_use(void);
 
-/* Random registers, with the components of `in_use` in use; x87 registers empty if `empty`. */
+/*
+ * Fills `registers` at random, with the components of `in_use` in use; x87 registers empty if
+ * `empty`.
+ */
 void registers_dirty(struct registers *registers, uint64_t in_use, bool empty);
 
 /* Calls `function` on a stack of its own, `skip` bytes below the words. */
 void registers_call(const void *function, size_t skip);
 
-/* The components that are in use in registers. */
+/* Returns the components that are in use in `registers`. */
 uint64_t registers_in_use(const struct registers *registers);
 
-/* The bytes of a component in an area of the standard form; its size goes to `size`. */
+/* Returns the bytes of a component in an area of the standard form, and their number in `size`. */
 uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size);
 
-/* The same for an area that the library wrote, in whichever form; NULL if it is not in there. */
+/*
+ * Like registers_part(), for an area in any form that the library wrote; NULL if it is not in
+ * there.
+ */
 const uint8_t *registers_saved_part(const uint8_t *area, unsigned component);
 
-/* Do the components of `mask` hold the same? Not in use is the same as holding what CPUs start
- * with. Names the first byte that differs. */
+/*
+ * Returns whether the components of `mask` are equal. A component not in use equals one with
+ * initial values. Names the first byte that differs.
+ */
 bool registers_compare(const struct registers *a, const struct registers *b, uint64_t mask,
                        struct verdict *verdict);
 
-/* Do the general registers of `set` hold the same? */
+/* Returns whether the general registers of `set` are equal. */
 bool registers_compare_gpr(const struct registers *a, const struct registers *b, unsigned set,
                            struct verdict *verdict);
 
-/* Are the bytes below the words as they were, if the call was made with `skip` of at least 128? */
+/*
+ * Returns whether the bytes below the words are unchanged, for a call with `skip` of at least 128.
+ */
 bool registers_red_zone_kept(void);
 
 /* In assembly: */
 void registers_run(void);
 void registers_target(void);
 void registers_spoil(void);
-void registers_observe(struct registers *to); /* the area alone */
+void registers_observe(struct registers *to); /* stores the area only */
 
 #endif
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-/*
- * All registers loaded, and all written down. Each stands at an address that needs no register.
- */
+/* Loads and stores all registers. Each has an address that needs no register. */
 #include "base/asm.h"
 #include "harness/registers.h"
 
@@ -39,7 +37,7 @@
 2:
 .endm
 
-/* \instruction with each register but rsp, and the place of that register. */
+/* Runs \instruction for each register except rsp, with that register's place in memory. */
 .macro SAVE_GPR registers
     movq    %rax, \registers + 8 * 0(%rip)
     movq    %rcx, \registers + 8 * 1(%rip)
@@ -114,7 +112,7 @@ CARRY_END registers_run
 /*
  * registers_seen = registers and stack; registers = registers_given
  *
- * A function to be called with any arguments. Changes whatever a function may.
+ * Can be called with any arguments. Changes whatever a function may.
  */
 CARRY_FUNCTION registers_target
     SAVE_GPR registers_seen

@@ -31,7 +31,7 @@ static struct {
 static uint8_t stack[65536] __attribute__((aligned(64)));
 #define STACK_TOP (stack + sizeof stack - 4096)
 
-/* FXSAVE's own (Intel SDM vol. 1, 10.5.1), and of the header behind it. */
+/* Offsets of FXSAVE (Intel SDM vol. 1, 10.5.1), and of the header after it. */
 #define FCW        0
 #define FSW        2
 #define FTW        4
@@ -55,8 +55,10 @@ static uint8_t stack[65536] __attribute__((aligned(64)));
 
 #define XSAVE_BITS (1u << 26 | 1u << 27) /* CPUID.1:ECX: XSAVE, OSXSAVE */
 
-/* Intel's CPUs from Skylake to Cascade Lake have it. The tests never load it, as emulators keep the
- * reserved bytes in its place; but it takes room in areas of the compact form. */
+/*
+ * MPX is in Intel's CPUs from Skylake to Cascade Lake. The tests never load it, because emulators
+ * keep the reserved bytes in its place; but it needs room in areas of the compact form.
+ */
 #define MPX (BIT(BNDREGS) | BIT(BNDCSR))
 
 #define ARCH_REQ_XCOMP_PERM 0x1023
@@ -78,7 +80,7 @@ static void find_parts(uint64_t mask) {
     }
 }
 
-/* XRSTOR has just put everything out of use. */
+/* Assumes that XRSTOR has just put all components out of use. */
 static bool tells_use(void) {
     memset(&registers_in, 0, sizeof registers_in);
     memset(&registers_out, 0, sizeof registers_out);
@@ -119,7 +121,7 @@ uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size) {
     else if (component == CARRY_XSTATE_SSE)
         offset = XMM, *size = 16 * 16;
     else if (component == CARRY_XSTATE_PKRU)
-        *size = 4; /* of 8 */
+        *size = 4; /* of 8 bytes */
     return (uint8_t *)area + offset;
 }
 
@@ -156,9 +158,9 @@ uint64_t registers_in_use(const struct registers *registers) {
     return registers_by_xsave ? word(registers->area, XSTATE_BV, 8) : registers_mask;
 }
 
-/* --- Making them --- */
+/* --- Making registers --- */
 
-/* All exceptions masked, none pending: any rounding and precision. */
+/* Masks all exceptions, with none pending. Rounding and precision are random. */
 static void dirty_x87(uint8_t *area, bool empty) {
     for (int i = 0; i < 8; i++)
         rng_fill(area + ST + 16 * i, 10);
@@ -171,7 +173,8 @@ static void dirty_part(uint8_t *area, unsigned component) {
     size_t size;
     uint8_t *part = registers_part(area, component, &size);
     if (component == CARRY_XSTATE_PKRU) {
-        set_word(part, 0, 0x55555550, 4); /* everything but this program's own memory denied */
+        set_word(part, 0, 0x55555550,
+                 4); /* denies access to everything except this program's own memory */
     } else if (component == CARRY_XSTATE_TILECFG) {
         memset(part, 0, size);
         part[0] = 1; /* palette; then tile 0 has 16 rows of 64 bytes */
@@ -215,7 +218,7 @@ void registers_call(const void *function, size_t skip) {
     memcpy(registers_out.words, STACK_TOP, sizeof registers_out.words);
 }
 
-/* --- Comparing them --- */
+/* --- Comparing registers --- */
 
 bool registers_red_zone_kept(void) {
     for (size_t i = 1; i <= RED_ZONE; i++)
@@ -254,7 +257,7 @@ static bool compare_part(const struct registers *a, const struct registers *b, u
 static bool compare_control(const struct registers *a, const struct registers *b, const char *name,
                             size_t offset, size_t size, uint64_t initial, unsigned component,
                             struct verdict *verdict) {
-    bool always = component == CARRY_XSTATE_SSE; /* XSAVE writes MXCSR whatever is in use */
+    bool always = component == CARRY_XSTATE_SSE; /* XSAVE always writes MXCSR */
     uint64_t left =
         always || (registers_in_use(a) >> component & 1) ? word(a->area, offset, size) : initial;
     uint64_t right =

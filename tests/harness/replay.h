@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Another x86-64 CPU's extended state, replayed where that CPU is not at hand.
+ * Replays another x86-64 CPU's extended state on this CPU.
  *
- *     if (!replay_choose(argv[1])) ...        // "Skylake-X"; before anything asks CPUID
+ *     if (!replay_choose(argv[1])) ...        // "Skylake-X"; before anything reads CPUID
  *     replay_start();
- *     carry_xstate_save(area, mask);          // answers as that CPU would
+ *     carry_xstate_save(area, mask);          // behaves as on that CPU
  *     replay_stop();
  *
- * In between the trap flag stops the thread before each instruction. CPUID, XGETBV, XSAVE, XSAVEC
- * and XRSTOR are then executed by a model of the chosen machine: with its components, each at its
- * place (harness/machines.c), with use as that CPU counts it (harness/xinuse.def), and with
- * components that others put in use at random. All else the CPU executes itself.
+ * Between start and stop, the trap flag stops the thread before each instruction. A model of the
+ * chosen machine executes CPUID, XGETBV, XSAVE, XSAVEC and XRSTOR: with its components, each at its
+ * offset (harness/machines.c), with use as that CPU tracks it (harness/xinuse.def), and with
+ * components that other software puts in use at random. The CPU executes all other instructions.
  *
- * One thread at a time. Without a choice both do nothing.
+ * Only for one thread at a time. Without a choice, start and stop do nothing.
  */
 #ifndef CARRY_TESTS_REPLAY_H
 #define CARRY_TESTS_REPLAY_H
@@ -20,8 +20,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Chooses a machine of harness/machines.c, and has the library know this CPU by its answers; NULL
- * for this CPU. Returns NULL, or why that cannot be. */
+/*
+ * Chooses a machine of harness/machines.c, or this CPU for NULL, and makes the library use its
+ * answers. Returns NULL, or the reason why this is impossible.
+ */
 const char *replay_choose(const char *machine);
 
 bool replay_is_on(void);
@@ -30,13 +32,13 @@ void replay_start(void);
 void replay_stop(void);
 
 /*
- * Between both calls, the CPU executes everything itself. For C code behind which all registers are
- * loaded anew: what the code puts in use is then forgotten.
+ * Between pause and resume, the CPU executes everything itself. For C code that is followed by a
+ * load of all registers, which discards what the code puts in use.
  */
 void replay_pause(void);
 void replay_resume(void);
 
-/* How often some instructions have been executed since the last start. */
+/* Counts some instructions since the last start. */
 struct replay_counts {
     unsigned fldcw;
     unsigned areas; /* XSAVE, XSAVEC, XRSTOR */
@@ -44,7 +46,9 @@ struct replay_counts {
 
 struct replay_counts replay_counts(void);
 
-/* A stop takes up to some 40 us, so checks that try all combinations try one of `share` at random.
+/*
+ * Returns whether to leave a combination out: a stop costs up to some 40 us, so checks of all
+ * combinations try one of `share` at random.
  */
 bool replay_leaves_out(size_t share);
 

@@ -19,7 +19,7 @@
 
 #define FLAG_TRAP UINT64_C(0x100)
 
-/* In areas (SDM vol. 1, 13.4), and in the frames of Linux. */
+/* Offsets in areas (SDM vol. 1, 13.4), and in the signal frames of Linux. */
 #define MXCSR     24
 #define ST        32
 #define XMM       160
@@ -36,7 +36,7 @@
 
 /* --- The machines --- */
 
-/* How a CPU counts use, and what comes into use by itself under KVM. */
+/* How a CPU tracks use, and which components come into use by themselves under KVM. */
 static const struct maker {
     const char *machine; /* of harness/machines.c */
     const char *vendor;  /* EBX, EDX, ECX of CPUID leaf 0 */
@@ -44,7 +44,7 @@ static const struct maker {
     bool counts_writes;  /* else it looks at values */
     uint64_t by_others;
 } makers[] = {
-    {"Skylake-X", "GenuineIntel", 0x50657, true, BIT(PKRU)}, /* this is Cascade Lake's */
+    {"Skylake-X", "GenuineIntel", 0x50657, true, BIT(PKRU)}, /* those of Cascade Lake */
     {"Zen 5", "AuthenticAMD", 0xb40f40, false, BIT(SSE)},
 };
 
@@ -56,10 +56,10 @@ static bool is_paused;
 static unsigned long steps;
 static struct replay_counts counts;
 
-/* What the model has besides the registers of this CPU. */
+/* State of the model, in addition to the registers of this CPU. */
 static uint64_t in_use;
 static uint8_t parts[CARRY_XSTATE_COMPONENTS][PART_MAX];
-static uint64_t others = 1; /* random, but not of the numbers that tests repeat */
+static uint64_t others = 1; /* random, but independent of the numbers that tests repeat */
 
 /* --- The registers, in the frame of a signal --- */
 
@@ -77,7 +77,7 @@ static uint8_t *part_of(uint8_t *frame, unsigned component) {
     return real.user >> component & 1 ? frame + real.parts[component].offset : parts[component];
 }
 
-/* What is not in use has no bytes in a frame, and gets initial ones. */
+/* Returns the frame; components not in use, which have no bytes in it, get initial ones. */
 static uint8_t *frame_of(const ucontext_t *context) {
     uint8_t *frame = (uint8_t *)context->uc_mcontext.fpregs;
     const uint64_t there = get(frame + XSTATE_BV, 8);
@@ -96,7 +96,7 @@ static bool is_initial_x87(const uint8_t *frame) {
     return get(frame, 2) == INITIAL_FCW && is_zero(frame + 2, 3) && is_zero(frame + ST, XMM - ST);
 }
 
-/* Those whose registers do not hold what the CPU starts with: they are in use on any CPU. */
+/* Returns the components whose registers are not initial: they are in use on any CPU. */
 static uint64_t differing(uint8_t *frame) {
     uint64_t found = 0;
     if (!is_initial_x87(frame))
@@ -141,7 +141,7 @@ static bool fits(const struct rule *rule, const struct instruction *next) {
            (!(rule->operand & 16) || (rule->operand & 7) == next->digit);
 }
 
-/* Those of a vector register. */
+/* Returns the components of a vector register. */
 static uint64_t vector(const struct instruction *next) {
     if (next->reg >= 16)
         return BIT(HI16_ZMM);
@@ -154,13 +154,16 @@ static void count_use(const struct instruction *next) {
             continue;
         in_use |= rules[i].puts == VECTOR ? vector(next) : rules[i].puts;
         in_use &= ~rules[i].frees;
-        if (rules[i].frees & BIT(ZMM_HI256)) /* which this CPU may lack */
+        if (rules[i].frees & BIT(ZMM_HI256)) /* a component that this CPU may lack */
             memset(parts[CARRY_XSTATE_ZMM_HI256], 0, PART_MAX);
         return;
     }
 }
 
-/* As an instruction sees it that tells. Others have run in between, now and then. */
+/*
+ * Returns the components in use as the CPU reports them. Now and then, other software has run
+ * before.
+ */
 static uint64_t told(uint8_t *frame) {
     others = others * UINT64_C(6364136223846793005) + 1442695040888963407;
     in_use = (maker->counts_writes ? in_use : 0) | differing(frame);
@@ -202,7 +205,7 @@ static void save_parts(uint8_t *area, uint8_t *frame, uint64_t mask, uint64_t sa
 }
 
 static void put_mxcsr(uint8_t *area, const uint8_t *frame) {
-    memcpy(area + MXCSR, frame + MXCSR, 8); /* and its mask */
+    memcpy(area + MXCSR, frame + MXCSR, 8); /* with its mask */
 }
 
 static void xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
@@ -213,7 +216,7 @@ static void xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
     put(area + XSTATE_BV, (before & ~mask) | (mask & told(frame)), 8);
 }
 
-/* MXCSR that differs counts as SSE in use (13.10). */
+/* An MXCSR that is not initial counts as SSE in use (13.10). */
 static void xsavec(uint8_t *area, uint8_t *frame, uint64_t mask) {
     uint64_t saved = told(frame);
     if (get(frame + MXCSR, 4) != INITIAL_MXCSR)
@@ -252,14 +255,14 @@ static void clear_part(uint8_t *frame, unsigned component) {
     }
 }
 
-/* MXCSR comes with SSE or AVX in the standard form, whatever XSTATE_BV says (13.8). */
+/* In the standard form, MXCSR is loaded with SSE or AVX, whatever XSTATE_BV is (13.8). */
 static void load_mxcsr(const uint8_t *area, uint8_t *frame, uint64_t mask, bool is_compact) {
     const bool there = !is_compact || get(area + XSTATE_BV, 8) & BIT(SSE);
     if (mask & (is_compact ? BIT(SSE) : BIT(SSE) | BIT(AVX)))
         put(frame + MXCSR, there ? get(area + MXCSR, 4) : INITIAL_MXCSR, 4);
 }
 
-/* A CPU may read all that the area has of what the mask names, in use or not (13.13). */
+/* Reads all bytes that a CPU may read: everything in the area that the mask names (13.13). */
 static void touch(const uint8_t *area, uint64_t held, uint64_t mask, enum carry_xstate_form form) {
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (held & mask & UINT64_C(1) << i)
@@ -307,7 +310,7 @@ static void cpuid(greg_t *registers) {
         registers[order[i]] = found.reg[i];
 }
 
-/* The trap flag is the model's own: nobody else sees it or turns it off. */
+/* The trap flag belongs to the model: the program neither sees nor clears it. */
 static void push_flags(greg_t *registers) {
     registers[REG_RSP] -= 8;
     *(uint64_t *)registers[REG_RSP] = (uint64_t)registers[REG_EFL] & ~FLAG_TRAP;
@@ -335,7 +338,7 @@ static bool execute_group(const struct instruction *next, greg_t *registers, uin
     return true;
 }
 
-/* KXNORW and KXORW of a register with itself, for CPUs without masks. */
+/* Executes KXNORW and KXORW of a register with itself, for CPUs without mask registers. */
 static bool execute_mask(const struct instruction *next, uint8_t *frame) {
     if (next->encoding != VEX || next->map != 1 || (next->opcode | 1) != 0x47 ||
         real.user & BIT(OPMASK))
@@ -363,7 +366,7 @@ static bool execute_legacy(const struct instruction *next, greg_t *registers, ui
     return true;
 }
 
-/* False for what the CPU is to execute itself. */
+/* Returns false if the CPU must execute the instruction itself. */
 static bool execute(const struct instruction *next, greg_t *registers, uint8_t *frame) {
     if (!execute_legacy(next, registers, frame) && !execute_mask(next, frame))
         return false;
@@ -396,9 +399,9 @@ __attribute__((force_align_arg_pointer)) static void on_trap(int number, siginfo
     counts.fldcw += is_fldcw(&next);
 }
 
-/* --- From outside --- */
+/* --- Interface --- */
 
-/* The first trap comes behind one more instruction. */
+/* The first trap comes after one more instruction. */
 static void set_trap_flag(void) {
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | FLAG_TRAP);
     __asm__ volatile("nop" : : : "memory");
@@ -410,7 +413,7 @@ static bool steps_here(void) {
     return steps;
 }
 
-/* XSAVEC and XGETBV(1), which tests execute outside of the replay too. */
+/* Returns whether XSAVEC and XGETBV(1) exist, which tests execute outside of the replay too. */
 static bool has_compact_areas(void) {
     unsigned a, b, c, d;
     return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 6) == 6;
@@ -432,8 +435,8 @@ static const char *obstacle(void) {
 }
 
 /*
- * Of this CPU, without the library, which is to remember another one's. Frames have no tiles
- * unless the process asked for them, and no machine here has tiles.
+ * Reads the layout of this CPU without the library, which must use another one's. Frames contain no
+ * tiles unless the process requested them, and no machine here has tiles.
  */
 static void find_real(void) {
     uint32_t a, b, c, d;
@@ -460,7 +463,7 @@ const char *replay_choose(const char *name) {
     if (!maker || !machine)
         return "no such machine";
     replay_start();
-    carry_cpu_has("xsave"); /* which looks for all features */
+    carry_cpu_has("xsave"); /* this detects all features */
     carry_xstate_layout(&layout);
     replay_stop();
     return layout.user == machine->layout.user ? NULL : "the library knows this CPU already";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers that look random and can be had again: CARRY_TEST_SEED=<number> sets the seed, which
- * every test prints. Each check restarts the sequence, so it does not depend on what ran before.
+ * Pseudorandom numbers that can be repeated: CARRY_TEST_SEED=<number> sets the seed, which every
+ * test prints. Each check restarts the sequence, so it does not depend on earlier checks.
  */
 #ifndef CARRY_TESTS_RNG_H
 #define CARRY_TESTS_RNG_H
@@ -11,14 +11,16 @@
 
 #define RNG_DEFAULT_SEED 1071
 
-/* The seed in use (seed.c). Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not a
- * number. */
+/*
+ * Returns the seed in use (seed.c). Ends the test with a TAP "Bail out!" if CARRY_TEST_SEED is not
+ * a number.
+ */
 uint64_t rng_seed(void);
 
 void rng_restart(void);
 uint64_t rng_next(void);
 
-/* 0 to limit - 1. */
+/* Returns a number from 0 to limit - 1. */
 size_t rng_below(size_t limit);
 
 void rng_fill(void *data, size_t size);

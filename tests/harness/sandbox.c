@@ -8,7 +8,7 @@
 #define RULE_STEPS 6
 #define RULES_MAX  16
 
-/* Arguments are 64 bits; rules look at the lower half. */
+/* Arguments have 64 bits; rules check the lower half. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LOWER_HALF 0
 #else

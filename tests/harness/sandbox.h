@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What keeps a process from system calls, or from memory: for children that nobody misses. */
+/* Denies system calls or memory to a process: for child processes of a test. */
 #ifndef CARRY_TESTS_SANDBOX_H
 #define CARRY_TESTS_SANDBOX_H
 
@@ -16,7 +16,7 @@ struct sandbox_rule {
     uint32_t value;
 };
 
-/* False if the kernel has no filters, or this process may not have one. */
+/* Returns false if the kernel has no filters, or this process may not install one. */
 bool sandbox_filter(const struct sandbox_rule *rules, size_t count);
 
 #endif

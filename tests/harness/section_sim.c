@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Built for general registers alone, as a kernel is. */
+/* Built for general registers only, as a kernel is. */
 #include "harness/section_sim.h"
 
 #include <signal.h>
@@ -29,19 +29,19 @@ struct image {
 struct thread {
     struct carry_section_thread section;
     struct image area;
-    struct image state; /* what its registers must hold */
-    bool due;           /* to be loaded on the way to user mode */
+    struct image state; /* what the thread's registers must contain */
+    bool due;           /* to be loaded on the return to user mode */
     bool runs;
     int last_cpu;
 };
 
 struct cpu {
     struct carry_section_cpu words;
-    struct image registers; /* while it does not run */
+    struct image registers; /* while the CPU does not run */
     struct image nested[DEPTH_MAX];
     struct thread *current;
     int preempt;
-    int depth; /* of interrupts */
+    int depth; /* nesting depth of interrupts */
     bool in_nmi;
     bool irqs_off;
     bool acts;
@@ -53,9 +53,9 @@ static struct cpu cpus[CPUS];
 static struct thread threads[THREADS];
 static struct cpu *self = &cpus[0]; /* the CPU that runs */
 static struct carry_xstate_layout layout;
-static uint64_t state_mask; /* what is compared: what the library and the CPU have of these */
+static uint64_t state_mask; /* the compared components: those that the library and the CPU have */
 static uint64_t machine_mask;
-static uint8_t pool[POOL_BYTES];        /* noise */
+static uint8_t pool[POOL_BYTES];        /* random bytes */
 static volatile sig_atomic_t in_kernel; /* 1: the real registers are those of `self` */
 
 static const uint64_t known =
@@ -65,7 +65,7 @@ const char *carry_host_cpu_mask(void) {
     return getenv("CARRY_CPU_MASK");
 }
 
-/* Compilers call them, and those of the C library use vector registers. */
+/* Compilers emit calls of these functions, and those of the C library use vector registers. */
 void *memcpy(void *to, const void *from, size_t size) {
     void *start = to;
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
@@ -104,7 +104,7 @@ static void load_registers(const struct image *image) {
                            "d"((uint32_t)(machine_mask >> 32)));
 }
 
-/* From C code to the library's, and back. */
+/* Switch from C code to the library's code, and back. */
 static void enter_kernel(void) {
     load_registers(&self->registers);
     in_kernel = 1;
@@ -141,7 +141,7 @@ static void make_x87(struct image *image) {
         put_noise(image, 32 + 16 * i, 10);
 }
 
-/* Some components in use, with noise, the others not. Exceptions stay masked. */
+/* Puts some components in use, with random bytes, the others not. Exceptions remain masked. */
 static void make_random(struct image *image) {
     make_initial(image);
     uint64_t used = machine_mask ? state_mask & rng_next() : state_mask;
@@ -159,13 +159,13 @@ static void make_random(struct image *image) {
 }
 
 static bool same_x87(const uint8_t *a, const uint8_t *b) {
-    bool same = !memcmp(a, b, 5); /* the pointers behind are not kept by all CPUs */
+    bool same = !memcmp(a, b, 5); /* not all CPUs preserve the pointers after these */
     for (size_t i = 0; i < 8; i++)
         same = same && !memcmp(a + 32 + 16 * i, b + 32 + 16 * i, 10);
     return same;
 }
 
-/* The first component that differs; CARRY_XSTATE_COMPONENTS if none does. */
+/* Returns the first component that differs; CARRY_XSTATE_COMPONENTS if none does. */
 static unsigned differing(const struct image *image, const struct image *other) {
     const uint8_t *a = image->bytes;
     const uint8_t *b = other->bytes;
@@ -189,7 +189,7 @@ static void require_registers(const struct image *expected, const char *whose) {
 
 static void fill_registers(struct image *state) {
     make_random(state);
-    /* What is not compared stays. */
+    /* What is not compared remains. */
     self->registers = *state;
 }
 
@@ -214,7 +214,7 @@ static void check_invariants(void) {
     }
 }
 
-/* --- What the library asks --- */
+/* --- The host's functions --- */
 
 void carry_host_preempt_off(void) {
     sim_point();
@@ -271,7 +271,7 @@ static void check_start(bool x87) {
     require(!x87 || (!memcmp(bytes, &fcw, 2) && !bytes[4]), "x87 is not as a CPU starts");
 }
 
-/* What a section does: it uses all registers, and finds them as it left them. */
+/* Acts like a section: uses all registers, and checks that they are unchanged. */
 static void use_registers(void) {
     struct image state;
     fill_registers(&state);
@@ -281,7 +281,7 @@ static void use_registers(void) {
     require_registers(&state, "a section");
 }
 
-/* Returns what begin answered. */
+/* Returns the result of begin(). */
 static int section_of(void *area) {
     struct carry_section section;
     bool x87 = rng_below(2);
@@ -307,7 +307,7 @@ static void interrupt_with(bool with_area) {
             "an interrupt gets another answer");
 }
 
-/* What is not for NMIs at all. */
+/* Calls the functions that an NMI must not call. */
 static void call_of_threads(struct carry_section_thread *thread) {
     enter_kernel();
     int answers[] = {carry_section_switch(NULL), carry_section_reload(thread),
@@ -370,7 +370,7 @@ static void call_reload(struct thread *thread) {
     require(!error, "a load is refused");
 }
 
-/* The end of every way into the kernel. */
+/* The end of every entry to the kernel. */
 static void return_to_user(void) {
     struct thread *thread = self->current;
     self->irqs_off = true;
@@ -417,7 +417,7 @@ static void switch_to(struct thread *next) {
         previous->runs = false;
 }
 
-/* In place of another: the address is used again at once. */
+/* Replaces another thread: its address is used again at once. */
 static void create(struct thread *thread) {
     carry_section_create(&thread->section, &thread->area, carry_xstate_default());
     make_initial(&thread->state);
@@ -433,7 +433,7 @@ static void exit_thread(void) {
     create(thread);
 }
 
-/* exec: the thread goes on, with nothing of before. */
+/* Acts like exec: the thread continues without its previous state. */
 static void replace_state(void) {
     struct thread *thread = self->current;
     if (!thread)
@@ -450,7 +450,7 @@ static void begin_in_thread(void) {
     require(!section_of(NULL), "a thread is refused");
 }
 
-/* Of a thread that waits: nobody else loses anything. */
+/* Replaces the state of a waiting thread: no other thread loses anything. */
 static void replace_waiting(void) {
     struct thread *thread = waiting_thread();
     if (!thread)
@@ -459,13 +459,13 @@ static void replace_waiting(void) {
     create(thread);
 }
 
-/* A section before may have put off loading the parent's registers. */
+/* An earlier section may have deferred loading the parent's registers. */
 static void fork_thread(void) {
     struct thread *parent = self->current;
     struct thread *child = waiting_thread();
     if (!parent || !child)
         return;
-    child->runs = true; /* nobody else may have it meanwhile */
+    child->runs = true; /* no other CPU may run it meanwhile */
     if (rng_below(2))
         begin_in_thread();
     enter_kernel();
@@ -538,7 +538,9 @@ static struct {
 #define FRAME_FEATURES 472 /* software bytes, of 464 to 511 */
 #define FRAME_MAGIC    0x46505853
 
-/* What of the registers the system keeps in the frame, and loads from there: the rest is live. */
+/*
+ * Returns the components that the system saves in the frame and loads from it: the others are live.
+ */
 static uint64_t frame_mask(const uint8_t *frame) {
     uint32_t magic;
     uint64_t features;
@@ -565,10 +567,10 @@ static void copy_registers(uint8_t *to, const uint8_t *from, uint64_t mask) {
     }
 }
 
-/* Emulators call handlers with a stack that is not aligned as the ABI says. */
+/* Emulators call handlers with a stack that is not aligned as the ABI demands. */
 __attribute__((force_align_arg_pointer)) static void step(int signal, siginfo_t *info,
                                                           void *context) {
-    static struct image live; /* nothing may touch registers before they are saved */
+    static struct image live; /* nothing may change registers before they are saved */
     ucontext_t *interrupted = context;
     uint8_t *frame = (uint8_t *)interrupted->uc_mcontext.fpregs;
     (void)signal;
@@ -578,7 +580,7 @@ __attribute__((force_align_arg_pointer)) static void step(int signal, siginfo_t 
             interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
         return;
     }
-    interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG; /* nothing more to stop at */
+    interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG; /* no further stop */
     stepping.hit = true;
     in_kernel = 0;
     save_registers(&live);
@@ -602,7 +604,7 @@ static void set_trap_flag(void) {
                      : "memory", "cc");
 }
 
-/* Steps through what runs from here on, until it is over. */
+/* Steps through the code from here on, until stop_stepping(). */
 static void start_stepping(void) {
     enter_kernel();
     stepping.on = 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A kernel of several CPUs and threads around <carry/section.h>, with real vector registers. All of
- * it runs in one thread: a simulated CPU keeps its registers in memory while it does not run, and
- * they are in the real ones while the library does. Wherever the library calls out, interrupts,
- * NMIs and other CPUs come in at random. Each thread's registers are known, and compared.
+ * A kernel with several CPUs and threads around <carry/section.h>, with real vector registers.
+ * Everything runs in one thread: a simulated CPU keeps its registers in memory while it does not
+ * run, and in the real registers while the library does. Wherever the library calls its host,
+ * interrupts, NMIs and other CPUs interfere at random. Each thread's registers are known and
+ * compared.
  */
 #ifndef CARRY_TESTS_SECTION_SIM_H
 #define CARRY_TESTS_SECTION_SIM_H
@@ -14,9 +15,10 @@
 #include "harness/verdict.h"
 
 struct sim {
-    bool injects;     /* things come in wherever the library calls out */
-    bool loads_early; /* threads that are all kernel mode: nothing is loaded on the way to them */
-    size_t steps;     /* so far: calls out, and actions */
+    bool injects;     /* events interfere wherever the library calls its host */
+    bool loads_early; /* threads that only run in kernel mode: nothing is loaded on the return to
+                         them */
+    size_t steps;     /* the number of host calls and actions so far */
     size_t sections;
     size_t nested;
     size_t busy;
@@ -27,19 +29,19 @@ struct sim {
 
 extern struct sim sim;
 
-/* Several CPUs and threads in their initial state. */
+/* Initialises the CPUs and threads. */
 void sim_start(bool loads_early);
 
-/* One of the CPUs, chosen at random, does something. */
+/* Makes a random CPU do something. */
 void sim_act(void);
 
-/* Where something may come in, if the host injects. */
+/* A point at which events may interfere, if `injects` is set. */
 void sim_point(void);
 
 /*
- * An interrupt at the instruction `target` of begin, or of what ends or reloads: counted from 0
- * after `what` starts. It begins a section, with an area or without. Returns false if there was no
- * such instruction, or none can be stepped.
+ * Interrupts the instruction `target` of begin, or of the functions that end or reload, counted
+ * from 0 after the start of `what`. The interrupt begins a section, with an area or without.
+ * Returns false if there is no such instruction, or the CPU cannot be stepped.
  */
 enum sim_stepped { SIM_BEGIN, SIM_END, SIM_RELOAD, SIM_SWITCH, SIM_STEPPED };
 bool sim_interrupt_at(enum sim_stepped what, size_t target, bool with_area);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The seed, from the environment. */
+/* Reads the seed from the environment. */
 #include "harness/rng.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@ int __wrap_sigaction(int number, const struct sigaction *action, struct sigactio
     return __real_sigaction(number, action, old);
 }
 
-/* The frame is this copy's, so no other can leave it. */
+/* The frame belongs to this copy, so no other copy can leave it. */
 static bool survives(void) {
     static volatile int *volatile const nowhere = (volatile int *)(uintptr_t)0x1230;
     struct carry_fault_frame frame;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A copy of the library, in an object that a test loads: the object exports `signals_copy`. */
+/* A copy of the library in an object that a test loads. The object exports `signals_copy`. */
 #ifndef CARRY_TESTS_SIGNALS_COPY_H
 #define CARRY_TESTS_SIGNALS_COPY_H
 
@@ -8,7 +8,7 @@
 struct signals_copy {
     int (*acquire)(void); /* carry_fault_acquire() */
     void (*release)(void);
-    bool (*survives)(void); /* do faults arrive, in a copy and in a frame? */
+    bool (*survives)(void); /* returns whether faults arrive in a copy and in a frame */
 
     /* Called once, right before the next handler of SIGSEGV is installed or removed. */
     void (*meanwhile)(void);

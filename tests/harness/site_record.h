@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of sites that tests make at run time, as compilers make them: by distances from here. */
+/* Makes records of sites at run time, as compilers do: with distances from the record. */
 #ifndef CARRY_TESTS_HARNESS_SITE_RECORD_H
 #define CARRY_TESTS_HARNESS_SITE_RECORD_H
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* For C and for assembly. */
+/* Included by C and assembly. */
 #ifndef CARRY_TESTS_STACK_H
 #define CARRY_TESTS_STACK_H
 
 /*
- * A kernel may use this much stack: it may run on a kernel's small one. Functions made at run time
- * hand frames over to the walk, which takes more where the compiler does not optimize.
+ * The most stack that a kernel may use, because the stack of an operating-system kernel is small.
+ * Functions made at run time pass frames to the walk, which needs more stack where the compiler
+ * does not optimize.
  */
 #ifdef __OPTIMIZE__
 #define CALL_STACK_BYTES 4096

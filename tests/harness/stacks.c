@@ -54,7 +54,7 @@ const struct stack stacks[] = {
 };
 const size_t stacks_count = sizeof stacks / sizeof *stacks;
 
-/* By protocol: its header, and where that announces the next one. */
+/* For each protocol: its header, and the offset at which the header announces the next one. */
 static const struct header {
     const char *bytes;
     uint8_t size;

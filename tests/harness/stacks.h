@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames of all stacks of headers for which packet functions can be made at run time. */
+/* Frames with all stacks of headers for which packet functions can be made at run time. */
 #ifndef CARRY_TESTS_STACKS_H
 #define CARRY_TESTS_STACKS_H
 
@@ -16,25 +16,25 @@ struct stack {
 extern const struct stack stacks[];
 extern const size_t stacks_count;
 
-/* A frame in the making. */
+/* A frame under construction. */
 struct stacked {
     uint8_t bytes[STACK_BYTES_MAX];
-    uint32_t headers;                       /* bytes of all of them */
+    uint32_t headers;                       /* of all headers */
     uint32_t size;                          /* of the frame */
     uint32_t offsets[CARRY_JIT_LAYERS_MAX]; /* of each header */
 };
 
 /*
- * The headers of a stack around `payload` bytes, all sums good, the lengths exact: each layer ends
- * with the frame.
+ * Builds the headers of a stack around `payload` bytes, with good sums and exact lengths: each
+ * layer ends with the frame.
  */
 void stack_build(struct stacked *frame, const struct carry_jit_packet_spec *spec, uint32_t payload);
 
-/* Says in every length field from layer `from` on that the frame is `less` bytes shorter. */
+/* Reduces every length field from layer `from` on by `less` bytes. */
 void stack_shorten(struct stacked *frame, const struct carry_jit_packet_spec *spec, uint32_t from,
                    uint32_t less);
 
-/* Makes every sum good, and those good that are absent. */
+/* Makes every sum good, including absent ones. */
 void stack_seal(struct stacked *frame, const struct carry_jit_packet_spec *spec);
 
 #endif

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Something that happens between two instructions of the code under test: step_<arch>.c. */
+/* Runs a function between two instructions of the code under test: step_<arch>.c. */
 #ifndef CARRY_TESTS_STEP_H
 #define CARRY_TESTS_STEP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From here on this thread executes `count` instructions and then calls `act`, in a handler of
- * SIGTRAP. Some of them are those that return from here. */
+/*
+ * This thread executes `count` more instructions and then calls `act`, in a handler of SIGTRAP. The
+ * return from this function is among these instructions.
+ */
 void step_begin(size_t count, void (*act)(void));
 
-/* The thread is no longer stepped. False if it came here before `act` was called. */
+/* Ends the stepping. Returns false if `act` was not called before. */
 bool step_end(void);
 
 #endif

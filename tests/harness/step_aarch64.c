@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process cannot have itself stepped here, so each instruction in turn becomes a BRK: its handler
- * looks what the one that was there does, and puts the next BRK where that goes. No atomic
- * instructions may be stepped, whose reservation a handler ends.
+ * Steps by breakpoints, because a process cannot single-step itself on AArch64: each instruction in
+ * turn is replaced by BRK. The handler decodes the original instruction and puts the next BRK where
+ * that continues. Exclusive loads and stores must not be stepped, because a handler ends their
+ * reservation.
  */
 #include "harness/step.h"
 
@@ -21,7 +22,7 @@ static size_t left;
 static void (*action)(void);
 static struct sigaction before;
 
-static uint32_t *place; /* of STEP, or NULL */
+static uint32_t *place; /* where STEP is written, or NULL */
 static uint32_t replaced;
 
 static void write_text(uint32_t *at, uint32_t instruction) {
@@ -46,9 +47,9 @@ static void take_break(void) {
     place = NULL;
 }
 
-/* --- Where an instruction goes (Arm ARM, C4.1) --- */
+/* --- Targets of instructions (Arm ARM, C4.1) --- */
 
-/* The field of `bits` bits from `low` on, as a signed number of instructions. */
+/* Returns the field of `bits` bits from `low` on, a signed number of instructions, in bytes. */
 static uintptr_t offset(uint32_t instruction, unsigned low, unsigned bits) {
     const int32_t top = (int32_t)(instruction << (32 - low - bits));
     return (uintptr_t)(intptr_t)(top >> (32 - bits)) * 4;
@@ -89,7 +90,7 @@ static uintptr_t next(const mcontext_t *registers, uintptr_t pc) {
 
 /* --- Steps --- */
 
-/* Begins and ends in here, as no step may be taken inside of what takes them. */
+/* Stepping begins and ends in this handler, because it must not be stepped itself. */
 static void on_step(int signal, siginfo_t *info, void *context) {
     mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
     (void)signal, (void)info;

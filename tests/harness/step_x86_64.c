@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By the trap flag. */
+/* Steps by the trap flag. */
 #include "harness/step.h"
 
 #include <signal.h>

@@ -50,7 +50,7 @@ static void end_after_selected(void) {
         return;
     int status = tap_done();
     fflush(stdout);
-    _exit(status); /* what the rest of the program would clean up is still in use */
+    _exit(status); /* the rest of the program may still use what exit() would release */
 }
 
 /* --- The command that repeats a point --- */

@@ -83,7 +83,7 @@ extern "C" {
         tap_holds;                                                                                 \
     })
 
-/* Strings; NULL equals nothing. */
+/* Compares strings; NULL equals nothing. */
 #define TAP_STREQ(actual, expected)                                                                \
     __extension__({                                                                                \
         const char *tap_actual = (actual);                                                         \
@@ -91,7 +91,7 @@ extern "C" {
         tap_strings_equal(__FILE__, __LINE__, #actual, tap_actual, tap_expected);                  \
     })
 
-/* Bytes. */
+/* Compares bytes. */
 #define TAP_MEMEQ(actual, expected, size)                                                          \
     __extension__({                                                                                \
         const void *tap_actual = (actual);                                                         \
@@ -100,16 +100,19 @@ extern "C" {
         tap_bytes_equal(__FILE__, __LINE__, #actual, tap_actual, tap_expected, tap_size);          \
     })
 
-/* One test point; the arguments after `condition` are those of printf. Returns `condition`. */
+/* Adds a test point; the arguments after `condition` are those of printf. Returns `condition`. */
 #define tap_ok(condition, ...) tap_point(__FILE__, __LINE__, #condition, condition, __VA_ARGS__)
 
-/* A test point that cannot run here, and why. */
+/* Adds a test point that cannot run here, with the reason. */
 void tap_skip(const char *name, const char *reason, ...) __attribute__((format(printf, 2, 3)));
 
-/* A whole program that cannot run here. Returns the exit status, 0; nothing else may be printed. */
+/*
+ * Skips a whole program that cannot run here. Returns the exit status, 0; nothing else may be
+ * printed.
+ */
 int tap_skip_all(const char *reason);
 
-/* A line for people, about the point that follows. */
+/* Prints a note about the next point. */
 void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints the plan. Returns the exit status: 0 if at least one point ran and none failed. */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparisons, and what they report; needs of a C library what the bare kernel has too. */
+/*
+ * Comparisons and their reports. Uses only functions of the C library that the bare kernel has too.
+ */
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/tap.h"
 
-/* What is shown of a string or of bytes, at most. */
+/* The most characters or bytes of a value that are shown. */
 #define STRING_SIZE   100
 #define STRING_BEFORE 40
 #define BYTES_SHOWN   12

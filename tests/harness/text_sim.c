@@ -38,7 +38,7 @@ void sim_open(void) {
 
 /* --- The judge --- */
 
-/* How far a site is in a live commit. */
+/* The progress of a site in a live commit. */
 enum progress { AT_REST, GUARDED, TAIL_CHANGED, HEAD_CHANGED };
 
 static struct judged {
@@ -46,20 +46,21 @@ static struct judged {
     size_t length;
     enum progress progress;
     size_t guard_size;
-    bool settled; /* every core has seen it since */
+    bool settled; /* every core has seen it since then */
 } sites[SIM_SITES_MAX];
 static size_t site_count;
 
-static int16_t owner[SIM_TEXT_BYTES];                  /* of each byte: its site, or -1 */
-static bool has_site[SIM_TEXT_BYTES / SIM_PAGE_BYTES]; /* of each page: a byte of one */
+static int16_t owner[SIM_TEXT_BYTES]; /* the site of each byte, or -1 */
+static bool has_site[SIM_TEXT_BYTES /
+                     SIM_PAGE_BYTES]; /* for each page: whether a byte of a site is in it */
 
-static enum progress changing; /* since the last synchronisation; AT_REST: nothing */
+static enum progress changing; /* in the current step; AT_REST: nothing */
 static bool is_open;
 static bool is_live;
 static bool is_stopped;
 static unsigned session_synchronisations;
 
-/* Of sessions that show all at once. */
+/* For sessions whose writes become visible all at once. */
 static bool is_unseen;
 static uint8_t unseen[SIM_TEXT_BYTES];
 static bool exchange_failed;
@@ -114,23 +115,23 @@ void sim_add_site(uintptr_t address, size_t length) {
     site_count++;
 }
 
-/* Nothing waits for heads: a core that has not seen one yet sees the guard. */
+/* Heads need no synchronisation before them: a core that has not seen one yet sees the guard. */
 static void enter(struct judged *site, enum progress progress) {
     bool may_follow = changing == AT_REST || changing == HEAD_CHANGED || changing == progress;
     if (!may_follow)
-        fail("two steps without a synchronisation between them", site->address);
+        fail("two steps without a synchronisation in between", site->address);
     changing = progress;
     site->progress = progress;
     site->settled = false;
 }
 
-/* The first bytes of a site become `bytes`, by a write of `size` bytes at `address`. */
+/* The first bytes of a site become `bytes`, in a write of `size` bytes at `address`. */
 static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
     bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
     if (!is_jump && bytes[0] != 0xcc)
         fail("a byte changes without a guard", site->address);
     if (is_jump && (site->address % 8 == 7 || !sim.writes_pairs))
-        fail("a pair that does not change at once", site->address);
+        fail("a pair that is not written at once", site->address);
     sim.jumps += is_jump;
     sim.traps += !is_jump;
     site->guard_size = is_jump ? 2 : 1;
@@ -139,7 +140,7 @@ static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t add
 
 static void judge_head(struct judged *site, uintptr_t address, size_t size) {
     if (!site->settled)
-        fail("the guard goes before every core has seen what is behind it", site->address);
+        fail("the guard is removed before every core has seen the bytes after it", site->address);
     if (site->guard_size == 2 && (size != 2 || address != site->address))
         fail("half a pair is written", site->address);
     enter(site, HEAD_CHANGED);
@@ -153,7 +154,7 @@ static void judge_tail(struct judged *site) {
     enter(site, TAIL_CHANGED);
 }
 
-/* One site, of which the write changes the bytes from `first` on. */
+/* Judges a write that changes one site from byte `first` on. */
 static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, uintptr_t address,
                        size_t size) {
     bool stands = site->progress == GUARDED || site->progress == TAIL_CHANGED;
@@ -174,7 +175,9 @@ static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, 
     }
 }
 
-/* A CPU may be between two of its instructions, behind any guard. */
+/*
+ * Returns whether the site is several instructions: a CPU may be between them, whatever the guard.
+ */
 static bool is_several(const struct judged *site) {
     return sim.several && site->length == SIM_CALL_BYTES &&
            !memcmp(sim.text + offset_of(site->address), sim.several, SIM_CALL_BYTES);
@@ -188,7 +191,7 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
             continue;
         seen = owner[offset];
         if (seen < 0)
-            fail("a byte changes that is of no site", address + i);
+            fail("a byte outside of sites changes", address + i);
         else if (is_live && is_several(&sites[seen]))
             fail("several instructions change under threads", address + i);
         else if (is_unseen)
@@ -198,7 +201,10 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
     }
 }
 
-/* Pages in a row may be written at once, but none that holds no site: it would be copied. */
+/*
+ * Returns whether a written page contains no site. Adjacent pages may be written at once, but such
+ * a page would be copied needlessly.
+ */
 static bool writes_bare_page(uintptr_t address, size_t size) {
     size_t last = offset_of(address + size - 1) / SIM_PAGE_BYTES;
     for (size_t page = offset_of(address) / SIM_PAGE_BYTES; page <= last; page++)
@@ -218,7 +224,7 @@ static void judge_place(uintptr_t address, size_t size) {
     if (!is_open)
         fail("a write without open()", address);
     if (!size)
-        fail("a write of nothing", address);
+        fail("a write of 0 bytes", address);
     if (!was_announced(address, size))
         fail("a write outside the announced runs", address);
     else if (size && writes_bare_page(address, size))
@@ -230,7 +236,7 @@ static void judge_place(uintptr_t address, size_t size) {
 #define WATCHED_BYTES 16
 #define MOMENTS_MAX   16
 
-/* A site, as it was at each moment since all cores were synchronised. */
+/* A site's bytes at each moment since all cores were synchronised. */
 static struct {
     uintptr_t address;
     size_t length;
@@ -251,7 +257,7 @@ void sim_watch(uintptr_t address, size_t length) {
     note_moment();
 }
 
-/* Were there these bytes at one moment? */
+/* Returns whether the bytes were there at one moment. */
 static bool were_there(const uint8_t *bytes, size_t first, size_t end) {
     bool found = false;
     for (size_t i = 0; i < watched.count; i++)
@@ -263,7 +269,7 @@ static bool sees_pairs(void) {
     return sim.writes_pairs && sim.leaves_out != SIM_OMITS_PAIR && watched.address % 8 != 7;
 }
 
-/* In a session of the only thread, or while all stand still, nobody else runs anything. */
+/* Returns whether any core runs: none does in a session of the only thread, or during a stop. */
 static bool someone_runs(void) {
     if (is_open && sim.alone)
         return sim.leaves_out == SIM_OMITS_BLOCKED_SIGNALS;
@@ -291,7 +297,7 @@ static void note_operation(char operation) {
         sim.look();
 }
 
-/* Which step a write is of. Sites of one byte have no tails, and count as heads. */
+/* Returns the letter of a write's step. Sites of one byte have no tails, and count as heads. */
 static char step_of(uintptr_t address, const uint8_t *bytes, size_t size) {
     const int first = owner[offset_of(address)];
     const int last = owner[offset_of(address + size - 1)];

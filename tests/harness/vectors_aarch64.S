@@ -2,8 +2,8 @@
 /*
  * void vectors_around(unsigned char *before, unsigned char *after, bool (*access)(...));
  *
- * Fills all registers of SVE, stores them, calls access(before, NULL, 1), which must not change
- * them by itself, and stores them again.
+ * Fills all registers of SVE, stores them to `before`, calls access(before, NULL, 1), which must
+ * not change them, and stores them to `after`.
  *
  * In:       x0 and x1, each for 32 Z and 17 P registers of the largest size; x2
  * Clobbers: as any call

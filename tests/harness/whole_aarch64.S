@@ -4,7 +4,7 @@
 
     .arch_extension sve
 
-/* Behind the words: x29, x30, x19 to x28, d8 to d15, and `out`. */
+/* After the words: x29, x30, x19 to x28, d8 to d15, and `out`. */
 #define CALL_OUT   160
 #define CALL_BYTES 176
 
@@ -99,7 +99,7 @@ whole_target:
     .cfi_endproc
     .size whole_target, . - whole_target
 
-/* In pages of its own: some tests guard them. */
+/* In its own pages, which some tests guard. */
     .section .text.whole_entry, "ax", %progbits
     .globl whole_entry
     .type whole_entry, %function
@@ -117,7 +117,10 @@ whole_entry:
     .balign 8
     .quad   .Lentry
 
-/* void whole_spoil(void): all but what the base standard keeps, the lower halves of v8 to v15 */
+/*
+ * void whole_spoil(void): overwrites all registers except those that the base standard preserves,
+ * such as the lower halves of v8 to v15
+ */
     .text
     .globl whole_spoil
     .type whole_spoil, %function
@@ -135,7 +138,7 @@ whole_spoil:
     pfalse  p\n\().b
     .endr
 1:  .irp n, 8, 9, 10, 11, 12, 13, 14, 15
-    mov     v\n\().8b, v\n\().8b                /* clears what is above the lower half */
+    mov     v\n\().8b, v\n\().8b                /* clears the upper part of the register */
     .endr
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
     movi    v\n\().16b, #0x5a

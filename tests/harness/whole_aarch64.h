@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls on AArch64 with all registers known, scalable ones included: what a function of any
- * procedure call standard is passed, and what its caller finds.
+ * Calls on AArch64 with known values in all registers, including scalable ones: the registers that
+ * a function of any procedure call standard receives, and those that its caller gets back.
  */
 #ifndef CARRY_TESTS_WHOLE_AARCH64_H
 #define CARRY_TESTS_WHOLE_AARCH64_H
@@ -11,12 +11,12 @@
 #define WHOLE_KEPT     11 /* x19 to x29 */
 #define WHOLE_WORDS    36 /* on the stack */
 
-/* struct whole */
+/* Offsets in struct whole. */
 #define WHOLE_AT_KEPT    136
 #define WHOLE_AT_WORDS   224
 #define WHOLE_AT_VECTORS 512
 
-/* whole_mode, by number of the bit: are vectors scalable, and in streaming mode? */
+/* Bits of whole_mode: vectors are scalable; streaming mode is on. */
 #define WHOLE_SCALABLE  0
 #define WHOLE_STREAMING 1
 
@@ -29,27 +29,30 @@ struct whole {
     uint64_t integers[WHOLE_INTEGERS];
     uint64_t kept[WHOLE_KEPT];
     uint64_t words[WHOLE_WORDS];
-    /* z0 to z31, then p0 to p15, one after the other, each as long as they are; or q0 to q31. */
+    /* z0 to z31, then p0 to p15, one after the other, each with its current size; or q0 to q31. */
     _Alignas(16) uint8_t vectors[34 * 256];
 };
 
 extern uint64_t whole_mode;
 
-/* The bytes of a vector now, in that mode. */
+/* Returns the bytes of a vector in the current mode. */
 size_t whole_vector_bytes(void);
 
-/* Calls a function with the registers and words of `in`; `out` is what it left of them. */
+/*
+ * Calls a function with the registers and words of `in`, and stores them to `out` after the call.
+ */
 void whole_call(const void *function, const struct whole *in, struct whole *out);
 
 /*
- * Such a function: writes all that it finds to whole_seen, and returns of whole_given x0 to x7, z0
- * to z7 and p0 to p3. In ordinary text, and at an entry of one NOP without a landing pad.
+ * Such functions: they store all registers to whole_seen, and return x0 to x7, z0 to z7 and p0 to
+ * p3 of whole_given. One is in ordinary text; the other is an entry of one NOP without a landing
+ * pad.
  */
 extern struct whole whole_seen, whole_given;
 void whole_target(void);
 void whole_entry(void);
 
-/* Fills all registers with ones that any function of the base standard may change. */
+/* Overwrites all registers that a function of the base standard may change. */
 void whole_spoil(void);
 
 #else
@@ -61,7 +64,7 @@ void whole_spoil(void);
     ldr     \reg, [\reg, :got_lo12:\symbol]
 .endm
 
-/* Integers and what calls keep, to and from memory at \base. */
+/* Loads or stores integers and preserved registers, in memory at \base. */
 .macro WHOLE_GENERAL pair, single, base
     \pair   x2, x3, [\base, #16]
     \pair   x4, x5, [\base, #32]
@@ -83,7 +86,9 @@ void whole_spoil(void);
     \single x29, [\base, #WHOLE_AT_KEPT + 80]
 .endm
 
-/* All vectors and predicates, or those of results, to and from memory at x16. Clobbers x17. */
+/*
+ * Loads or stores all vectors and predicates, or those of results, in memory at x16. Clobbers x17.
+ */
 .macro WHOLE_VECTORS single, results=0
     WHOLE_SYMBOL x17, whole_mode
     ldr     x17, [x17]
@@ -109,7 +114,7 @@ void whole_spoil(void);
 2:
 .endm
 
-/* Writes all to whole_seen, and returns what whole_given has. */
+/* Stores all registers to whole_seen, and returns those of whole_given. */
 .macro WHOLE_TAKE
     WHOLE_SYMBOL x16, whole_seen
     WHOLE_GENERAL stp, str, x16
