@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads whose registers are known, for the tests of `carry xstate who`.
+ * Starts threads with known registers, for the tests of `carry xstate who`.
  *
  *     dirty_threads NAME:WAIT:COMPONENTS...
  *
- * Starts a thread for each argument, which makes nothing but the COMPONENTS (xmm, ymm, zmm, k,
- * hi16, x87, or none; joined by +; zero: loads zeroes into an xmm register) dirty, and then sleeps
- * or spins (WAIT) with registers that no code touches. Prints "ready"; answers each line it reads
- * by the number of SIGRTMIN it has got. At the end of its input all threads compare their
- * registers: exits 0 if none has changed.
+ * Starts a thread for each argument. The thread makes exactly the COMPONENTS dirty (xmm, ymm, zmm,
+ * k, hi16, x87, or none; joined by +; zero: loads zeroes into an xmm register), and then sleeps or
+ * spins (WAIT) while no code changes its registers. The program prints "ready", and answers each
+ * input line with the number of SIGRTMIN signals received. At the end of the input, all threads
+ * compare their registers; the program exits 0 if none has changed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -54,8 +54,8 @@ static uint8_t initial[AREA_BYTES] __attribute__((aligned(64)));
 static uint8_t zeroes[16] __attribute__((aligned(16)));
 
 /*
- * All between the first register made dirty and the last one saved is here, so that no compiler
- * and no C library puts a vector register to use in it.
+ * One assembly statement contains everything between the first dirty register and the last saved
+ * one, so that no compiler and no C library uses vector registers in between.
  */
 static void hold(struct worker *worker) {
     const long futex = SYS_futex, wait = FUTEX_WAIT_PRIVATE;
@@ -86,7 +86,7 @@ static void hold(struct worker *worker) {
           "xmm13", "xmm14", "xmm15");
 }
 
-/* What is in use may become unused where it holds what the CPU starts with: not compared. */
+/* Components with initial values may drop out of use, so the components in use are not compared. */
 static int is_spoiled(const struct worker *worker) {
     const size_t end = HEADER + HEADER_BYTES;
     return memcmp(worker->before, worker->after, HEADER) != 0 ||
@@ -137,7 +137,7 @@ static void on_signal(int signal) {
     signals++;
 }
 
-/* Signals are for the main thread. */
+/* Blocks or unblocks signals, so that only the main thread receives them. */
 static void block(int how) {
     sigset_t all;
     sigfillset(&all);

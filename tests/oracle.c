@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One's complement addition: the carry out of the top comes back in at the bottom. */
+/* Adds in one's complement: the carry out of the top is added at the bottom. */
 static uint16_t add(uint16_t a, uint16_t b) {
     uint32_t sum = (uint32_t)a + b;
     return (uint16_t)(sum > 0xffff ? sum - 0x10000 + 1 : sum);
@@ -49,7 +49,7 @@ struct oracle oracle_crc32c_start(uint32_t seed) {
     return (struct oracle){~seed, false};
 }
 
-/* Polynomials with their highest power in bit 0. */
+/* Polynomials have their highest power in bit 0. */
 void oracle_crc32c_byte(struct oracle *oracle, unsigned char byte) {
     for (int bit = 0; bit < 8; bit++) {
         bool subtract = (oracle->sum ^ byte >> bit) & 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every public function is to take, by the rule of <carry/base.h>: NULL where there is nothing
- * to point to or no name to give, and numbers out of range.
+ * Tests the arguments that every public function must accept, by the rule of <carry/base.h>: NULL
+ * where there is nothing to point to or no name, and numbers out of range.
  */
 #include <carry/carry.h>
 
@@ -26,12 +26,12 @@ static void test_context(void) {
     static char stack[4096];
     tap_ok(TAP_TRUE(refuses(carry_context_create(&context, NULL, 0, never, NULL))) &&
                TAP_TRUE(refuses(carry_context_create(&context, stack, sizeof stack, NULL, NULL))),
-           "context.h: no stack, nothing to run");
+           "context.h: a missing stack or function is refused");
     carry_context_adopt(&context, NULL, 0);
     tap_ok(TAP_EQ(carry_context_keep(&context, NULL, 0, 0), CARRY_ERROR_SIZE),
-           "context.h: no area");
+           "context.h: a missing area is accepted");
     tap_ok(TAP_EQ(carry_context_area_size(~carry_xstate_enabled()), carry_context_area_size(0)),
-           "context.h: components that there are not");
+           "context.h: unknown components are accepted");
 }
 
 static void test_copy(void) {
@@ -44,39 +44,41 @@ static void test_copy(void) {
                TAP_TRUE(!carry_copy_kernel_need(SIZE_MAX, 0)) &&
                TAP_TRUE(!carry_copy_kernel_need(0, SIZE_MAX)) &&
                TAP_TRUE(!carry_copy_kernel_code(SIZE_MAX, &code)),
-           "copy.h: indexes");
-    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "copy.h: no name");
+           "copy.h: indices out of range return false");
+    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "copy.h: no name selects the best kernel");
 }
 
 static void test_cpu(void) {
     struct carry_cpu_feature feature;
     char name[2] = "x";
-    tap_ok(TAP_TRUE(!carry_cpu_has(NULL)) && TAP_TRUE(!carry_cpu_has("")), "cpu.h: no name");
-    tap_ok(!carry_cpu_feature(SIZE_MAX, &feature), "cpu.h: an index");
+    tap_ok(TAP_TRUE(!carry_cpu_has(NULL)) && TAP_TRUE(!carry_cpu_has("")),
+           "cpu.h: a feature without a name is absent");
+    tap_ok(!carry_cpu_feature(SIZE_MAX, &feature), "cpu.h: an index out of range returns false");
     carry_cpu_model(NULL, 0);
     carry_cpu_model(name, 1);
-    tap_ok(TAP_TRUE(!*name) && TAP_TRUE(*carry_cpu_arch()), "cpu.h: no room for a name");
+    tap_ok(TAP_TRUE(!*name) && TAP_TRUE(*carry_cpu_arch()),
+           "cpu.h: a buffer of no size is accepted");
     const int host = carry_cpu_host_mask_error();
     tap_ok(TAP_EQ(carry_cpu_set_mask("all"), CARRY_OK) &&
                TAP_EQ(carry_cpu_set_mask(NULL), CARRY_OK) &&
                TAP_EQ(carry_cpu_host_mask_error(), host),
-           "cpu.h: no mask");
+           "cpu.h: NULL is accepted as a mask");
     bool masked = false;
     for (size_t i = 0; carry_cpu_feature(i, &feature); i++)
         masked = masked || feature.state == CARRY_CPU_MASKED;
-    tap_ok(!masked, "cpu.h: which masks nothing");
+    tap_ok(!masked, "cpu.h: NULL masks nothing");
 }
 
 static void test_crc(void) {
     struct carry_sum_kernel kernel;
     struct carry_kernel_code code;
-    tap_ok(TAP_EQ(carry_crc32c(NULL, 0, 7), 7), "crc.h: no bytes");
+    tap_ok(TAP_EQ(carry_crc32c(NULL, 0, 7), 7), "crc.h: no bytes leave the CRC unchanged");
     tap_ok(TAP_TRUE(!carry_crc32c_kernel(SIZE_MAX, &kernel)) &&
                TAP_TRUE(!carry_crc32c_kernel_need(SIZE_MAX, 0)) &&
                TAP_TRUE(!carry_crc32c_kernel_need(0, SIZE_MAX)) &&
                TAP_TRUE(!carry_crc32c_kernel_code(SIZE_MAX, &code)),
-           "crc.h: indexes");
-    tap_ok(TAP_EQ(carry_crc32c_select(NULL), CARRY_OK), "crc.h: no name");
+           "crc.h: indices out of range return false");
+    tap_ok(TAP_EQ(carry_crc32c_select(NULL), CARRY_OK), "crc.h: no name selects the best kernel");
 }
 
 static bool tries_nothing(void) {
@@ -88,9 +90,10 @@ static bool tries_nothing(void) {
 }
 
 static void test_fault(void) {
-    tap_ok(tries_nothing(), "fault.h: no bytes, and sizes that there are not");
+    tap_ok(tries_nothing(), "fault.h: no bytes and unsupported sizes are accepted");
     if (carry_fault_acquire() == CARRY_OK) {
-        tap_ok(tries_nothing(), "fault.h: the same with handlers");
+        tap_ok(tries_nothing(),
+               "fault.h: no bytes and unsupported sizes are accepted with handlers");
         carry_fault_release();
     }
     carry_fault_release();

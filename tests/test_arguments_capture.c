@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the functions of <carry/capture.h> are to take, by the rule of <carry/base.h>. */
+/*
+ * Tests the arguments that the functions of <carry/capture.h> must accept, by the rule of
+ * <carry/base.h>.
+ */
 #include <carry/capture.h>
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the functions of <carry/jit.h> are to take, by the rule of <carry/base.h>. */
+/*
+ * Tests the arguments that the functions of <carry/jit.h> must accept, by the rule of
+ * <carry/base.h>.
+ */
 #include <carry/jit.h>
 
 #include "harness/tap.h"
@@ -20,7 +23,7 @@ static void test_specs(void) {
            "layers");
 }
 
-/* Of an empty frame, without fields. */
+/* Passes an empty frame, without fields. */
 static void test_nothing(void) {
     const struct carry_jit *jit = NULL;
     const struct carry_frame frame = {.linktype = 1};

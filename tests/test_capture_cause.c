@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the capturing machine says of checksums, also by the place of the field, which no file
- * holds; and the words for causes. Causes by frames and flows have tests in Python.
+ * Tests the use of what the capturing machine reported about checksums, also with the place of the
+ * field, which no file contains; and the texts of causes. Tests in Python cover causes by frames
+ * and flows.
  */
 #include <string.h>
 
@@ -15,11 +16,11 @@
 
 struct judged {
     struct carry_capture_packet packet;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* an IPv4 header's, and TCP's */
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* of an IPv4 header, and of TCP */
     size_t count;
 };
 
-/* Packet `number` of the capture, whose bytes the capture holds. */
+/* Judges packet `number` of the capture, whose bytes are in memory. */
 static struct judged judge(struct carry_capture *capture, uint64_t number) {
     struct judged judged = {.count = 0};
     const struct carry_capture_packet *packet = NULL;
@@ -47,13 +48,13 @@ static void test_partial(struct judged *judged) {
     tap_ok(TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
                TAP_EQ(find(judged, left, TCP_FIELD, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
                TAP_EQ(find(judged, left, TCP_FIELD - 2, 1).certainty, CARRY_CAPTURE_INFERRED),
-           "with it, it is certain, unless the place is another");
+           "with the flag, a partial sum is certain, unless the flag names another field");
     tap_ok(TAP_EQ(find(judged, left, 0, 0).certainty, CARRY_CAPTURE_INFERRED) &&
                TAP_EQ(find(judged, left, IP_FIELD, 0).certainty, CARRY_CAPTURE_INFERRED) &&
                TAP_EQ(find(judged, left, 0, 0).cause, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL),
-           "that of an IPv4 header is inferred");
+           "a partial sum of an IPv4 header is inferred");
     tap_ok(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count),
-           "the flag is right");
+           "the flag is believed");
 }
 
 static void test_bad(struct judged *judged) {
@@ -64,14 +65,14 @@ static void test_bad(struct judged *judged) {
                TAP_NE(find(judged, left, IP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
                TAP_NE(find(judged, 0, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
                TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_COMPUTED),
-           "a bad sum was said to be left, unless the place is another");
+           "a bad sum is explained by the flag, unless the flag names another field");
     tap_ok(TAP_TRUE(carry_cause_contradicts(&judged->packet, judged->sums, judged->count)) &&
                TAP_EQ(find(judged, 0, 0, 1).certainty, 0) &&
                TAP_TRUE(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count)),
-           "then the flag is wrong");
+           "a flag for another field is wrong");
 }
 
-/* A frame of a bad sum, without the place of the one that is left, and another sum behind it. */
+/* Tests a frame with a bad sum and another sum after it, where the flag names no field. */
 static bool is_said_left(const struct judged *judged, struct carry_packet_sum behind) {
     struct judged both = {.packet = judged->packet, .sums = {judged->sums[1], behind}, .count = 2};
     return find(&both, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).cause == CARRY_CAPTURE_CAUSE_SAID_LEFT;
@@ -86,12 +87,12 @@ static void test_behind(const struct judged *bad, const struct judged *partial) 
     other.verdict = CARRY_VERDICT_GOOD;
     tap_ok(TAP_TRUE(is_said_left(bad, bad->sums[0])) && TAP_TRUE(is_said_left(bad, quoted)) &&
                TAP_TRUE(!is_said_left(bad, other)),
-           "the last sum was said to be left, whatever IP headers and quotes follow it");
+           "the flag refers to the last sum, whatever IP headers and quotes follow it");
     tap_ok(TAP_NE(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause,
                   CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
                TAP_EQ(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty,
                       CARRY_CAPTURE_CERTAIN),
-           "but not where another one is partial");
+           "the flag does not refer to the last sum where another one is partial");
 }
 
 static void test_words(void) {
@@ -102,16 +103,19 @@ static void test_words(void) {
                (words->verdict == CARRY_VERDICT_BAD || words->verdict == CARRY_VERDICT_PARTIAL) &&
                (words->verdict == CARRY_VERDICT_PARTIAL || (words->many && words->advice));
     }
-    tap_ok(all, "each cause has words, and each of bad sums advice");
+    tap_ok(all, "each cause has a text, and each cause of bad sums has advice");
     tap_ok(TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE)) &&
                TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_COUNT)) &&
                TAP_TRUE(!carry_capture_describe_cause(UINT32_MAX)),
-           "what is no cause has none");
+           "a number that is no cause has no text");
 }
 
-/* --- Which way a packet went --- */
+/* --- The direction of a packet --- */
 
-/* By the first `captured` bytes of a header; those behind say something, too. */
+/*
+ * Judges by the first `captured` bytes of a header; the bytes after them would give a direction
+ * too.
+ */
 static enum direction direction(uint32_t linktype, const void *header, uint32_t captured) {
     const struct carry_capture_packet packet = {
         .data = header, .captured = captured, .linktype = linktype};
@@ -124,21 +128,21 @@ static void test_directions(void) {
                TAP_EQ(direction(COOKED, "\0\4\0\1", 2), DIRECTION_SENT) &&
                TAP_EQ(direction(COOKED, "\0\0\0\1", 2), DIRECTION_RECEIVED) &&
                TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11), DIRECTION_SENT),
-           "cooked captures say which way a packet went");
+           "cooked captures contain a packet's direction");
     tap_ok(TAP_EQ(direction(COOKED, "\0\4\0\1", 1), DIRECTION_UNKNOWN) &&
                TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10), DIRECTION_UNKNOWN) &&
                TAP_EQ(direction(COOKED, "\0\11\0\1", 4), DIRECTION_UNKNOWN) &&
                TAP_EQ(direction(ETHERNET, "\0\4\0\1", 4), DIRECTION_UNKNOWN),
-           "but not where that was cut off, nor by other values and links");
+           "there is no direction if it was cut off, for other values, and for other links");
     tap_ok(TAP_EQ(direction(COOKED, "\0\0\3\4", 4), DIRECTION_LOCAL) &&
                TAP_EQ(direction(COOKED, "\0\0\3\4", 3), DIRECTION_RECEIVED) &&
                TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11), DIRECTION_LOCAL),
-           "on a loopback it stayed here");
+           "on a loopback device, packets are local");
 }
 
 /* --- Sentences for one sum --- */
 
-/* Four of them verify, and eight were captured. */
+/* Four of the bytes verify, and eight were captured. */
 static const uint8_t bytes9[9] = {0x21, 0x34, 0xde, 0xcb, 0x31, [8] = 0x21};
 
 static bool says(const char *sentence, const char *words) {
@@ -172,7 +176,7 @@ static void test_verdicts(void) {
     tap_ok(all, "each verdict has a sentence");
 }
 
-/* Is it said that a sum, whose length is wrong, verifies over what is there? */
+/* Returns whether the text says that a sum with a wrong length verifies over the captured bytes. */
 static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, uint8_t gap_size) {
     const struct carry_frame frame = {bytes9, 4, wire, 1, 0};
     const struct carry_packet_sum sum = {.verdict = CARRY_VERDICT_UNVERIFIABLE,
@@ -185,10 +189,11 @@ static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, u
 }
 
 static void test_lengths(void) {
-    tap_ok(verifies(4, 2, 2, 0), "bytes that verify though a length is wrong");
+    tap_ok(verifies(4, 2, 2, 0),
+           "captured bytes are reported that verify although a length is wrong");
     tap_ok(TAP_TRUE(!verifies(8, 2, 2, 0)) && TAP_TRUE(!verifies(4, 4, 2, 0)) &&
                TAP_TRUE(!verifies(4, 2, 3, 0)) && TAP_TRUE(!verifies(4, 2, 2, 2)),
-           "not where some were cut off, nor by another kind of sum");
+           "they are not reported if bytes were cut off, nor for another kind of sum");
 }
 
 static void test_rules(void) {
@@ -221,7 +226,7 @@ static void test_rules(void) {
             tap_note("rule %zu", i);
             all = false;
         }
-    tap_ok(all, "the rules of protocols");
+    tap_ok(all, "each protocol's rule is explained");
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checking captures: what the summary says, findings in order, the same with any number of threads,
- * cancelled at every callback, with allocations that fail, and with a judge.
+ * Tests checking captures: summaries, findings in order, equal results with any number of threads,
+ * cancellation at every callback, failing allocations, and a judge.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@ enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UD
 #define FOUND_MAX   64
 #define MANY        CARRY_CAPTURE_SENDERS_MAX
 
-/* What callbacks were told. */
+/* What callbacks received. */
 struct heard {
     struct carry_capture_finding findings[FOUND_MAX];
     unsigned count;
@@ -88,7 +88,7 @@ static void test_counts(const struct bytes *bytes) {
                TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_BAD), 1) &&
                TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE), 1) &&
                TAP_EQ(carry_capture_total(summary, ~0u), 14),
-           "counts by protocol and verdict");
+           "sums are counted by protocol and verdict");
     tap_ok(
         TAP_EQ(carry_capture_reason_count(summary, UDP, CARRY_REASON_FRAGMENT), 1) &&
             TAP_EQ(carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL), 1) &&
@@ -96,17 +96,17 @@ static void test_counts(const struct bytes *bytes) {
             TAP_EQ(carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_ZERO), 0) &&
             TAP_EQ(carry_capture_reassembly_count(summary, CARRY_CAPTURE_REASSEMBLY_COMPLETE), 1) &&
             TAP_EQ(carry_capture_reassembly_count(summary, CARRY_CAPTURE_REASSEMBLY_MISSING), 1),
-        "reasons, causes, datagrams");
+        "reasons, causes and datagrams are counted");
     tap_ok(
         TAP_EQ(carry_capture_outcome(summary, CARRY_CAPTURE_WRONG_VERDICTS), CARRY_CAPTURE_WRONG) &&
             TAP_EQ(carry_capture_outcome(summary, 0), CARRY_CAPTURE_CLEAN) &&
             TAP_TRUE(!carry_capture_is_complete(summary, 0)),
-        "the outcome");
+        "the outcome is reported");
     carry_capture_summary_free(summary);
     summary = carry_capture_summary_create();
     tap_ok(TAP_EQ(carry_capture_outcome(summary, 0), CARRY_CAPTURE_UNCHECKED) &&
                TAP_TRUE(!carry_capture_is_complete(summary, 0)),
-           "where there is nothing, nothing was checked");
+           "an empty capture has no checked sums");
     carry_capture_summary_free(summary);
 }
 
@@ -123,19 +123,20 @@ static void test_senders(const struct bytes *bytes) {
                TAP_EQ(senders->at_most, 2) && TAP_EQ(senders->address.version, 4) &&
                TAP_MEMEQ(senders->address.bytes, "\12\0\0\3", 4) &&
                TAP_TRUE(senders->link.has_mac) && TAP_EQ(senders->link.mac[5], 3),
-           "the sender that leaves headers to its network card");
+           "the sender that leaves headers to its network card is reported");
     count = carry_capture_senders(summary, IP, CARRY_VERDICT_PARTIAL, true, senders, MANY, NULL);
-    tap_ok(TAP_EQ(count, 1) && TAP_TRUE(!senders->link.has_mac), "by address alone it has no link");
+    tap_ok(TAP_EQ(count, 1) && TAP_TRUE(!senders->link.has_mac),
+           "a sender grouped by address has no link");
     tap_ok(TAP_EQ(carry_capture_senders(summary, IP, CARRY_VERDICT_GOOD, true, senders, MANY,
                                         &complete),
                   0) &&
                TAP_TRUE(complete) &&
                TAP_EQ(carry_capture_senders(summary, 1000, 1000, true, senders, MANY, NULL), 0),
-           "there are no senders of good sums, nor of protocols that are none");
+           "there are no senders of good sums, nor of unknown protocols");
     tap_ok(TAP_TRUE(carry_capture_unknown_link(summary, 0, &linktype, &packets)) &&
                TAP_EQ(linktype, 147) && TAP_EQ(packets, 1) &&
                TAP_TRUE(!carry_capture_unknown_link(summary, 1, &linktype, &packets)),
-           "the unknown link type");
+           "the unknown link type is reported");
     carry_capture_summary_free(summary);
 }
 
@@ -152,7 +153,7 @@ static void test_merged(const struct bytes *bytes) {
                TAP_EQ(carry_capture_reassembly_count(all, CARRY_CAPTURE_REASSEMBLY_MISSING), 2) &&
                TAP_EQ(carry_capture_totals(all)->unknown_links, 2) &&
                TAP_TRUE(!carry_capture_kept(all, 0)),
-           "two summaries, merged");
+           "two merged summaries add up");
     carry_capture_summary_free(summary);
     carry_capture_summary_free(all);
 }
@@ -184,26 +185,28 @@ static void test_findings(const struct bytes *bytes) {
              TAP_EQ(finding->reassembled, expected[i].reassembled) &&
              TAP_EQ(finding->sum.stored, (uint32_t)(bytes->data[at] << 8 | bytes->data[at + 1]));
     }
-    tap_ok(ok, "findings in order, each where it stands in the capture");
+    tap_ok(ok, "findings are in order, each with its offset in the capture");
     const struct carry_capture_finding *bad = &heard.findings[0];
     tap_ok(TAP_EQ(bad->from.version, 4) && TAP_MEMEQ(bad->from.bytes, "\12\0\0\2", 4) &&
                TAP_GE(bad->from_port, 0) && TAP_EQ(bad->time_ns, UINT64_C(1700000000000000002)) &&
                TAP_TRUE(carry_capture_has_expected(&bad->sum)) &&
                TAP_EQ(heard.findings[4].cause, CARRY_CAPTURE_CAUSE_BY_SENDER),
-           "what a finding says");
+           "a finding has all its members");
     const struct carry_capture_finding *last = carry_capture_kept(summary, 2);
     tap_ok(TAP_TRUE(last) && TAP_TRUE(!carry_capture_kept(summary, 3)) && TAP_EQ(last->number, 3) &&
                TAP_TRUE(!last->packet),
-           "the first three are kept");
+           "the first three findings are kept");
     carry_capture_summary_free(summary);
 }
 
-/* A header that is bad by its own frame, and partial by a later one: it is kept as what it is. */
+/*
+ * A header is bad by its own frame, and partial by a later one: its finding has the final verdict.
+ */
 static void test_early(void) {
     const unsigned partial = 1u << CARRY_VERDICT_PARTIAL;
     const unsigned sets[] = {CARRY_CAPTURE_WRONG_VERDICTS, PARTIAL_TOO, partial,
                              1u << CARRY_VERDICT_ILLEGAL};
-    static const unsigned first[] = {1, 1, 2, 0}; /* packet that is reported, if any */
+    static const unsigned first[] = {1, 1, 2, 0}; /* the packet that is reported, if any */
     struct bytes bytes = make_early_capture();
     for (unsigned i = 0; i < 4; i++) {
         struct heard heard = {0};
@@ -219,7 +222,8 @@ static void test_early(void) {
                   TAP_EQ(kept != NULL, (sets[i] & partial) != 0);
         ok &= !kept || (kept->number == 1 && kept->sum.verdict == CARRY_VERDICT_PARTIAL &&
                         kept->cause == CARRY_CAPTURE_CAUSE_BY_SENDER);
-        tap_ok(ok, "a header that turns out to be partial, verdicts 0x%x", sets[i]);
+        tap_ok(ok, "a header that turns out to be partial is reported so, for verdicts 0x%x",
+               sets[i]);
         carry_capture_summary_free(summary);
     }
     bytes_free(&bytes);
@@ -234,28 +238,28 @@ static void test_selection(const struct bytes *bytes) {
               TAP_EQ(carry_capture_total(summary, ~0u), 3) &&
               TAP_EQ(carry_capture_totals(summary)->packets, 3);
     carry_capture_summary_free(summary);
-    tap_ok(ok, "three packets, and only TCP");
+    tap_ok(ok, "limits of packets and protocols are obeyed");
     options = (struct carry_capture_check_options){.no_reassembly = true};
     ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
          TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE), 2) &&
          TAP_TRUE(!carry_capture_totals(summary)->reassembled);
     carry_capture_summary_free(summary);
-    tap_ok(ok, "without reassembly");
+    tap_ok(ok, "fragments are not reassembled without the option");
     options = (struct carry_capture_check_options){.threads = CARRY_CAPTURE_THREADS_MAX + 1};
     tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID) && TAP_TRUE(summary),
            "too many threads are refused");
     carry_capture_summary_free(summary);
     options = (struct carry_capture_check_options){.listed = 1u << CARRY_VERDICT_GOOD};
     tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID),
-           "so are findings of good sums");
+           "findings of good sums are refused");
     carry_capture_summary_free(summary);
     options = (struct carry_capture_check_options){.protocols = &none, .protocol_count = 1};
     tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID),
-           "so is an unknown protocol");
+           "an unknown protocol is refused");
     carry_capture_summary_free(summary);
 }
 
-/* A summary is used again, with room for another number of findings. */
+/* A summary is reused, with room for another number of findings. */
 static void test_kept(const struct bytes *bytes) {
     static const size_t rooms[] = {1, 3, 3, 0};
     struct carry_capture_summary *summary = carry_capture_summary_create();
@@ -273,12 +277,12 @@ static void test_kept(const struct bytes *bytes) {
         carry_capture_close(capture);
     }
     carry_capture_summary_free(summary);
-    tap_ok(ok, "as many findings are kept as each check asks for");
+    tap_ok(ok, "each check keeps as many findings as requested");
 }
 
 /* --- Time --- */
 
-/* Are the spans without gaps, no longer than needed, and do they add up to the counts? */
+/* Returns whether the spans have no gaps, are no longer than needed, and add up to the counts. */
 static bool adds_up(const struct carry_capture_summary *summary) {
     uint64_t from, to, end = 0, sums[CARRY_VERDICT_COUNT] = {0};
     bool ok = true;
@@ -316,13 +320,17 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
         .timeline = true, .protocols = &tcp, .protocol_count = 1};
     ok = TAP_EQ(check(bytes, &selected, &merged), CARRY_OK) && TAP_TRUE(adds_up(merged));
     carry_capture_summary_free(merged);
-    tap_ok(ok, "also where one protocol is asked for");
+    tap_ok(ok, "spans of time add up for one protocol");
     check(bytes, NULL, &merged);
-    tap_ok(!carry_capture_span(merged, 0, &from, &to), "there are none that were not asked for");
+    tap_ok(!carry_capture_span(merged, 0, &from, &to),
+           "there are no spans that were not requested");
     carry_capture_summary_free(merged);
 }
 
-/* Both sums of what was reassembled; the header of 0 stays bad, which only the end tells. */
+/*
+ * Finds both sums of a reassembled datagram. Whether the IPv4 checksum of 0 is bad is known only at
+ * the end.
+ */
 static void test_tunnel(void) {
     struct bytes bytes = make_tunnel();
     struct heard heard = {0}, cut = {.cancels_at = 1};
@@ -334,11 +342,11 @@ static void test_tunnel(void) {
               TAP_EQ(heard.findings[1].sum.protocol, TCP) &&
               TAP_EQ(carry_capture_count(summary, IP, CARRY_VERDICT_BAD), 1);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(adds_up(summary)),
-           "two bad sums in one datagram, at one time each");
+           "two bad sums in one datagram are found, each with its time");
     carry_capture_summary_free(summary);
     options = options_for(&cut, 1);
     ok = TAP_EQ(check(&bytes, &options, &summary), CARRY_ERROR_CANCELLED) && TAP_EQ(cut.count, 1);
-    tap_ok(ok, "cancelled at the first of them");
+    tap_ok(ok, "the check can be cancelled at the first of them");
     carry_capture_summary_free(summary);
     bytes_free(&bytes);
 }
@@ -357,7 +365,7 @@ static void test_times(const struct bytes *long_one, unsigned copies) {
     carry_capture_checker_free(checker);
     totals = carry_capture_totals(merged);
     tap_ok(TAP_EQ(totals->packets, 1) && TAP_EQ(totals->first_ns, 0) && TAP_EQ(totals->last_ns, 0),
-           "a time is not known");
+           "a capture without times has no times");
     for (uint32_t threads = 1; threads <= 4 && ok; threads++) {
         const struct carry_capture_check_options options = {.threads = threads};
         ok = check(long_one, &options, &summary) == CARRY_OK;
@@ -370,13 +378,13 @@ static void test_times(const struct bytes *long_one, unsigned copies) {
     totals = carry_capture_totals(merged);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(totals->first_ns, first) &&
                TAP_EQ(totals->last_ns, first + packets - 1),
-           "the earliest and the latest time, merged too");
+           "the earliest and the latest time are reported, also in merged summaries");
     carry_capture_summary_free(merged);
 }
 
-/* --- Packets that are judged alone --- */
+/* --- Packets that are judged separately --- */
 
-/* Packets that are related to others, kept. */
+/* The kept packets that are related to others. */
 struct relatives {
     struct carry_capture_packet packets[CAPTURE_PACKETS];
     uint8_t data[CAPTURE_PACKETS][256];
@@ -392,7 +400,7 @@ static bool relate(void *user, const struct carry_capture_packet *packet) {
     return relatives->count != relatives->cancels_at;
 }
 
-/* What adds up: every count of a summary. */
+/* The counts of a summary, which add up. */
 struct sums {
     int64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
     int64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];
@@ -417,7 +425,7 @@ static void add_up(struct sums *sums, const struct carry_capture_summary *summar
     sums->without += sign * (int64_t)totals->without;
 }
 
-/* Checks packets from number `from` on, and before number `to`, of those that a capture has. */
+/* Checks the packets of a capture from number `from` up to number `to`. */
 static void add_part(struct sums *sums, const struct bytes *bytes, struct relatives *relatives,
                      uint64_t from, uint64_t to) {
     const struct carry_capture_check_options options = {
@@ -468,7 +476,7 @@ static void test_parts(const struct bytes *bytes) {
         add_relatives(&sums, &relatives, false, 1);
         ok = TAP_MEMEQ(&sums, &whole, sizeof sums);
     }
-    tap_ok(ok, "parts add up to the whole, once what is related was judged together");
+    tap_ok(ok, "parts add up to the whole, after related packets were judged together");
 }
 
 static void test_alone(const struct bytes *bytes) {
@@ -481,10 +489,10 @@ static void test_alone(const struct bytes *bytes) {
               TAP_EQ(relatives.count, sizeof related / sizeof *related);
     for (unsigned i = 0; i < relatives.count && ok; i++)
         ok = TAP_EQ(relatives.packets[i].number, related[i]);
-    tap_ok(ok, "packets that are related to others");
+    tap_ok(ok, "packets that are related to others are reported");
     tap_ok(TAP_EQ(carry_capture_kept(summary, 0)->number, 4) &&
                TAP_TRUE(!carry_capture_kept(summary, 1)),
-           "their findings are left out");
+           "findings of related packets are left out");
     carry_capture_summary_free(summary);
     options.related = NULL;
     check(bytes, &options, &summary);
@@ -494,7 +502,7 @@ static void test_alone(const struct bytes *bytes) {
                TAP_TRUE(!carry_capture_totals(summary)->reassembled) &&
                TAP_EQ(carry_capture_kept(summary, 0)->number, 2) &&
                TAP_EQ(carry_capture_kept(summary, 2)->number, 6),
-           "packets that are judged alone");
+           "packets that are judged separately are right");
     carry_capture_summary_free(summary);
     relatives = (struct relatives){.cancels_at = 3};
     options.related = relate;
@@ -505,10 +513,10 @@ static void test_alone(const struct bytes *bytes) {
     relatives.count = 0;
     ok &= check(bytes, &options, &summary) == CARRY_OK && !relatives.count;
     carry_capture_summary_free(summary);
-    tap_ok(ok, "cancelled at a related packet; without `alone` there is none");
+    tap_ok(ok, "the check can be cancelled at a related packet; without `alone` there is none");
 }
 
-/* --- How far it was read --- */
+/* --- Progress of reading --- */
 
 struct reader {
     const struct carry_capture *capture;
@@ -538,7 +546,7 @@ static void test_offset(const struct bytes *bytes) {
     } else {
         ok &= result == CARRY_OK && reader.offset == bytes->size &&
               carry_capture_position(capture) == packed.size;
-        tap_ok(ok, "bytes that were unpacked");
+        tap_ok(ok, "unpacked bytes are counted");
         tap_ok(TAP_EQ(reader.descriptions, 3), "a section and two interfaces: %llu",
                (unsigned long long)reader.descriptions);
         carry_capture_rewind(capture);
@@ -579,10 +587,10 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
         carry_capture_summary_free(many);
     }
     carry_capture_summary_free(one);
-    tap_ok(ok, "any number of threads finds the same, in the same order");
+    tap_ok(ok, "any number of threads has the same findings in the same order");
 }
 
-/* The bytes come in pieces, and nothing comes for a while: the findings so far are out by then. */
+/* The bytes arrive in pieces with pauses: the findings so far are reported during each pause. */
 static void test_pieces(const struct bytes *bytes, size_t stride) {
     bool ok = true;
     for (size_t piece = 1; piece < bytes->size && ok; piece += stride) {
@@ -598,10 +606,10 @@ static void test_pieces(const struct bytes *bytes, size_t stride) {
         carry_capture_summary_free(summary);
         carry_capture_close(capture);
     }
-    tap_ok(ok, "pieces of any size");
+    tap_ok(ok, "pieces of any size give the same findings");
 }
 
-/* The packets of the findings. */
+/* The packets of the findings, by number. */
 static const unsigned found_in[] = {2, 3, 3, 4, 6, 7};
 
 static void test_cuts(const struct bytes *bytes, size_t stride) {
@@ -621,7 +629,7 @@ static void test_cuts(const struct bytes *bytes, size_t stride) {
              TAP_EQ(heard.count, expected) && TAP_EQ(packets, heard.last_packets);
         carry_capture_summary_free(summary);
     }
-    tap_ok(ok, "cut at every byte: what was before the cut is found");
+    tap_ok(ok, "a capture cut at any byte yields the findings before the cut");
 }
 
 static void test_failing_reads(const struct bytes *bytes, size_t stride) {
@@ -638,10 +646,10 @@ static void test_failing_reads(const struct bytes *bytes, size_t stride) {
         carry_capture_summary_free(summary);
         carry_capture_close(capture);
     }
-    tap_ok(ok, "a read that fails: the error, and what was found before");
+    tap_ok(ok, "a failed read returns its error, and the findings before");
 }
 
-/* --- Cancelled --- */
+/* --- Cancellation --- */
 
 static void test_cancelled(const struct bytes *bytes) {
     bool ok = true;
@@ -653,7 +661,7 @@ static void test_cancelled(const struct bytes *bytes) {
              TAP_EQ(heard.count, at) && TAP_TRUE(summary);
         carry_capture_summary_free(summary);
     }
-    tap_ok(ok, "cancelled at each finding: no other one follows");
+    tap_ok(ok, "after cancellation at any finding, no other one follows");
     bool cancelled = true;
     for (unsigned at = 1; cancelled && ok; at++) {
         struct heard heard = {.progress_cancels_at = at};
@@ -665,10 +673,10 @@ static void test_cancelled(const struct bytes *bytes) {
              TAP_EQ(heard.progresses, cancelled ? at : heard.progresses);
         carry_capture_summary_free(summary);
     }
-    tap_ok(ok, "cancelled at each report of progress");
+    tap_ok(ok, "a check can be cancelled at each report of progress");
 }
 
-/* Blocks that hold no packet, in the place of packets: they are read, and can be cancelled, too. */
+/* Blocks without packets, in place of packets, are read and can be cancelled too. */
 static void test_skipped(void) {
     struct bytes bytes = make_skipped(3000000);
     struct heard whole = {0}, cut = {.progress_cancels_at = 3};
@@ -684,7 +692,7 @@ static void test_skipped(void) {
     carry_capture_close(capture);
     carry_capture_summary_free(summary);
     bytes_free(&bytes);
-    tap_ok(ok, "progress and cancellation where there are no packets");
+    tap_ok(ok, "progress is reported, and cancellation works, where there are no packets");
 }
 
 /* --- Without memory --- */
@@ -700,7 +708,10 @@ static void test_allocations(const struct bytes *bytes) {
         int code = check(bytes, &options, &summary);
         done = allocations_count() < number;
         allocations_fail_from(0);
-        /* Some are done without: senders of headers, threads, datagrams that are given up. */
+        /*
+         * The check continues without some of them: senders of headers, threads, datagrams that are
+         * given up.
+         */
         ok = done ? code == CARRY_OK : code == CARRY_ERROR_MEMORY || (code == CARRY_OK && summary);
         carry_capture_summary_free(summary);
         ok &= allocations_alive() == before;
@@ -708,10 +719,10 @@ static void test_allocations(const struct bytes *bytes) {
             tap_note("allocation %u: %d, %ld alive", number, code, allocations_alive() - before);
     }
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
-           "every allocation fails once: an error or less, and nothing is kept");
+           "if any allocation fails, the result is an error or less detail, and no memory is lost");
 }
 
-/* Whatever it is that there is no memory for, the rest of the capture is not read. */
+/* After a failed allocation, whatever it was for, the rest of the capture is not read. */
 static void test_read_without_memory(void) {
     struct bytes bytes = make_long_capture(300);
     int code = CARRY_ERROR_MEMORY;
@@ -732,9 +743,9 @@ static void test_read_without_memory(void) {
     tap_ok(ok, "without memory, a capture is not read to its end");
 }
 
-#define REPEATED 100 /* more bad sums than a batch has room for from the start */
+#define REPEATED 100 /* more bad sums than the initial size of a batch */
 
-/* Adds a packet with a bad sum so many times, at once. */
+/* Adds a packet with a bad sum REPEATED times, in one call. */
 static int add_many(struct carry_capture_checker *checker,
                     const struct carry_capture_packet *packet) {
     struct carry_capture_packet packets[REPEATED];
@@ -745,7 +756,7 @@ static int add_many(struct carry_capture_checker *checker,
     return carry_capture_checker_add(checker, packets, REPEATED);
 }
 
-/* Twice, with a summary that may have been used before. */
+/* Adds it twice, with a summary that may have been used before. */
 static int add_again(const struct carry_capture_packet *packet,
                      struct carry_capture_checker *checker, struct carry_capture_summary *summary) {
     int code = carry_capture_checker_begin(checker, summary);
@@ -782,14 +793,14 @@ static void test_added_allocations(const struct bytes *bytes) {
         carry_capture_checker_free(checker);
     }
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done) && TAP_GT(refused, 1),
-           "where packets are added, an error is final");
+           "an error of adding packets is final");
     carry_capture_checker_create(&options, &checker);
     allocations_fail_from(1);
     ok = carry_capture_checker_begin(checker, summary) == CARRY_ERROR_MEMORY;
     allocations_fail_from(0);
     tap_ok(TAP_TRUE(ok) &&
                TAP_EQ(carry_capture_checker_add(checker, packet, 1), CARRY_ERROR_INVALID),
-           "and nothing can be added where there was no memory to begin");
+           "nothing can be added after begin failed for lack of memory");
     carry_capture_checker_free(checker);
     carry_capture_summary_free(summary);
     carry_capture_close(capture);
@@ -817,7 +828,7 @@ static bool prepare(void *state, const struct carry_capture_packet *packets, siz
     return packets->number && count;
 }
 
-/* Knows TCP over IPv4 without fragments only. */
+/* Judges only TCP over IPv4 without fragments. */
 static int judge_frame(void *state, const struct carry_frame *frame,
                        struct carry_packet_sum *sums) {
     struct judge *judge = state;
@@ -846,12 +857,12 @@ static void test_judge(const struct bytes *bytes, unsigned copies) {
                    TAP_LE(own.opened, threads) && TAP_EQ(own.opened, own.closed) &&
                    TAP_EQ(carry_capture_count(summary, TCP, CARRY_VERDICT_BAD), 4 * copies) &&
                    TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_ILLEGAL), copies),
-               "a judge is asked first by each of %u threads, and believed", threads);
+               "each of %u threads calls the judge first, and believes it", threads);
         carry_capture_summary_free(summary);
     }
 }
 
-/* A judge that lacks one of its functions. */
+/* A judge that lacks one of its functions is refused. */
 static void test_incomplete_judge(const struct bytes *bytes) {
     bool ok = true;
     for (unsigned lacks = 0; lacks < 4; lacks++) {
@@ -882,14 +893,14 @@ static void test_checker(const struct bytes *bytes, const struct bytes *long_one
              TAP_EQ(carry_capture_total(summary, ~0u), (i % 2 ? copies : 1) * UINT64_C(14));
         carry_capture_close(capture);
     }
-    tap_ok(ok, "one checker for many captures, one after the other");
+    tap_ok(ok, "one checker checks many captures, one after the other");
     carry_capture_checker_free(checker);
     carry_capture_summary_free(summary);
 }
 
-/* --- Packets that come one by one --- */
+/* --- Packets that are added one by one --- */
 
-/* Adds all packets of a capture, `count` at a time at most. */
+/* Adds all packets of a capture, at most `count` at a time. */
 static int add_all(struct carry_capture_checker *checker, const struct bytes *bytes, size_t count) {
     struct carry_capture_packet packets[CAPTURE_PACKETS];
     const struct carry_capture_packet *packet;
@@ -916,7 +927,7 @@ static bool is_found_twice(const struct heard *a, const struct heard *b) {
     return same;
 }
 
-/* The capture is so small that its bytes stay where they are. */
+/* The capture is so small that its bytes remain valid in the source's buffer. */
 static void test_added(const struct bytes *bytes) {
     struct heard read = {0}, heard = {0};
     struct carry_capture_check_options options = options_for(&read, 1);
@@ -958,11 +969,11 @@ static void test_order_of_adding(const struct bytes *bytes) {
                TAP_EQ(carry_capture_checker_end(checker), CARRY_ERROR_INVALID) &&
                TAP_EQ(carry_capture_checker_begin(checker, summary), CARRY_OK) &&
                TAP_EQ(carry_capture_checker_begin(checker, summary), CARRY_ERROR_INVALID),
-           "begin, add, end: no other order");
+           "functions called in another order than begin, add, end fail");
     tap_ok(TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2) &&
                TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2),
-           "cancelled while packets are added: no more are judged");
-    carry_capture_checker_free(checker); /* without an end */
+           "after cancellation, added packets are not judged");
+    carry_capture_checker_free(checker); /* without calling end */
     carry_capture_summary_free(summary);
 }
 
@@ -973,7 +984,7 @@ static bool is_said_left(const struct heard *heard) {
     return false;
 }
 
-/* Where a card was to fill in a sum is said of each frame, and not of the datagram. */
+/* A flag for a sum left to the network card belongs to a frame, not to the reassembled datagram. */
 static void test_left_in_fragments(const struct bytes *bytes) {
     struct heard heard = {0};
     const struct carry_capture_check_options options = options_for(&heard, 1);
@@ -991,7 +1002,7 @@ static void test_left_in_fragments(const struct bytes *bytes) {
         left.left_at = 40;
         carry_capture_checker_add(checker, &left, 1);
     }
-    tap_ok(is_said_left(&heard), "the place of a sum in a frame is none in its datagram");
+    tap_ok(is_said_left(&heard), "the offset of a sum in a frame is not applied to its datagram");
     carry_capture_close(capture);
     carry_capture_checker_free(checker);
     carry_capture_summary_free(summary);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Repairing captures, and explaining their frames: into sinks that can rewrite or cannot, in
- * pieces, cut, failing and cancelled at every call, with allocations that fail.
+ * Tests repairing captures and explaining their frames: with sinks that can rewrite or cannot, in
+ * pieces, cut, failing and cancelled at every call, with failing allocations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UDP };
 
-#define WINDOW_BYTES ((size_t)128 << 10) /* of which captures are read at a time */
+#define WINDOW_BYTES ((size_t)128 << 10) /* captures are read in windows of this size */
 
-/* What callbacks were told. */
+/* What callbacks received. */
 struct heard {
     unsigned changes, left, calls;
-    unsigned cancels_at; /* the call, from 1; 0: none */
+    unsigned cancels_at; /* the number of the call, from 1; 0: none */
     unsigned last_left;
 };
 
@@ -52,7 +52,7 @@ static int fix(struct feed *feed, const struct carry_capture_fix_options *option
     return code;
 }
 
-/* How many checksums of a capture are wrong or partial. */
+/* Returns how many checksums of a capture are bad or partial. */
 static uint64_t count_imperfect(const struct bytes *bytes) {
     struct carry_capture_summary *summary;
     struct carry_capture *capture;
@@ -84,18 +84,18 @@ static void test_copy(const struct bytes *bytes) {
     const struct carry_capture_repair_totals *totals = carry_capture_repair_totals(repairs);
     tap_ok(TAP_EQ(code, CARRY_OK) && TAP_EQ(bowl.bytes.size, bytes->size) &&
                TAP_EQ(count_imperfect(bytes), 6) && TAP_EQ(count_imperfect(&bowl.bytes), 0),
-           "a copy of the same size in which all is right");
+           "the copy has the same size, and all its sums are right");
     tap_ok(TAP_EQ(totals->packets, CAPTURE_PACKETS) && TAP_EQ(totals->repaired, 6) &&
                TAP_EQ(totals->left_wrong, 0) && TAP_EQ(totals->changed_packets, 5) &&
                TAP_EQ(heard.changes, 6) && TAP_EQ(heard.left, 0) &&
                TAP_LE(count_differences(bytes, &bowl.bytes), 12),
-           "what was repaired, and no other byte");
+           "the copy differs only in repaired sums");
     tap_ok(TAP_EQ(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_BAD), 1) &&
                TAP_EQ(carry_capture_repaired(repairs, TCP, CARRY_VERDICT_PARTIAL), 1) &&
                TAP_EQ(carry_capture_repaired(repairs, IP, CARRY_VERDICT_PARTIAL), 2) &&
                TAP_EQ(carry_capture_repaired(repairs, UDP, CARRY_VERDICT_ILLEGAL), 1) &&
                TAP_EQ(carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD), 1),
-           "by protocol and verdict");
+           "repairs are counted by protocol and verdict");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
 }
@@ -119,12 +119,12 @@ static void test_only(const struct bytes *bytes) {
                TAP_EQ(carry_capture_repair_totals(repairs)->left_wrong, 3) &&
                TAP_EQ(group->count, 1) && TAP_EQ(group->frames[0], 2) &&
                TAP_EQ(carry_capture_left(repairs, TCP, CARRY_VERDICT_BAD), 1),
-           "only partial sums, and what is left is named");
+           "only partial sums are repaired, and the others are reported");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
 }
 
-/* What is left is counted as the copy shows it: a header of 0 by its sender's other packets. */
+/* Left sums are counted as in the copy: an IPv4 checksum of 0 by its sender's other packets. */
 static void test_only_bad(const struct bytes *bytes) {
     struct feed feed = feed_of(bytes);
     struct bowl bowl = {0};
@@ -137,7 +137,7 @@ static void test_only_bad(const struct bytes *bytes) {
                TAP_EQ(carry_capture_left(repairs, IP, CARRY_VERDICT_BAD), 0) &&
                TAP_EQ(carry_capture_left(repairs, TCP, CARRY_VERDICT_PARTIAL), 1) &&
                TAP_EQ(count_imperfect(&bowl.bytes), 4),
-           "only bad sums: headers of 0 are left as partial");
+           "only bad sums are repaired; IPv4 checksums of 0 remain partial");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
 }
@@ -149,15 +149,15 @@ static void test_dry(const struct bytes *bytes) {
     bool ok = TAP_EQ(carry_capture_fix(capture, NULL, NULL, &repairs), CARRY_OK) &&
               TAP_EQ(carry_capture_repair_totals(repairs)->left_wrong, 0);
     carry_capture_repairs_free(repairs);
-    tap_ok(ok, "without a sink it says the same");
+    tap_ok(ok, "without a sink the report is the same");
     ok = TAP_EQ(carry_capture_fix(capture, NULL, NULL, &repairs), CARRY_ERROR_INVALID) &&
          TAP_TRUE(repairs);
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
-    tap_ok(ok, "a capture that was read is refused");
+    tap_ok(ok, "a partly read capture is refused");
 }
 
-/* The fragments are in one window with all else, or a window apart. */
+/* The fragments are in one window, or in two. */
 static void test_stream(const struct bytes *bytes, const struct bytes *apart) {
     const struct bytes *captures[] = {bytes, apart};
     for (unsigned i = 0; i < 2; i++) {
@@ -174,24 +174,28 @@ static void test_stream(const struct bytes *bytes, const struct bytes *apart) {
         const uint64_t written =
             carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN)
                 ->count;
-        tap_ok(TAP_TRUE(ok) && TAP_EQ(written, i) && TAP_EQ(heard.left, i) &&
-                   TAP_EQ(count_imperfect(&bowl.bytes), i),
-               i ? "a sink that cannot rewrite keeps what had left as it was, and says so"
-                 : "a sink that cannot rewrite is as good while nothing has left");
+        tap_ok(
+            TAP_TRUE(ok) && TAP_EQ(written, i) && TAP_EQ(heard.left, i) &&
+                TAP_EQ(count_imperfect(&bowl.bytes), i),
+            i ? "a sink that cannot rewrite keeps written packets unchanged, and this is reported"
+              : "a sink that cannot rewrite makes no difference before packets are written");
         carry_capture_repairs_free(repairs);
         carry_capture_close(capture);
         bytes_free(&bowl.bytes);
     }
 }
 
-/* Says before each piece that nothing has come, and sees what a stream has got by then. */
+/*
+ * A source that reports before each piece that no data is available, and checks what the stream has
+ * received by then.
+ */
 struct trickle {
     const struct bytes *bytes;
-    const size_t *ends; /* of the headers and of each packet */
+    const size_t *ends; /* the offsets after the headers and after each packet */
     size_t count, next;
     bool waits;
     const struct bowl *bowl;
-    unsigned late; /* pieces that were not in the bowl when the next one came */
+    unsigned late; /* pieces that had not arrived in the sink when the next one was read */
 };
 
 static int64_t read_trickle(void *user, void *buffer, size_t size) {
@@ -210,7 +214,7 @@ static int64_t read_trickle(void *user, void *buffer, size_t size) {
     return (int64_t)piece;
 }
 
-/* Where the packets of a capture end, and in front of them its headers; how many ends these are. */
+/* Fills `ends` with the offsets after the headers and after each packet. Returns their number. */
 static size_t find_ends(const struct bytes *bytes, size_t tail, size_t ends[CAPTURE_PACKETS + 1]) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture;
@@ -226,7 +230,7 @@ static size_t find_ends(const struct bytes *bytes, size_t tail, size_t ends[CAPT
     return count;
 }
 
-/* A packet leaves before the next one is asked for: its delay is none. */
+/* A packet is written before the next one is read: it is not delayed. */
 static void test_delay(enum carry_capture_format format) {
     struct bytes bytes = make_capture(format);
     struct bowl bowl = {0};
@@ -245,17 +249,17 @@ static void test_delay(enum carry_capture_format format) {
         carry_capture_left_group(repairs, UDP, CARRY_VERDICT_BAD, CARRY_CAPTURE_LEFT_WRITTEN);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(trickle.next, count) && TAP_EQ(trickle.late, 0) &&
                TAP_EQ(bowl.bytes.size, bytes.size),
-           "%s: a stream has each packet before the next one comes",
+           "%s: a stream receives each packet before the next one is read",
            carry_capture_format_name(format));
     tap_ok(TAP_EQ(written->count, 1) && TAP_EQ(count_imperfect(&bowl.bytes), 1),
-           "and a datagram is not waited for");
+           "a stream does not wait for a datagram");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
     bytes_free(&bytes);
 }
 
-/* The end of a window parts some of them, but they stand close together. */
+/* The end of a window separates some fragments, but they are close to each other. */
 static void test_near_fragments(void) {
     struct bytes bytes = make_long_capture(1000);
     struct bowl bowl = {0};
@@ -268,14 +272,14 @@ static void test_near_fragments(void) {
                     carry_capture_repaired(repairs, UDP, CARRY_VERDICT_BAD) == 1000;
     tap_ok(TAP_TRUE(ok) && TAP_EQ(bowl.bytes.size, bytes.size) &&
                TAP_EQ(count_imperfect(&bowl.bytes), 0),
-           "a stream that need not wait keeps fragments for the rest of their datagram");
+           "a stream that need not wait holds fragments until their datagram is complete");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
     bytes_free(&bytes);
 }
 
-/* The second fragment of the datagram, far in front of the first one. */
+/* Returns a capture with the second fragment of the datagram long before the first one. */
 static struct bytes pull_apart(const struct bytes *bytes) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
@@ -294,7 +298,7 @@ static struct bytes pull_apart(const struct bytes *bytes) {
     return bowl.bytes;
 }
 
-/* A packet of a capture, so many times. */
+/* Writes a packet of a capture `count` times. */
 static void write_some(struct carry_capture_writer *writer, const struct bytes *bytes,
                        unsigned number, unsigned count) {
     const struct carry_capture_packet *packet;
@@ -306,7 +310,7 @@ static void write_some(struct carry_capture_writer *writer, const struct bytes *
     carry_capture_close(capture);
 }
 
-/* The first fragment, twice, far in front of the second one. */
+/* Returns a capture with the first fragment twice, long before the second one. */
 static struct bytes pull_first(const struct bytes *bytes) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
@@ -319,7 +323,7 @@ static struct bytes pull_first(const struct bytes *bytes) {
     return bowl.bytes;
 }
 
-/* One fragment in front of the end of the first window, and one behind it. */
+/* Returns a capture with one fragment before the end of the first window, and one after it. */
 static struct bytes put_around_end(const struct bytes *bytes) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
@@ -342,12 +346,12 @@ static void test_rewritten(const struct bytes *apart) {
     struct carry_capture_repairs *repairs;
     bool ok = TAP_EQ(fix(&feed, &options, &bowl, &repairs), CARRY_OK) && TAP_EQ(heard.left, 0) &&
               TAP_EQ(count_imperfect(&bowl.bytes), 0);
-    tap_ok(ok, "a sink that can rewrite mends what had left");
+    tap_ok(ok, "a sink that can rewrite repairs packets that were written before");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
 }
 
-/* Waits before each piece. */
+/* A source that pauses before each piece. */
 struct pulse {
     struct feed feed;
     bool waits;
@@ -360,7 +364,7 @@ static int64_t read_pulse(void *user, void *buffer, size_t size) {
     return pulse->waits ? -EAGAIN : source.read(source.user, buffer, size);
 }
 
-/* When the window is full, all of it was handed on, and a fragment with it. */
+/* When the window is full, everything in it has been written, including a fragment. */
 static void test_stream_that_waits(const struct bytes *bytes) {
     struct bytes around = put_around_end(bytes);
     struct pulse pulse = {.feed = feed_of(&around)};
@@ -375,14 +379,17 @@ static void test_stream_that_waits(const struct bytes *bytes) {
     tap_ok(TAP_EQ(carry_capture_fix(capture, NULL, &sink, &repairs), CARRY_OK) &&
                TAP_EQ(bowl.bytes.size, around.size) && TAP_EQ(count_imperfect(&bowl.bytes), 1) &&
                TAP_MEMEQ(bowl.bytes.data, around.data, around.size),
-           "what a stream handed on while it waited is not handed on again");
+           "bytes that a stream wrote during a pause are not written again");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
     bytes_free(&around);
 }
 
-/* Read twice, as only some verdicts are asked for: the copy is that of the capture itself. */
+/*
+ * Reads the capture twice, because only some verdicts are repaired: the copy is of the unpacked
+ * capture.
+ */
 static void test_compressed(const struct bytes *plain, struct bytes packed, const char *name) {
     struct heard heard = {0};
     const struct carry_capture_fix_options options =
@@ -402,7 +409,7 @@ static void test_compressed(const struct bytes *plain, struct bytes packed, cons
         tap_ok(TAP_EQ(codes[0], CARRY_OK) && TAP_EQ(codes[1], CARRY_OK) &&
                    TAP_EQ(bowls[0].bytes.size, bowls[1].bytes.size) &&
                    TAP_MEMEQ(bowls[0].bytes.data, bowls[1].bytes.data, bowls[0].bytes.size),
-               "%s: the copy is not compressed, and repaired in the same way", name);
+               "%s: the copy is not compressed, and its sums are repaired", name);
     for (unsigned i = 0; i < 2; i++)
         bytes_free(&bowls[i].bytes);
     bytes_free(&packed);
@@ -429,10 +436,10 @@ static void test_pieces(const struct bytes *bytes, size_t stride) {
         bytes_free(&bowl.bytes);
     }
     bytes_free(&expected.bytes);
-    tap_ok(ok, "pieces of any size give the same copy");
+    tap_ok(ok, "pieces of any size result in the same copy");
 }
 
-/* Damage, and what follows it, is copied. */
+/* Damaged bytes and all bytes after them are copied. */
 static void test_cuts(const struct bytes *bytes, size_t stride) {
     bool ok = true;
     for (size_t size = 4; size < bytes->size && ok; size += stride) {
@@ -447,7 +454,7 @@ static void test_cuts(const struct bytes *bytes, size_t stride) {
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "cut at every byte: all bytes are in the copy");
+    tap_ok(ok, "a capture cut at any byte is copied completely");
 }
 
 static void test_failing_reads(const struct bytes *bytes, size_t stride) {
@@ -463,10 +470,10 @@ static void test_failing_reads(const struct bytes *bytes, size_t stride) {
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "a read that fails");
+    tap_ok(ok, "a failed read returns its error");
 }
 
-/* Damage is copied with all that follows it, as far as that can be read. */
+/* Damaged bytes are copied with all later bytes that can be read. */
 static void test_failing_rest(const struct bytes *bytes) {
     uint8_t *damaged = malloc(bytes->size);
     const struct bytes copy = {damaged, bytes->size};
@@ -482,7 +489,7 @@ static void test_failing_rest(const struct bytes *bytes) {
     feed.error = EIO;
     tap_ok(TAP_EQ(fix(&feed, NULL, &bowl, &repairs), CARRY_ERROR_READ) &&
                TAP_GT(bowl.bytes.size, bytes->size / 2 + 64),
-           "a read that fails behind damage");
+           "a read that fails after damage returns its error");
     carry_capture_repairs_free(repairs);
     bytes_free(&bowl.bytes);
     free(damaged);
@@ -505,7 +512,7 @@ static void test_failing_rewind(const struct bytes *bytes) {
     carry_capture_open_source(&source, &capture, NULL);
     tap_ok(TAP_EQ(carry_capture_fix(capture, &options, &sink, &repairs), CARRY_ERROR_READ) &&
                TAP_EQ(carry_capture_last_error(capture)->system, ESPIPE) && TAP_EQ(bowl.calls, 0),
-           "a capture that cannot be read twice after all is not copied");
+           "a capture whose second reading fails is not copied");
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
 }
@@ -522,7 +529,7 @@ static void test_failing_sink(const struct bytes *apart) {
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "a sink that fails at each write and each rewrite");
+    tap_ok(ok, "a failed write or rewrite returns its error");
 }
 
 static void test_cancelled(const struct bytes *bytes) {
@@ -540,10 +547,10 @@ static void test_cancelled(const struct bytes *bytes) {
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "cancelled at each callback");
+    tap_ok(ok, "a repair can be cancelled at each callback");
 }
 
-/* Progress is said whenever a window is full, in the first pass too, if there are two. */
+/* Progress is reported whenever a window is full, also in the first of two passes. */
 static void test_cancelled_by_progress(const struct bytes *apart) {
     const uint32_t fixes[] = {0, 1u << CARRY_VERDICT_BAD};
     bool ok = true;
@@ -564,7 +571,7 @@ static void test_cancelled_by_progress(const struct bytes *apart) {
             bytes_free(&bowl.bytes);
         }
     }
-    tap_ok(ok, "cancelled at each report of progress");
+    tap_ok(ok, "a repair can be cancelled at each report of progress");
 }
 
 static void test_unrecognised(const struct bytes *bytes) {
@@ -579,10 +586,10 @@ static void test_unrecognised(const struct bytes *bytes) {
         ok &= fix(&feed, NULL, &bowl, &repairs) == CARRY_ERROR_UNRECOGNISED && !bowl.calls;
         carry_capture_repairs_free(repairs);
     }
-    tap_ok(ok, "of what is no capture nothing is copied");
+    tap_ok(ok, "a file that is no capture is not copied");
 }
 
-/* A capture without packets is copied whole, and one that was read is refused all the same. */
+/* A capture without packets is copied completely; one that was partly read is still refused. */
 static void test_skipped(void) {
     struct bytes bytes = make_skipped(3000000);
     struct feed feed = feed_of(&bytes);
@@ -606,10 +613,10 @@ static void test_skipped(void) {
     carry_capture_repairs_free(repairs);
     carry_capture_close(capture);
     bytes_free(&bytes);
-    tap_ok(ok, "a capture without packets is copied whole, and refused if it was read");
+    tap_ok(ok, "a capture without packets is copied completely, and refused if it was partly read");
 }
 
-/* Each source says many times that nothing has come: the first callback ends that. */
+/* Each source reports many times that no data is available: the first callback cancels that. */
 static void test_idle(const struct bytes *bytes) {
     const uint32_t fixes[] = {0, 1u << CARRY_VERDICT_PARTIAL};
     bool ok = true;
@@ -625,7 +632,7 @@ static void test_idle(const struct bytes *bytes) {
         carry_capture_repairs_free(repairs);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "cancelled while it waits for the first byte");
+    tap_ok(ok, "a repair can be cancelled while it waits for the first byte");
 }
 
 static void test_allocations(const struct bytes *bytes) {
@@ -647,7 +654,7 @@ static void test_allocations(const struct bytes *bytes) {
         ok &= allocations_alive() == before;
     }
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
-           "every allocation fails once: an error or less, and nothing is kept");
+           "if any allocation fails, the result is an error or less detail, and no memory is lost");
 }
 
 /* --- Explaining --- */
@@ -671,7 +678,7 @@ static bool take(void *user, const struct carry_capture_explanation *explanation
     return !explained->cancels;
 }
 
-/* Of the first frame; how many packets there are is not asked. */
+/* Explains the first frame, without asking for the number of packets. */
 static bool explains_first(const struct bytes *bytes, unsigned verdict) {
     struct explained explained = {0};
     struct carry_capture *capture;
@@ -681,7 +688,7 @@ static bool explains_first(const struct bytes *bytes, unsigned verdict) {
     return code == CARRY_OK && explained.frames == 1 && explained.verdict == verdict;
 }
 
-/* By what comes behind it. */
+/* Later packets determine the verdict. */
 static void test_explain_early(void) {
     struct bytes early = make_early_capture();
     size_t ends[CAPTURE_PACKETS + 1];
@@ -689,7 +696,7 @@ static void test_explain_early(void) {
     const struct bytes alone = {early.data, ends[1]};
     tap_ok(TAP_TRUE(explains_first(&early, CARRY_VERDICT_PARTIAL)) &&
                TAP_TRUE(explains_first(&alone, CARRY_VERDICT_BAD)),
-           "a header of 0 waits for what tells of its sender, up to the end");
+           "an IPv4 checksum of 0 waits for evidence about its sender, up to the end");
     bytes_free(&early);
 }
 
@@ -711,23 +718,23 @@ static void test_explain(const struct bytes *bytes) {
     struct explained cancelled = {.cancels = true};
     tap_ok(TAP_EQ(explain(bytes, 6, &header), CARRY_OK) && TAP_EQ(header.frames, 1) &&
                TAP_EQ(header.datagrams, 0) && TAP_EQ(header.verdict, CARRY_VERDICT_PARTIAL),
-           "a frame, judged by its sender's other frames");
+           "a frame is judged by its sender's other frames");
     tap_ok(TAP_EQ(explain(bytes, 5, &fragment), CARRY_OK) && TAP_EQ(fragment.frames, 1) &&
                TAP_EQ(fragment.datagrams, 1) && TAP_EQ(fragment.fragments, 2),
-           "a fragment, and the datagram that later frames complete");
+           "a fragment is explained with the datagram that later frames complete");
     tap_ok(TAP_EQ(explain(bytes, 9, &lost), CARRY_OK) && TAP_EQ(lost.frames, 1) &&
                TAP_EQ(lost.lost, 1),
-           "a fragment whose datagram is never complete");
+           "a fragment whose datagram remains incomplete is explained");
     tap_ok(TAP_EQ(explain(bytes, 0, &none), CARRY_ERROR_INVALID) && TAP_EQ(none.frames, 0),
            "packet 0 is refused");
     tap_ok(TAP_EQ(explain(bytes, CAPTURE_PACKETS + 1, &none), CARRY_ERROR_UNKNOWN) &&
                TAP_EQ(none.frames, 0) &&
                TAP_EQ(explain(bytes, 5, &cancelled), CARRY_ERROR_CANCELLED) &&
                TAP_EQ(cancelled.frames, 1),
-           "no such frame; and cancelled");
+           "a missing frame is reported, and cancellation works");
 }
 
-/* The frame is explained first: what cannot be said of its datagram comes after it. */
+/* The frame is explained first: an error in its datagram comes after that. */
 static void test_explain_allocations(const struct bytes *bytes) {
     bool ok = true, done = false;
     const long before = allocations_alive();
@@ -741,7 +748,7 @@ static void test_explain_allocations(const struct bytes *bytes) {
         ok &= allocations_alive() == before;
     }
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
-           "every allocation fails once: an error or less, and nothing is kept");
+           "if any allocation fails, the result is an error or less detail, and no memory is lost");
 }
 
 int main(void) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading captures: from every kind of source, in pieces of any size, cut at every byte, failing.
+/*
+ * Tests reading captures: from every kind of source, in pieces of any size, cut at every byte, with
+ * failures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +14,9 @@
 #include "harness/captures.h"
 #include "harness/tap.h"
 
-#define WINDOW_BYTES ((size_t)128 << 10) /* of which captures are read at a time */
+#define WINDOW_BYTES ((size_t)128 << 10) /* captures are read in windows of this size */
 
-/* What reading came to. */
+/* The result of reading a capture. */
 struct reading {
     int result;
     unsigned packets;
@@ -36,7 +38,7 @@ static struct reading read_all(struct carry_capture *capture) {
     return reading;
 }
 
-/* A packet that a window has no room for. */
+/* Returns a capture with a packet that is larger than a window. */
 static struct bytes make_large(void) {
     static const uint8_t data[3 * WINDOW_BYTES];
     const struct carry_capture_packet packet = {
@@ -75,12 +77,13 @@ static void test_pieces(const struct bytes *bytes, const char *name) {
         ok = is_same(&reading, &whole);
         carry_capture_close(capture);
     }
-    tap_ok(ok, "%s: pieces of any size hold the same packets", name);
+    tap_ok(ok, "%s: pieces of any size contain the same packets", name);
 }
 
 /*
- * A cut file holds the packets that end before the cut. It is damaged, except where nothing is cut:
- * in `ends` places, and where too little is left to know it by: below `unknown`.
+ * A cut file contains the packets that end before the cut. It is damaged, except where the cut is
+ * between records, in `ends` places, and where fewer than `unknown` bytes remain, too few to
+ * recognise it.
  */
 static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, const char *name) {
     unsigned found = 0;
@@ -100,10 +103,11 @@ static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, 
         if (!ok)
             tap_note("cut to %zu bytes: %d, %u packets", size, cut.result, cut.packets);
     }
-    tap_ok(TAP_TRUE(ok) && TAP_EQ(found, ends), "%s: cut at every byte", name);
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(found, ends),
+           "%s: a capture cut at any byte yields the packets before the cut", name);
 }
 
-/* What cannot be rewound stays what it was, and its error comes back. */
+/* A source that cannot be rewound keeps its state, and its error is returned again. */
 static void test_final_error(const struct bytes *bytes) {
     const struct bytes cut = {bytes->data, bytes->size - 1};
     struct feed feed = feed_of(&cut);
@@ -118,7 +122,7 @@ static void test_final_error(const struct bytes *bytes) {
                TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_UNSUPPORTED) &&
                TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_DAMAGED) &&
                TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_DAMAGED),
-           "an error is final, whatever fails after it");
+           "an error is final, whatever fails later");
     carry_capture_close(capture);
 }
 
@@ -138,7 +142,7 @@ static void test_failing_reads(const struct bytes *bytes) {
              TAP_EQ(carry_capture_next(capture, &packet), CARRY_ERROR_READ);
         carry_capture_close(capture);
     }
-    tap_ok(ok, "a read that fails at every byte: its errno, and where the record began");
+    tap_ok(ok, "a read that fails at any byte returns its errno, and the record's offset");
 }
 
 static void test_position(const struct bytes *bytes) {
@@ -148,7 +152,7 @@ static void test_position(const struct bytes *bytes) {
     tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
                TAP_EQ(packet->number, 1) && TAP_LE(carry_capture_position(capture), bytes->size) &&
                TAP_EQ(carry_capture_size(capture), bytes->size),
-           "position and size of a source");
+           "position and size of a source are reported");
     carry_capture_close(capture);
 }
 
@@ -187,7 +191,7 @@ static void test_failing_rewind(const struct bytes *bytes) {
                TAP_EQ(carry_capture_last_error(capture)->system, ESPIPE) &&
                TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
                TAP_EQ(packet->number, 2),
-           "a source that fails to rewind goes on where it was");
+           "a source that fails to rewind continues where it was");
     carry_capture_close(capture);
 }
 
@@ -204,11 +208,11 @@ static void test_rewind(const struct bytes *bytes) {
     ok &= is_same(&again, &whole) && carry_capture_rewind(capture) == CARRY_OK;
     const struct reading third = read_all(capture);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(is_same(&third, &whole)),
-           "rewound from the middle and from the end");
+           "a capture can be rewound from the middle and from the end");
     carry_capture_close(capture);
 }
 
-/* --- What the system opens --- */
+/* --- Files and descriptors --- */
 
 static int file_with(const struct bytes *bytes) {
     int descriptor = memfd_create("capture", 0);
@@ -228,7 +232,8 @@ static void test_descriptor(const struct bytes *bytes) {
           carry_capture_size(capture) == bytes->size &&
           carry_capture_position(capture) == bytes->size && is_same(&reading, &whole);
     carry_capture_close(capture);
-    tap_ok(TAP_TRUE(ok) && TAP_GE(fcntl(descriptor, F_GETFD), 0), "a descriptor, which stays open");
+    tap_ok(TAP_TRUE(ok) && TAP_GE(fcntl(descriptor, F_GETFD), 0),
+           "a descriptor is read, and remains open");
     close(descriptor);
 }
 
@@ -243,12 +248,12 @@ static void test_pipe(const struct bytes *bytes) {
     const struct reading whole = read_memory(bytes, bytes->size);
     tap_ok(TAP_TRUE(is_same(&reading, &whole)) && TAP_TRUE(!carry_capture_can_rewind(capture)) &&
                TAP_EQ(carry_capture_size(capture), 0),
-           "a pipe, of unknown size, which cannot rewind");
+           "a pipe has an unknown size, and cannot be rewound");
     carry_capture_close(capture);
     close(ends[0]);
 }
 
-/* The writer goes on holding the pipe open: only the other descriptor ends this. */
+/* The writer still holds the pipe open: only the other descriptor ends the reading. */
 static struct reading read_stopped(const struct bytes *bytes, size_t size) {
     struct carry_capture *capture;
     int ends[2], stop[2];
@@ -270,20 +275,20 @@ static void test_stop(const struct bytes *bytes) {
     struct bytes packed = make_gzip(bytes), skipped = make_skipped(3000000);
     const struct reading plain = read_stopped(bytes, bytes->size - 5);
     tap_ok(TAP_EQ(plain.result, CARRY_CAPTURE_END) && TAP_EQ(plain.packets, CAPTURE_PACKETS - 1),
-           "a pipe that is stopped: all that had come, and no damage where it cuts a packet");
+           "a stopped pipe yields all packets so far, and a packet cut by the stop is no damage");
     const struct reading unpacked = read_stopped(&packed, packed.size - 13);
     if (unpacked.result == CARRY_ERROR_UNRECOGNISED)
         tap_skip("compressed", "built without what unpacks it");
     else
-        tap_ok(is_same(&unpacked, &plain), "the same where it is compressed");
+        tap_ok(is_same(&unpacked, &plain), "a stopped pipe with compressed data yields the same");
     tap_ok(TAP_EQ(read_stopped(bytes, 10).result, CARRY_ERROR_DAMAGED) &&
                TAP_EQ(read_stopped(&skipped, 1000).result, CARRY_ERROR_DAMAGED),
-           "but a header that is cut is damage, and a block of which a part was passed on");
+           "a header cut by the stop is damage, and so is a partly written block");
     bytes_free(&packed);
     bytes_free(&skipped);
 }
 
-/* It ends with the window that was read before. */
+/* Reading ends with the window that was read before. */
 static void test_stopped_file(void) {
     struct bytes bytes = make_long_capture(1000);
     const struct carry_capture_packet *packet;
@@ -301,7 +306,7 @@ static void test_stopped_file(void) {
     ok &= rest.result == CARRY_CAPTURE_END && rest.packets &&
           rest.packets < 1000 * CAPTURE_PACKETS - 1 &&
           carry_capture_last_error(capture)->code == CARRY_OK;
-    tap_ok(ok, "a file that is stopped: what had been read, and no damage");
+    tap_ok(ok, "a stopped file yields what was read, without damage");
     carry_capture_close(capture);
     close(stop[0]);
     close(stop[1]);
@@ -327,7 +332,7 @@ static void test_unopened(void) {
                TAP_EQ(error.system, EBADF) &&
                TAP_EQ(carry_capture_open_fd(write_only, &capture, &error), CARRY_ERROR_READ) &&
                TAP_EQ(error.system, EBADF),
-           "so are descriptors that cannot be read");
+           "descriptors that cannot be read are refused");
     close(write_only);
 }
 
@@ -343,7 +348,7 @@ static void test_open_without_memory(void) {
     close(free_after);
     tap_ok(TAP_EQ(code, CARRY_ERROR_MEMORY) && TAP_EQ(error.code, CARRY_ERROR_MEMORY) &&
                TAP_TRUE(!capture) && TAP_EQ(free_before, free_after),
-           "without memory, a file is closed again");
+           "if an allocation fails, the file is closed again");
 }
 
 /* --- Formats --- */
@@ -374,11 +379,10 @@ static void test_formats(void) {
         carry_capture_close(capture);
     }
     tap_ok(TAP_STREQ(carry_capture_format_name(CARRY_CAPTURE_FORMAT_COUNT), "unknown"),
-           "a format that is none is unknown");
+           "a number that is no format is unknown");
 }
 
-/* What begins so is compressed, and is cut, unless this build lacks what unpacks it. */
-/* Of sizes that they never have: the bytes behind them are of something else. */
+/* Options whose sizes are too small for them: the bytes after them belong to something else. */
 static void test_short_options(void) {
     static const char file[] = "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" /* a section */
                                "\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0"
@@ -391,7 +395,7 @@ static void test_short_options(void) {
     carry_capture_open_memory(file, sizeof file, &capture, NULL);
     tap_ok(TAP_EQ(carry_capture_next(capture, &packet), CARRY_CAPTURE_PACKET) &&
                TAP_EQ(packet->time_ns, 5000) && TAP_TRUE(!packet->flags),
-           "options of pcapng that are too short are left");
+           "options of pcapng that are too short are ignored");
     carry_capture_close(capture);
 }
 
@@ -416,16 +420,16 @@ static void test_second(const struct bytes *pcap) {
     bool ok = strstr(problem_behind(pcap, header), "a second capture starts here");
     header[8] = header[11] = 0x7f; /* its time zone, in either byte order */
     ok &= strstr(problem_behind(pcap, header), "record claims") != NULL;
-    tap_ok(ok, "a second capture is told from damage");
+    tap_ok(ok, "a second capture is distinguished from damage");
 }
 
-/* It would never end. */
+/* Such padding would never end. */
 static void test_empty_padding(void) {
     static const uint8_t record[64] = {[8] = 48};
     struct carry_capture *capture;
     tap_ok(TAP_EQ(carry_capture_open_memory(record, sizeof record, &capture, NULL), CARRY_OK) &&
                TAP_EQ(carry_capture_format(capture), CARRY_CAPTURE_FORMAT_UNKNOWN),
-           "padding of ERF that has no size");
+           "padding of ERF without a size is an error");
     carry_capture_close(capture);
 }
 
@@ -451,12 +455,12 @@ static void test_compressions(void) {
         tap_ok(result == CARRY_ERROR_DAMAGED
                    ? TAP_STREQ(text, cut)
                    : (TAP_EQ(result, CARRY_ERROR_UNRECOGNISED) && TAP_STREQ(text, lacks)),
-               "%s: unpacked, or what this build lacks is named", files[i].name);
+               "%s: the stream is unpacked, or the missing library is named", files[i].name);
         carry_capture_close(capture);
     }
 }
 
-/* Files that begin like compressed ones. */
+/* Files that begin similar to compressed ones. */
 static void test_near_magic(void) {
     static const char *const files[] = {"BZh0", "BZh:"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -470,7 +474,7 @@ static void test_near_magic(void) {
     }
 }
 
-/* A stream of xz with a flag that is not known yet. */
+/* A stream of xz with an unknown flag. */
 static void test_unknown_options(void) {
     static const char file[] = "\xfd\x37zXZ\0\0\x10\x9b\x02\x6e\x5c";
     const struct carry_capture_packet *packet;
@@ -483,11 +487,11 @@ static void test_unknown_options(void) {
         tap_ok(TAP_EQ(result, CARRY_ERROR_DAMAGED) &&
                    TAP_STREQ(carry_capture_last_error(capture)->text,
                              "corrupt xz stream: unknown options"),
-               "options of xz that are not known");
+               "unknown options of xz are an error");
     carry_capture_close(capture);
 }
 
-/* The last byte that comes out is the last for which there is room. */
+/* The last unpacked byte exactly fills the window. */
 static void test_full_window(void) {
     struct bytes plain = make_skipped(WINDOW_BYTES - 28);
     struct bytes files[] = {make_gzip(&plain), make_zstd(&plain), make_xz(&plain),
@@ -499,7 +503,7 @@ static void test_full_window(void) {
         bytes_free(&files[i]);
     }
     bytes_free(&plain);
-    tap_ok(ok, "a stream that ends where the window ends");
+    tap_ok(ok, "a stream that ends where the window ends is read completely");
 }
 
 static void test_allocations(const struct bytes *bytes, const char *name) {
@@ -521,7 +525,7 @@ static void test_allocations(const struct bytes *bytes, const char *name) {
     }
     allocations_fail_from(0);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
-           "%s: every allocation fails once: an error, and nothing is kept", name);
+           "%s: if any allocation fails, the result is an error, and no memory is lost", name);
 }
 
 static void test_format_without_memory(const struct bytes *packed) {
@@ -535,7 +539,7 @@ static void test_format_without_memory(const struct bytes *packed) {
     else
         tap_ok(TAP_EQ(format, CARRY_CAPTURE_FORMAT_UNKNOWN) &&
                    TAP_EQ(carry_capture_last_error(capture)->code, CARRY_ERROR_MEMORY),
-               "without memory to unpack it, the format is not known");
+               "if unpacking fails for lack of memory, the format is unknown");
     carry_capture_close(capture);
 }
 
@@ -555,7 +559,7 @@ static void test_all_allocations(const struct bytes *pcapng) {
     bytes_free(&files[1]);
 }
 
-/* Packets of what was compressed are those of the capture, at their places in that. */
+/* Packets of a compressed capture equal those of the capture, with their offsets in it. */
 static void test_compressed(const struct bytes *plain, struct bytes packed, const char *name) {
     const struct reading whole = read_memory(plain, plain->size);
     const struct reading unpacked = read_memory(&packed, packed.size);
@@ -579,11 +583,14 @@ int main(void) {
     test_pieces(&pcap, "pcap");
     test_pieces(&snoop, "snoop");
     test_pieces(&erf, "erf");
-    /* Behind the section, both interfaces, and all packets but the last; or the header. */
+    /*
+     * Cuts after the section, both interfaces, and all packets except the last; or after the
+     * header.
+     */
     test_cuts(&pcapng, 3 + CAPTURE_PACKETS - 1, 1, "pcapng");
     test_cuts(&pcap, 1 + CAPTURE_PACKETS - 1, 1, "pcap");
     test_cuts(&snoop, 1 + CAPTURE_PACKETS - 1, 1, "snoop");
-    /* A record, and the header of the next. */
+    /* Cuts after a record, and after the header of the next. */
     test_cuts(&erf, CAPTURE_PACKETS - 1, 104 + 16, "erf");
     test_final_error(&pcapng);
     test_failing_reads(&pcapng);

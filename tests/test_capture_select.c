@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Selecting packets: every set of the packets of a capture is checked and repaired as a capture
- * that holds them alone, and all else stays as it was.
+ * Tests selecting packets: every set of the packets of a capture is checked and repaired like a
+ * capture of only these packets, and all other packets remain unchanged.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define SETS (1u << CAPTURE_PACKETS)
 
-/* Which packets are selected, a bit each, and how many were asked for. */
+/* The selected packets as bits, and the number of requests. */
 struct selection {
     unsigned set;
     uint64_t asked;
@@ -34,7 +34,7 @@ static struct carry_capture *open_bytes(const struct bytes *bytes) {
     return capture;
 }
 
-/* A capture of these packets alone. */
+/* Returns a capture of only these packets. */
 static struct bytes pick(const struct bytes *bytes, unsigned set) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
@@ -51,7 +51,7 @@ static struct bytes pick(const struct bytes *bytes, unsigned set) {
     return bowl.bytes;
 }
 
-/* --- Checked --- */
+/* --- Checking --- */
 
 static int check(const struct bytes *bytes, const struct carry_capture_check_options *options,
                  struct carry_capture_summary **summary) {
@@ -94,7 +94,7 @@ static void test_check(const struct bytes *bytes) {
         carry_capture_summary_free(alone);
         bytes_free(&picked);
     }
-    tap_ok(ok, "any set of packets is checked as a capture of these alone");
+    tap_ok(ok, "any set of packets is checked like a capture of these packets");
 }
 
 static void test_threads(const struct bytes *bytes, unsigned copies) {
@@ -112,7 +112,7 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
              TAP_EQ(carry_capture_count(summary, CARRY_PROTOCOL_TCP, CARRY_VERDICT_BAD), copies);
         carry_capture_summary_free(summary);
     }
-    tap_ok(ok, "any number of threads");
+    tap_ok(ok, "any number of threads gives the same result");
 }
 
 static void test_count(const struct bytes *bytes) {
@@ -126,12 +126,12 @@ static void test_count(const struct bytes *bytes) {
     tap_ok(TAP_EQ(selection.asked, 4) && TAP_EQ(carry_capture_totals(summary)->packets, 2) &&
                TAP_EQ(carry_capture_totals(summary)->unselected, 2) &&
                TAP_EQ(carry_capture_totals(merged)->unselected, 4),
-           "a number of packets is one of selected packets");
+           "a limit counts selected packets only");
     carry_capture_summary_free(summary);
     carry_capture_summary_free(merged);
 }
 
-/* --- Repaired --- */
+/* --- Repairing --- */
 
 static int fix(const struct bytes *bytes, const struct carry_capture_fix_options *options,
                struct bowl *bowl, struct carry_capture_repairs **repairs) {
@@ -146,7 +146,10 @@ static bool is_packet(const struct carry_capture_packet *a, const struct carry_c
     return a->captured == b->captured && memcmp(a->data, b->data, a->captured) == 0;
 }
 
-/* Has the copy the packets of `picked` where they were selected, and all others as they were? */
+/*
+ * Returns whether the copy has the packets of `picked` where they were selected, and all others
+ * unchanged.
+ */
 static bool is_merged(const struct bytes *copy, const struct bytes *before,
                       const struct bytes *picked, unsigned set) {
     struct carry_capture *captures[] = {open_bytes(copy), open_bytes(before), open_bytes(picked)};
@@ -172,7 +175,7 @@ static bool repairs_alike(const struct carry_capture_repairs *a,
            all->packets + all->unselected == CAPTURE_PACKETS && picked->unselected == 0;
 }
 
-/* Once, and twice where bad and partial sums are told apart. */
+/* Reads the capture once, or twice where bad and partial sums must be distinguished. */
 static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *name) {
     bool ok = true;
     for (unsigned set = 0; set < SETS && ok; set++) {
@@ -194,7 +197,7 @@ static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *n
         }
         bytes_free(&picked);
     }
-    tap_ok(ok, "any set of packets is repaired so, and no other: %s", name);
+    tap_ok(ok, "any set of packets is repaired, and no other packet: %s", name);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who sent checksums: addresses and links, and the senders of IPv4 headers that hold 0. */
+/* Tests senders of checksums: addresses and links, and the senders of IPv4 checksums of 0. */
 #include <string.h>
 
 #include <carry/sum.h>
@@ -8,17 +8,17 @@
 #include "harness/frame.h"
 #include "harness/tap.h"
 
-#define SENDERS_MAX 4096u /* of headers that hold 0, see docs/capture.md */
+#define SENDERS_MAX 4096u /* of IPv4 checksums of 0, see docs/capture.md */
 #define COOKED      113
 #define COOKED2     276
 #define BARE_SCTP   248
 
-/* A check of packets that are made one by one. */
+/* A check of packets that are added one by one. */
 struct session {
     struct carry_capture_checker *checker;
     struct carry_capture_summary *summary;
     uint64_t packets;
-    uint64_t related[8]; /* packets, of which the last is */
+    uint64_t related[8]; /* the previous packets, for which the last one is related */
     unsigned related_count;
 };
 
@@ -50,7 +50,7 @@ static void end(struct session *session) {
     carry_capture_checker_free(session->checker);
 }
 
-/* The only sender of sums with this verdict. */
+/* Returns the only sender of sums with this verdict. */
 static struct carry_capture_sender sender_of(const struct session *session, unsigned protocol,
                                              unsigned verdict) {
     struct carry_capture_sender senders[2] = {{.at_most = 0}};
@@ -59,7 +59,7 @@ static struct carry_capture_sender sender_of(const struct session *session, unsi
     return *senders;
 }
 
-/* TCP of 10.`sender` behind a link; its IPv4 header holds 0. */
+/* Returns TCP from 10.`sender` on a link, with an IPv4 checksum of 0. */
 static struct frame *make_header(const char *link, uint32_t linktype, uint32_t sender) {
     struct frame *frame = start(link);
     frame->linktype = linktype;
@@ -72,7 +72,7 @@ static struct frame *make_header(const char *link, uint32_t linktype, uint32_t s
     return frame;
 }
 
-/* The same, whose TCP sum is partial, too: the sender leaves both to its network card. */
+/* Like make_header(), with a partial TCP sum: the sender leaves both to its network card. */
 static struct frame *make_left(uint32_t sender) {
     struct frame *frame = make_header(ETHERNET4, LINK_ETHERNET, sender);
     const uint8_t *addresses = frame->bytes + 14 + 12;
@@ -87,7 +87,7 @@ static void test_links(void) {
     static const struct {
         const char *link;
         uint32_t linktype, vlans;
-        int mac; /* the last byte; -1: there is none of six bytes */
+        int mac; /* the last byte; -1: there is no address of six bytes */
     } rows[] = {
         {ETHERNET4, LINK_ETHERNET, 0, 2},
         {ETHERNET "8100 0001 8100 0002 8100 0003 8100 0004 0800", LINK_ETHERNET, 4, 2},
@@ -109,7 +109,7 @@ static void test_links(void) {
                   TAP_EQ(link.mac[5], link.has_mac ? rows[i].mac : 0);
         for (unsigned vlan = 0; vlan < rows[i].vlans; vlan++)
             ok &= link.vlans[vlan] == vlan + 1;
-        tap_ok(ok, "what is said of link %u", i + 1);
+        tap_ok(ok, "the sender's link is reported, case %u", i + 1);
         carry_capture_summary_free(session.summary);
     }
 }
@@ -125,7 +125,7 @@ static void test_two_links(void) {
         sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD);
     tap_ok(TAP_EQ(sender.at_most, 3) && TAP_EQ(sender.address.bytes[3], 1) &&
                TAP_TRUE(!sender.link.has_mac) && TAP_EQ(sender.link.vlans_count, 0),
-           "a sender of headers on two links has none");
+           "a sender on two links is reported without a link");
     carry_capture_summary_free(session.summary);
 }
 
@@ -146,9 +146,9 @@ static void test_no_address(void) {
     carry_capture_summary_free(session.summary);
 }
 
-/* --- Headers that hold 0 --- */
+/* --- IPv4 checksums of 0 --- */
 
-/* They come before what shows that all of them leave such sums to their network cards. */
+/* The headers precede the evidence that their senders leave such sums to their network cards. */
 static void test_many(void) {
     struct session session = {.packets = 0};
     begin(&session, false);
@@ -162,7 +162,7 @@ static void test_many(void) {
             TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_PARTIAL),
                    2 * SENDERS_MAX + 1) &&
             TAP_EQ(carry_capture_totals(session.summary)->early, SENDERS_MAX),
-        "senders are told apart, as many as there is room for");
+        "senders are distinguished, up to the limit");
     carry_capture_summary_free(session.summary);
 }
 
@@ -176,12 +176,14 @@ static void test_related(void) {
     add(&session, make_left(2));
     end(&session);
     tap_ok(TAP_EQ(session.related_count, 3) && TAP_MEMEQ(session.related, related, sizeof related),
-           "of what a sender leaves, the first packet is related to others");
+           "the first packet with a sum left to the network card is related to others");
     carry_capture_summary_free(session.summary);
 }
 
-/* Is a check complete of what a sender leaves to its network card, and of another frame, of which
-   the capture cut off some bytes? */
+/*
+ * Returns whether a check is complete for a packet whose sums are left to the network card,
+ * followed by another frame from which the capture cut off `cut` bytes.
+ */
 static bool is_complete_with(const struct frame *frame, uint32_t linktype, uint32_t cut) {
     struct session session = {.packets = 0};
     const struct carry_capture_packet packet = {.data = frame->bytes,
@@ -199,13 +201,17 @@ static bool is_complete_with(const struct frame *frame, uint32_t linktype, uint3
 }
 
 static void test_complete(void) {
-    tap_ok(is_complete_with(make_left(2), LINK_ETHERNET, 0), "all was examined");
-    tap_ok(!is_complete_with(make_left(2), 147, 0), "but not of a link type that is not known");
-    tap_ok(!is_complete_with(make_left(2), LINK_ETHERNET, 1), "nor of what was cut off");
+    tap_ok(is_complete_with(make_left(2), LINK_ETHERNET, 0),
+           "a check that examined everything is complete");
+    tap_ok(!is_complete_with(make_left(2), 147, 0),
+           "a check with an unknown link type is incomplete");
+    tap_ok(!is_complete_with(make_left(2), LINK_ETHERNET, 1),
+           "a check with a frame that was cut off is incomplete");
     struct frame *deep = start(ETHERNET "8100");
     for (unsigned i = 0; i < 2 * CARRY_PACKET_SUMS_MAX; i++)
         put(deep, "0001 8100");
-    tap_ok(!is_complete_with(deep, LINK_ETHERNET, 0), "nor behind more headers than are followed");
+    tap_ok(!is_complete_with(deep, LINK_ETHERNET, 0),
+           "a check with more headers than are examined is incomplete");
 }
 
 int main(void) {

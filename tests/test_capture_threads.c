@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ten captures, open and checked in ten threads at once; and what worker threads do with signals.
+/*
+ * Tests ten captures that are open and checked in ten threads at once, and the signal masks of
+ * worker threads.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,7 +17,7 @@
 
 static struct bytes bytes;
 
-/* One of the captures, and the others' barrier. */
+/* One of the captures; all share a barrier. */
 struct own {
     pthread_t thread;
     uint64_t counted, findings;
@@ -68,15 +70,15 @@ static void test_ten(void) {
     }
     pthread_barrier_destroy(&barrier);
     tap_ok(TAP_TRUE(ok) && TAP_GE(owns[0].repaired, 6 * COPIES),
-           "ten captures in ten threads at once");
+           "ten captures are checked in ten threads at once");
 }
 
 /* --- Signals --- */
 
-/* A judge that only asks each worker what signals it blocks. */
+/* A judge that only records which signals each worker blocks. */
 struct asked {
     pthread_t caller;
-    atomic_uint workers, open; /* of these, the ones that a signal may interrupt */
+    atomic_uint workers, open; /* among these, the workers that a signal may interrupt */
 };
 
 static void *ask(void *user) {
@@ -95,7 +97,7 @@ static void close_nothing(void *user, void *state) {
     (void)user, (void)state;
 }
 
-/* The calling thread leaves the work to another, for a while. */
+/* Makes the calling thread wait until a worker has judged. */
 static bool wait_for_worker(void *state, const struct carry_capture_packet *packets, size_t count) {
     struct asked *asked = state;
     (void)packets, (void)count;
@@ -127,7 +129,7 @@ static void test_signals(void) {
     tap_ok(TAP_GT(asked.workers, 0) && TAP_EQ(asked.open, 0), "workers block signals");
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-    tap_ok(!sigismember(&blocked, SIGINT), "the calling thread does not");
+    tap_ok(!sigismember(&blocked, SIGINT), "the calling thread does not block signals");
 }
 
 int main(void) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing captures: what is written reads back, what does not fit is refused, sinks that fail. */
+/*
+ * Tests writing captures: written packets are read back, unsupported ones are refused, sinks fail.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,11 +9,11 @@
 #include "harness/captures.h"
 #include "harness/tap.h"
 
-#define LENGTH_MAX 65535 /* of what pcapng says in words */
+#define LENGTH_MAX 65535 /* of texts in pcapng */
 
 static const uint8_t data[2000] = "bytes of a packet";
 
-/* As many letters. */
+/* Returns a text of that many letters. */
 static const char *text_of(size_t length) {
     static char text[LENGTH_MAX + 2];
     memset(text, 'x', length);
@@ -41,7 +43,7 @@ static bool is_same(const struct carry_capture_packet *a, const struct carry_cap
            memcmp(a->data, b->data, a->captured) == 0;
 }
 
-/* Packets of all kinds that the format holds come back as they were. */
+/* Packets of all kinds that the format supports are read back unchanged. */
 static void test_round_trip(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
@@ -74,7 +76,7 @@ static void test_round_trip(enum carry_capture_format format) {
     bytes_free(&bowl.bytes);
 }
 
-/* The bits of epb_flags, by the draft, and what a reader makes of them. */
+/* The bits of epb_flags, by the draft, and the members that a reader derives from them. */
 static const struct {
     uint32_t bits, flags, fcs;
 } flag_rows[] = {
@@ -85,7 +87,7 @@ static const struct {
     {0x400, CARRY_CAPTURE_PACKET_SUM_VALID, 0},
     {0x800, CARRY_CAPTURE_PACKET_SEGMENTED, 0},
     {0x82, CARRY_CAPTURE_PACKET_SENT, 4},
-    {0xfffff1fc, 0, 0}, /* with a frame check sequence of 15 bytes, which none has */
+    {0xfffff1fc, 0, 0}, /* with a frame check sequence of 15 bytes, which does not exist */
 };
 
 /* The last option of a block is the flags: the end of options and the block's size follow. */
@@ -115,7 +117,7 @@ static void test_flags(void) {
     tap_ok(TAP_TRUE(writes) && TAP_TRUE(reads), "flags of packets are those of the draft");
 }
 
-/* Of a capture without packets, and of one that says who wrote it. */
+/* Tests a capture without packets, and one that names its writer. */
 static void test_empty(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
@@ -134,7 +136,7 @@ static void test_refused(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
-    other.fcs = 32; /* also of the first packet, beside which pcap holds no other */
+    other.fcs = 32; /* also of the first packet: pcap cannot contain packets with another one */
     bool ok = TAP_EQ(carry_capture_writer_add(writer, &other, NULL), CARRY_ERROR_INVALID) &&
               TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_OK);
     const size_t before = bowl.bytes.size;
@@ -162,12 +164,12 @@ static void test_refused(enum carry_capture_format format) {
     }
     ok &= bowl.bytes.size == before;
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK && bowl.bytes.size > before;
-    tap_ok(ok, "%s refuses what it cannot hold, and goes on", carry_capture_format_name(format));
+    tap_ok(ok, "%s refuses unsupported packets, and continues", carry_capture_format_name(format));
     carry_capture_writer_free(writer);
     bytes_free(&bowl.bytes);
 }
 
-/* The largest packet that is written is read, and the next one is refused. */
+/* The largest packet that can be written is read, and a larger one is refused. */
 static void test_largest(enum carry_capture_format format) {
     const uint32_t around = format == CARRY_CAPTURE_FORMAT_PCAPNG ? 32 : 0;
     struct carry_capture_packet packet = make_packet();
@@ -199,7 +201,7 @@ static void test_options(void) {
     struct carry_capture_writer *writer;
     tap_ok(TAP_EQ(carry_capture_writer_create(&snoop, &sink, &writer), CARRY_ERROR_INVALID) &&
                TAP_TRUE(!writer),
-           "only pcap and pcapng are written");
+           "only pcap and pcapng can be written");
     bool ok = carry_capture_writer_create(&named, &sink, &writer) == CARRY_OK &&
               carry_capture_writer_end(writer) == CARRY_OK;
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(memmem(bowl.bytes.data, bowl.bytes.size, "a test", 6)),
@@ -208,7 +210,7 @@ static void test_options(void) {
     bytes_free(&bowl.bytes);
 }
 
-/* In words, up to what the format holds. */
+/* Texts of many words, up to the limit of the format. */
 static void test_long_texts(void) {
     const struct carry_capture_packet packet = make_packet();
     struct carry_capture_writer_options options = {.application = text_of(LENGTH_MAX + 1)};
@@ -217,7 +219,7 @@ static void test_long_texts(void) {
     struct carry_capture_writer *writer;
     tap_ok(TAP_EQ(carry_capture_writer_create(&options, &sink, &writer), CARRY_ERROR_INVALID) &&
                TAP_TRUE(!writer),
-           "too long a name of the program is refused");
+           "a name of the program that is too long is refused");
     options.application = text_of(LENGTH_MAX);
     bool ok = carry_capture_writer_create(&options, &sink, &writer) == CARRY_OK;
     ok &= carry_capture_writer_name(writer, 0, text_of(LENGTH_MAX + 1)) == CARRY_ERROR_INVALID &&
@@ -229,19 +231,19 @@ static void test_long_texts(void) {
     carry_capture_open_memory(bowl.bytes.data, bowl.bytes.size, &capture, NULL);
     ok &= carry_capture_next(capture, &read) == CARRY_CAPTURE_PACKET && is_same(read, &packet);
     tap_ok(TAP_TRUE(ok) && TAP_GT(bowl.bytes.size, 3 * LENGTH_MAX),
-           "the longest names and comments read back");
+           "the longest names and comments are read back");
     carry_capture_close(capture);
     bytes_free(&bowl.bytes);
 }
 
-/* Each call of the sink fails once; the error is final. */
+/* Each call of the sink fails once. The error is final. */
 static void test_failing_sink(void) {
     bool ok = true, failed = true;
     for (unsigned at = 1; failed && ok; at++) {
         struct bowl bowl = {.fails_at = at};
         struct carry_capture_writer *writer = writer_to(&bowl, CARRY_CAPTURE_FORMAT_PCAPNG);
         struct carry_capture_packet packet = make_packet();
-        packet.captured = packet.wire = sizeof data; /* each takes several writes */
+        packet.captured = packet.wire = sizeof data; /* large enough for several writes */
         int first = CARRY_OK, last = CARRY_OK;
         for (unsigned i = 0; i < 4; i++) {
             last = carry_capture_writer_add(writer, &packet, "a comment");
@@ -254,10 +256,13 @@ static void test_failing_sink(void) {
         carry_capture_writer_free(writer);
         bytes_free(&bowl.bytes);
     }
-    tap_ok(ok, "a sink that fails at each call: an error for good");
+    tap_ok(ok, "a failure of any call of the sink is a final error");
 }
 
-/* The names of the interface blocks that a machine's own byte order has, each as "NAME\n". */
+/*
+ * Copies the names of interface blocks in the machine's byte order, each as "NAME
+ * ".
+ */
 static void read_names(const struct bytes *bytes, char *names) {
     uint32_t head[2];
     *names = '\0';
@@ -290,7 +295,7 @@ static void test_names(void) {
     ok &= carry_capture_writer_end(writer) == CARRY_OK;
     read_names(&bowl.bytes, names);
     tap_ok(TAP_TRUE(ok) && TAP_STREQ(names, "eth0\nveth-long\neth0\n-\n"),
-           "an interface has its name in a block for each link type; others share one");
+           "a named interface has a block for each link type; unnamed ones share one");
     tap_ok(TAP_EQ(carry_capture_writer_name(writer, 1, "eth1"), CARRY_ERROR_INVALID) &&
                TAP_EQ(carry_capture_writer_name(writer, 65536, "eth1"), CARRY_ERROR_INVALID),
            "a second name, and a number that no block has, are refused");
@@ -335,7 +340,7 @@ static void test_statistics(void) {
         TAP_TRUE(ok) &&
             TAP_EQ(carry_capture_writer_statistics(writer, 3, &statistics), CARRY_ERROR_INVALID) &&
             TAP_EQ(carry_capture_writer_statistics(writer, 0, &statistics), CARRY_ERROR_INVALID),
-        "statistics of an interface without packets, or without a name, are refused");
+        "statistics for an interface without packets or name are refused");
     packet.interface = 3;
     ok &= carry_capture_writer_add(writer, &packet, NULL) == CARRY_OK &&
           carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_OK &&
@@ -343,7 +348,7 @@ static void test_statistics(void) {
     statistics.dropped = CARRY_CAPTURE_NOT_COUNTED;
     ok &= carry_capture_writer_statistics(writer, 3, &statistics) == CARRY_OK &&
           ends_with(&bowl.bytes, &received, sizeof received);
-    tap_ok(ok, "what was counted of an interface is in a block");
+    tap_ok(ok, "the counts of an interface are in a block");
     carry_capture_writer_free(writer);
     bytes_free(&bowl.bytes);
 }
@@ -372,7 +377,7 @@ static void test_allocations(void) {
         ok &= allocations_alive() == before;
     }
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(done),
-           "every allocation fails once: an error, and nothing is kept");
+           "if any allocation fails, the result is an error, and no memory is lost");
 }
 
 int main(void) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What fragments bring of a datagram, in any order, cut and overlapping, beside a list of bytes. */
+/*
+ * Compares the collected content of fragments, in any order, cut and overlapping, with a list of
+ * bytes.
+ */
 #include <content.h>
 
 #include <string.h>
@@ -14,7 +17,7 @@
 struct model {
     uint8_t bytes[SIZE];
     bool came[SIZE], known[SIZE];
-    uint32_t cut; /* the first byte that any part lacked */
+    uint32_t cut; /* the first byte that some part lacked */
 };
 
 static struct model make_model(void) {
@@ -23,7 +26,7 @@ static struct model make_model(void) {
     return model;
 }
 
-/* Up to six units of it, of which the capture may have cut some off. */
+/* Returns a part of up to six units, which the capture may have cut. */
 static struct part make_part(const struct model *model, bool cut) {
     const uint32_t place = (uint32_t)rng_below((SIZE + CONTENT_UNIT - 1) / CONTENT_UNIT) * 8;
     const uint32_t far = place + CONTENT_UNIT * (1 + (uint32_t)rng_below(6));
@@ -46,7 +49,7 @@ static void take(struct model *model, const struct part *part) {
         model->cut = known;
 }
 
-/* The first byte for which this is false. */
+/* Returns the index of the first byte that is false. */
 static uint32_t first_without(const bool *bytes) {
     uint32_t first = 0;
     while (first < SIZE && bytes[first])
@@ -54,7 +57,7 @@ static uint32_t first_without(const bool *bytes) {
     return first;
 }
 
-/* No byte is taken for captured that was not, and none is lost in front of the first cut. */
+/* Returns whether no missing byte counts as captured, and no byte before the first cut is lost. */
 static bool is_right(const struct content *content, const struct model *model) {
     uint8_t buffer[SIZE];
     const uint32_t captured = carry_content_captured(content);
@@ -82,10 +85,10 @@ static void test_parts(bool cut) {
     bool ok = true;
     for (unsigned i = 0; i < ROUNDS && ok; i++)
         ok = comes_together(cut);
-    tap_ok(ok, cut ? "parts that were cut" : "parts in any order");
+    tap_ok(ok, cut ? "parts that were cut are collected" : "parts in any order are collected");
 }
 
-/* Each byte but one is what it was before. */
+/* Returns whether a part is contradicted that changes one byte. */
 static bool is_contradicted(void) {
     struct content content = carry_content_new(rng_next());
     struct model model = make_model();
@@ -107,10 +110,13 @@ static void test_contradictions(void) {
     bool ok = true;
     for (unsigned i = 0; i < ROUNDS && ok; i++)
         ok = is_contradicted();
-    tap_ok(ok, "one other byte contradicts what came before");
+    tap_ok(ok, "one different byte is a contradiction");
 }
 
-/* Adds the same parts each time. Is the one refused for which allocation `number` was? */
+/*
+ * Adds the same parts each time. Returns whether the part is refused whose allocation `number`
+ * failed.
+ */
 static bool is_said(unsigned number) {
     static struct model model;
     struct content content = carry_content_new(0);
@@ -134,7 +140,7 @@ static void test_allocations(void) {
         done = allocations_count() < number;
     }
     allocations_fail_from(0);
-    tap_ok(ok, "every allocation fails once: that is said, and nothing is kept");
+    tap_ok(ok, "if any allocation fails, this is reported, and no memory is lost");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts, as programs use them, on every architecture. */
+/* Tests contexts as programs use them, on every architecture. */
 #include <carry/context.h>
 
 #include <fenv.h>
@@ -41,11 +41,11 @@ static void test_values(void) {
     for (uintptr_t i = 0; i < 3; i++)
         ok = ok && carry_context_switch(&here, &there[0], 10 * i) == 10 * i + 1;
     tap_ok(TAP_TRUE(ok) && TAP_EQ(seen[0], 0) && TAP_EQ(seen[1], 10) && TAP_EQ(seen[2], 20),
-           "values go to and fro");
+           "values are passed in both directions");
     tap_ok(TAP_TRUE(there[0].stack_pointer) &&
                TAP_EQ(carry_context_switch(&here, &there[0], 7), 0) &&
                TAP_TRUE(!there[0].stack_pointer),
-           "a context that returns is finished, and the next gets 0");
+           "a context that returns is finished, and the next one receives 0");
 }
 
 /* --- Refusals --- */
@@ -59,24 +59,24 @@ static void test_refusals(void) {
         TAP_EQ(carry_context_create(&context, stacks[0], least - 1, add_one, NULL),
                CARRY_ERROR_SIZE) &&
             TAP_EQ(carry_context_create(&context, stacks[0], 0, add_one, NULL), CARRY_ERROR_SIZE),
-        "a stack that is too small");
+        "a stack that is too small is refused");
     tap_ok(
         TAP_EQ(carry_context_create(&context, NULL, least, add_one, NULL), CARRY_ERROR_INVALID) &&
             TAP_EQ(carry_context_create(&context, stacks[0], least, NULL, NULL),
                    CARRY_ERROR_INVALID),
-        "no stack, and no function");
+        "a missing stack or function is refused");
     tap_ok(TAP_EQ(carry_context_create(&context, stacks[0] + 3, least, add_one, NULL), CARRY_OK) &&
                TAP_EQ((uintptr_t)context.stack_pointer % 16, 0) &&
                TAP_GE((unsigned char *)context.stack_pointer, stacks[0] + 3) &&
                TAP_LT((unsigned char *)context.stack_pointer, stacks[0] + 3 + least),
-           "a stack at an odd address");
+           "a stack at an odd address is accepted");
     tap_ok(TAP_EQ(carry_context_keep(&context, area, needed - 1, 0), CARRY_ERROR_SIZE),
-           "an area that is too small");
+           "an area that is too small is refused");
     tap_ok(TAP_EQ(carry_context_keep(&context, area + 8, sizeof area - 8, 0), CARRY_ERROR_INVALID),
-           "an area that is not aligned");
+           "an unaligned area is refused");
     tap_ok(TAP_EQ(carry_context_keep(&context, area, needed, 0), CARRY_OK) &&
                TAP_EQ(needed % 64, 0),
-           "an area that fits");
+           "an area that fits is accepted");
 }
 
 /* --- Many contexts, in any order --- */
@@ -90,7 +90,10 @@ struct walker {
 
 static struct walker walkers[MANY];
 
-/* Unknown to the compiler, so it keeps values in registers of callees, vectors' too. */
+/*
+ * The compiler does not know this function, so it keeps values in callee-saved registers, including
+ * vector registers.
+ */
 static double scrambled(double value) {
     return value * 1.25 + 1;
 }
@@ -132,10 +135,10 @@ static void test_many(const struct effort *effort) {
         visits += walkers[i].visits;
     }
     tap_ok(TAP_TRUE(ok) && TAP_EQ(visits, MANY * effort->rounds * 10),
-           "%d contexts that switch at random", MANY);
+           "%d contexts switch at random", MANY);
 }
 
-/* --- How a context starts --- */
+/* --- The initial state of a context --- */
 
 struct start {
     uintptr_t stack;
@@ -157,10 +160,10 @@ static void test_start(void) {
     fesetround(FE_UPWARD);
     carry_context_switch(&here, &there[0], 0);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(start.rounding, FE_TONEAREST),
-           "a context starts rounding to nearest");
-    tap_ok(TAP_EQ(fegetround(), FE_UPWARD), "each context rounds in its own way");
+           "a context starts with rounding to nearest");
+    tap_ok(TAP_EQ(fegetround(), FE_UPWARD), "each context has its own rounding mode");
     fesetround(FE_TONEAREST);
-    tap_ok(TAP_EQ(start.stack % 16, 0), "the stack is aligned as calls expect it");
+    tap_ok(TAP_EQ(start.stack % 16, 0), "the stack is aligned as for calls");
 }
 
 /* --- Unwinding --- */
@@ -228,7 +231,7 @@ static void test_threads(void) {
         ok = ok && !pthread_create(&threads[i], NULL, take_turns, NULL);
     for (size_t i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    tap_ok(TAP_TRUE(ok) && TAP_EQ(count, 100), "a context that threads resume in turn");
+    tap_ok(TAP_TRUE(ok) && TAP_EQ(count, 100), "threads can resume a context in turn");
 }
 
 /* --- Fork --- */
@@ -251,7 +254,7 @@ static void test_fork(void) {
         _exit(there[0].stack_pointer ? 1 : 7);
     tap_ok(TAP_TRUE(ok) && TAP_GT(child, 0) && TAP_EQ(waitpid(child, &status, 0), child) &&
                TAP_EQ(WEXITSTATUS(status), 7),
-           "parent and child go on in the same context");
+           "parent and child continue in the same context");
 }
 
 /* --- Mistakes --- */
@@ -281,12 +284,12 @@ int main(void) {
     struct carry_context context;
     effort_note(effort);
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind takes stacks that are near each other for one");
+        return tap_skip_all("valgrind confuses stacks that are near each other");
     rng_restart();
     if (carry_context_create(&context, stacks[0], STACK_BYTES, add_one, NULL) ==
         CARRY_ERROR_UNSUPPORTED) {
         tap_ok(TAP_EQ(carry_context_preempt(&here, &there[0], &context), CARRY_ERROR_UNSUPPORTED),
-               "nor is there preemption");
+               "preemption is unsupported");
         tap_skip("contexts", "there are none on this architecture, or under a shadow stack");
         return tap_done();
     }
@@ -297,7 +300,7 @@ int main(void) {
     test_unwinding();
     test_threads();
     test_fork();
-    tap_ok(!child_says(NULL, survives_nowhere), "to return to no context traps");
-    tap_ok(!child_says(NULL, survives_finished), "to switch to a finished context faults");
+    tap_ok(!child_says(NULL, survives_nowhere), "a return to no context traps");
+    tap_ok(!child_says(NULL, survives_finished), "a switch to a finished context faults");
     return tap_done();
 }

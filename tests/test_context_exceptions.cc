@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Exceptions in contexts: thrown and caught, through functions that were suspended. */
+/* Tests exceptions in contexts: thrown and caught, through functions that were suspended. */
 #include <carry/context.h>
 
 #include <stdexcept>
@@ -25,7 +25,7 @@ struct Unwinding {
     }
 };
 
-/* Through functions that were suspended. */
+/* Throws through functions that were suspended. */
 void fail(int self, int depth) {
     Unwinding unwinding;
     carry_context_switch(&there[self], &here, 0);
@@ -51,7 +51,7 @@ struct carry_context *throw_and_catch(void *argument, uintptr_t) {
 int main() {
     bool ok = true;
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind takes stacks that are near each other for one");
+        return tap_skip_all("valgrind confuses stacks that are near each other");
     carry_context_adopt(&here, nullptr, 0);
     for (int i = 0; i < contexts; i++) {
         int error = carry_context_create(&there[i], stacks[i], sizeof stacks[i], throw_and_catch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of contexts find what is broken? */
+/* Tests that the checks of contexts catch their mutants. */
 #include <carry/cpu.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct twin {
     const char *name;
     const struct context_calls *calls;
     struct verdict (*check)(const struct context_calls *calls);
-    const char *feature; /* without which it is not broken */
+    const char *feature; /* the mutant differs only with this feature */
 } twins[] = {
     {"r15", &broken_context_r15, switches, NULL},
     {"fcw", &broken_context_fcw, switches, NULL},
@@ -38,7 +38,10 @@ static const struct twin {
     {"vectors", &broken_context_vectors, signals, "xsave"},
 };
 
-/* How a child ends that makes a check of a twin: broken ones crash, hang or give wrong results. */
+/*
+ * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
+ * Returns how the child ends.
+ */
 static int ends(const struct twin *twin, const struct context_calls *calls) {
     fflush(stdout);
     pid_t child = fork();
@@ -57,11 +60,11 @@ static int ends(const struct twin *twin, const struct context_calls *calls) {
 
 static void test_twin(const struct twin *twin) {
     if (replay_is_on() && twin->check == signals) {
-        tap_skip(twin->name, "frames are those of this CPU");
+        tap_skip(twin->name, "the signal frames are those of this CPU, not of the replayed one");
         return;
     }
     if (twin->feature && !carry_cpu_has(twin->feature)) {
-        tap_skip(twin->name, "without %s it is not broken", twin->feature);
+        tap_skip(twin->name, "the mutant needs %s", twin->feature);
         return;
     }
     int status = ends(twin, twin->calls);
@@ -70,7 +73,7 @@ static void test_twin(const struct twin *twin) {
         tap_note("by signal %d", WTERMSIG(status));
     tap_ok(crashed || (WIFEXITED(status) && WEXITSTATUS(status) == 1), "%s is caught", twin->name);
     status = ends(twin, &context_calls);
-    tap_ok(TAP_EQ(status, 0), "what it is a twin of passes");
+    tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 
 int main(int argc, char **argv) {
@@ -78,7 +81,7 @@ int main(int argc, char **argv) {
     if (reason)
         return tap_skip_all(reason);
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind takes stacks that are near each other for one");
+        return tap_skip_all("valgrind confuses stacks that are near each other");
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);
     return tap_done();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Contexts of x86-64: every register, through switches and through signals. */
+/* Tests contexts of x86-64: every register, through switches and through signals. */
 #include <carry/cpu.h>
 #include <carry/image.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static const struct keeping {
     {"everything", CHECKED_COMPONENTS},
 };
 
-/* Each component of the CPU's in use, and none, in all combinations. */
+/* Checks with all combinations of the CPU's components in use. */
 static struct verdict check_keeping(const struct keeping *keeping) {
     const uint64_t all = CHECKED_COMPONENTS & carry_xstate_enabled();
     struct verdict verdict = {.ok = true};
@@ -64,7 +64,7 @@ static void test_switches(void) {
             tap_skip(carry_xstate_name(i), "this CPU has none, or may not use it");
 }
 
-/* A feature that is masked leads to the next worse way to save. */
+/* Without a masked feature, the next best way to save is used. */
 static bool ring_works(void) {
     for (size_t i = 0; i < sizeof keepings / sizeof *keepings; i++)
         if (!check_keeping(&keepings[i]).ok)
@@ -78,7 +78,7 @@ static void test_older(void) {
         tap_ok(child_says(masks[i], ring_works), "switches without %s", masks[i]);
 }
 
-/* --- How a context starts --- */
+/* --- The initial state of a context --- */
 
 struct start {
     uint64_t in_use;
@@ -99,7 +99,7 @@ static struct carry_context *look(void *argument, uintptr_t value) {
     return &here;
 }
 
-/* From a context that has all in use, and rounds in another way. */
+/* Starts a context from one that has all components in use, and another rounding mode. */
 static struct start started(uint64_t mask) {
     static struct context_probe probe;
     struct carry_xstate_layout layout;
@@ -127,7 +127,9 @@ static struct start started(uint64_t mask) {
     return start;
 }
 
-/* A CPU may say that all is in use, and emulators do. */
+/*
+ * Returns whether the CPU tracks use. A CPU may report all components as in use, and emulators do.
+ */
 static bool tells_use(void) {
     carry_xstate_clean(CARRY_XSTATE_CLEAN_VECTORS);
     return carry_cpu_has("xgetbv1") && carry_cpu_has("avx") &&
@@ -141,19 +143,20 @@ static void test_start(void) {
                TAP_EQ(full.fcw, 0x37f),
            "a context starts with MXCSR 0x1f80 and FCW 0x37f");
     if (!tells_use()) {
-        tap_skip("what is in use when a context starts", "this CPU does not tell");
+        tap_skip("what is in use when a context starts", "this CPU does not track use");
         return;
     }
-    tap_ok(!(plain.in_use & (BIT(AVX) | BIT(ZMM_HI256))), "it starts with clean upper halves");
-    /* A CPU may count FLDCW as use of x87, whatever it loads. */
+    tap_ok(!(plain.in_use & (BIT(AVX) | BIT(ZMM_HI256))),
+           "a context starts with clean upper halves");
+    /* A CPU may count FLDCW as use of x87, whatever value it loads. */
     tap_ok(TAP_TRUE(full.initial_x87) &&
                TAP_TRUE(!(full.in_use & CHECKED_COMPONENTS & ~(BIT(SSE) | BIT(X87)))),
-           "what it keeps starts as it is initially");
+           "the components that a context keeps start with initial values");
 }
 
 /* --- Signals --- */
 
-/* Volatile, as the compiler takes raise() for a function that calls none of this file. */
+/* Volatile, because the compiler assumes that raise() calls no function of this file. */
 static struct carry_context *volatile interrupted = &there[0];
 static volatile int preempted_to = 1; /* an error, or 0 */
 
@@ -164,8 +167,8 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
 }
 
 /*
- * kill(process, signal), with a frame that unwinders find by rbp, and a red zone that holds no
- * address: who looks for rbp there is lost.
+ * kill(process, signal), with a frame that unwinders find through rbp, and with a red zone that
+ * contains no address: an unwinder that reads rbp from there fails.
  */
 void kill_by_frame(long process, long signal);
 __asm__(".pushsection .text\n"
@@ -204,7 +207,7 @@ static struct carry_context *return_here(void *argument, uintptr_t value) {
     return value == 0 ? &here : NULL;
 }
 
-/* Does the system's frame hold what the CPU has? */
+/* Checks whether the system's frame contains the state of the CPU. */
 static int try_preemption(void) {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     sigaction(SIGUSR1, &action, NULL);
@@ -218,16 +221,16 @@ static int try_preemption(void) {
 
 static void test_preemption(void) {
     tap_ok(TAP_EQ(try_preemption(), CARRY_OK) && TAP_TRUE(!there[1].stack_pointer),
-           "a signal leads elsewhere");
+           "a signal handler switches to another context");
     carry_context_switch(&here, &there[0], 0);
-    tap_ok(!there[0].stack_pointer, "who was interrupted goes on");
+    tap_ok(!there[0].stack_pointer, "the interrupted context continues");
     carry_context_create(&there[1], stacks[1], sizeof stacks[1], return_here, NULL);
     carry_context_keep(&here, areas[2], sizeof areas[2], 0);
     interrupted = &here;
     raise(SIGUSR1);
     interrupted = &there[0];
     tap_ok(TAP_EQ(preempted_to, CARRY_OK) && TAP_TRUE(!there[1].stack_pointer),
-           "so does the thread itself, whose stack nobody knows");
+           "the thread itself continues, whose stack is unknown");
 }
 
 static int refusal(struct carry_context *from, struct carry_context *to, uint64_t rip,
@@ -251,32 +254,38 @@ static void test_refusals(void) {
     uint64_t bottom = (uintptr_t)stacks[0];
     carry_context_create(a, stacks[0], sizeof stacks[0], raise_once, NULL);
     carry_context_create(b, stacks[1], sizeof stacks[1], return_here, NULL);
-    tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE), "no area");
+    tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE),
+           "a preemption without an area is refused");
     carry_context_keep(a, areas[0], carry_context_area_size(0), 0);
     if (carry_xstate_enabled() & BIT(AVX))
-        tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE), "an area that AVX does not fit in");
+        tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE),
+               "an area that is too small for AVX is refused");
     else
-        tap_skip("an area that AVX does not fit in", "no AVX");
+        tap_skip("an area that is too small for AVX is refused", "no AVX");
     carry_context_keep(a, areas[0], sizeof areas[0], 0);
-    tap_ok(TAP_EQ(refusal(a, a, 0, top), CARRY_ERROR_INVALID), "from a context to itself");
+    tap_ok(TAP_EQ(refusal(a, a, 0, top), CARRY_ERROR_INVALID),
+           "a preemption to the same context is refused");
     struct carry_context finished = *b;
     finished.stack_pointer = NULL;
-    tap_ok(TAP_EQ(refusal(a, &finished, 0, top), CARRY_ERROR_INVALID), "to a finished context");
+    tap_ok(TAP_EQ(refusal(a, &finished, 0, top), CARRY_ERROR_INVALID),
+           "a preemption to a finished context is refused");
     tap_ok(TAP_EQ(refusal(a, b, (uintptr_t)carry_context_switch + 8, top), CARRY_ERROR_BUSY),
-           "in a switch");
+           "a preemption during a switch is refused");
     tap_ok(TAP_EQ(refusal(a, b, 0, (uintptr_t)stacks[1] + 8), CARRY_ERROR_BUSY) &&
                TAP_EQ(refusal(a, b, 0, bottom - 8), CARRY_ERROR_BUSY),
-           "on another stack");
-    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 200), CARRY_ERROR_SIZE), "no room on the stack");
+           "a preemption on another stack is refused");
+    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 200), CARRY_ERROR_SIZE),
+           "a preemption without room on the stack is refused");
     if (fault_under_asan()) {
-        tap_skip("preempted contexts", "the sanitizer would be told of a switch that is none");
+        tap_skip("preempted contexts",
+                 "a switch that does not happen would be reported to the sanitizer");
         return;
     }
     tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 4096), CARRY_OK) &&
                TAP_EQ(carry_context_keep(a, areas[1], sizeof areas[1], 0), CARRY_ERROR_INVALID),
            "a preempted context keeps its area");
     tap_ok(TAP_EQ(refusal(b, a, 0, (uintptr_t)stacks[1] + 4096), CARRY_ERROR_SIZE),
-           "a refusal leaves a preempted context as it was");
+           "a refusal leaves a preempted context unchanged");
 }
 
 static void test_storms(const struct effort *effort) {
@@ -295,7 +304,7 @@ static void test_storms(const struct effort *effort) {
         struct verdict verdict = check_context_storm(&context_calls, &options);
         verdict_report(&verdict, "signals in %u threads of %u contexts, mask %#llx, %s",
                        options.threads, options.contexts, (unsigned long long)options.mask,
-                       options.own_stack ? "handlers on a stack of their own"
+                       options.own_stack ? "handlers on their own stack"
                                          : "handlers on the stacks of contexts");
     }
 }
@@ -312,13 +321,16 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *frame, void *argum
     return _URC_NO_REASON;
 }
 
-/* Whoever has no caller says so; a wrong address has no function, and ends there too. */
+/*
+ * Unwinds to the end. A function without a caller is marked as such; a wrong address has no
+ * function, and ends the unwinding too.
+ */
 static bool unwinds(void) {
     uintptr_t last = 1;
     return _Unwind_Backtrace(note_frame, &last) == _URC_END_OF_STACK && last == 0;
 }
 
-/* In switch.S, where what starts contexts comes last, and is short. */
+/* Defined in switch.S, where the short code that starts contexts comes last. */
 void carry_context_start(void);
 
 static bool is_of_switch(uintptr_t address) {
@@ -326,7 +338,7 @@ static bool is_of_switch(uintptr_t address) {
            address < (uintptr_t)carry_context_start + 64;
 }
 
-/* At each instruction. */
+/* Unwinds at each instruction. */
 HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
     (void)number;
     (void)info;
@@ -336,7 +348,7 @@ HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
     }
 }
 
-/* The trap flag, TF. Compilers push and pop flags without saying so to unwinders. */
+/* Sets the trap flag, TF. Compilers push and pop flags without describing this to unwinders. */
 void set_stepping(bool on);
 __asm__(".pushsection .text\n"
         ".type set_stepping, @function\n"
@@ -361,11 +373,14 @@ static struct carry_context *give_back(void *argument, uintptr_t value) {
     return &here;
 }
 
-/* There, back, there, and back for good; then to one that a signal has interrupted. */
+/*
+ * Switches there and back twice, the second time finally; then to a context that a signal has
+ * interrupted.
+ */
 static void test_unwinding(void) {
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
     struct sigaction old;
-    bool ok = unwinds(); /* which finds its tables at the first time */
+    bool ok = unwinds(); /* the first unwinding loads its tables */
     sigaction(SIGTRAP, &action, &old);
     carry_context_create(&there[0], stacks[0], sizeof stacks[0], give_back, NULL);
     carry_context_keep(&there[0], areas[0], sizeof areas[0], CHECKED_COMPONENTS);
@@ -383,8 +398,8 @@ static void test_unwinding(void) {
     if (steps < 100)
         tap_skip("unwinding at each instruction", "no trap flag");
     else
-        tap_ok(TAP_TRUE(ok) && TAP_EQ(trace.broken, 0), "unwinding at each of %u instructions",
-               trace.steps);
+        tap_ok(TAP_TRUE(ok) && TAP_EQ(trace.broken, 0),
+               "unwinding works at each of %u instructions", trace.steps);
 }
 
 static bool storm_works(void) {
@@ -399,7 +414,7 @@ int main(int argc, char **argv) {
         return tap_skip_all(reason);
     effort_note(effort);
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind takes stacks that are near each other for one");
+        return tap_skip_all("valgrind confuses stacks that are near each other");
     test_older();
     if (carry_context_create(&there[0], stacks[0], sizeof stacks[0], look, NULL)) {
         tap_skip("contexts", "the thread has a shadow stack");
@@ -408,11 +423,11 @@ int main(int argc, char **argv) {
     test_switches();
     test_start();
     if (replay_is_on()) {
-        tap_skip("signals", "frames are those of this CPU");
+        tap_skip("signals", "the signal frames are those of this CPU, not of the replayed one");
         return tap_done();
     }
     if (try_preemption() == CARRY_ERROR_UNSUPPORTED) {
-        tap_skip("preemption", "signal frames do not hold what the CPU has");
+        tap_skip("preemption", "signal frames do not contain the state of the CPU");
         return tap_done();
     }
     test_preemption();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Switches leave x87 out of use on CPUs where one FLDCW would put it in use for good: on Cascade
- * Lake, replayed.
+ * Tests that switches leave x87 out of use on CPUs where one FLDCW would put it in use permanently:
+ * on Cascade Lake, replayed.
  */
 #include "broken/context.h"
 #include "harness/check_context.h"
@@ -16,17 +16,17 @@
 #define ALL     (X87 | SSE | CARRY_XSTATE_BIT(AVX))
 #define TURNS   3
 
-/* What two contexts do that switch to and fro three times. */
+/* A case: two contexts switch to and fro three times. */
 static const struct row {
     const char *name;
-    uint64_t mask;     /* what both keep */
-    uint16_t fcw_here; /* the words that they set at first, if these are not initial */
+    uint64_t mask;     /* what both contexts keep */
+    uint16_t fcw_here; /* the control words that they set at first */
     uint16_t fcw_there;
     bool starts_in_use;               /* both execute FNINIT at first */
     bool new_area;                    /* `there` gets an area while it is suspended */
     struct replay_counts executed;    /* in the last turn */
-    bool ends_in_use;                 /* x87, in `there`, in the last turn */
-    const struct context_calls *twin; /* that must be caught */
+    bool ends_in_use;                 /* whether x87 is in use in `there` in the last turn */
+    const struct context_calls *twin; /* the mutant that must be caught */
 } rows[] = {
     {"nothing kept, words alike: no FLDCW", .mask = 0, .fcw_here = INITIAL, .fcw_there = INITIAL,
      .twin = &broken_context_x87},
@@ -85,7 +85,7 @@ static void take_turns(const struct row *row) {
     for (unsigned i = 0; i < TURNS; i++) {
         if (i && row->new_area)
             carry_context_keep(&there, areas[2], sizeof areas[2], row->mask);
-        replay_start(); /* counts anew */
+        replay_start(); /* restarts the counts */
         used_calls->go(&here, &there, 0);
     }
 }
@@ -124,7 +124,7 @@ int main(void) {
         struct verdict verdict = check(&context_calls, &rows[i]);
         verdict_report(&verdict, "%s", rows[i].name);
         if (rows[i].twin)
-            tap_ok(!check(rows[i].twin, &rows[i]).ok, "its twin is caught");
+            tap_ok(!check(rows[i].twin, &rows[i]).ok, "its mutant is caught");
     }
     return tap_done();
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `copy`: every kernel by every check, the functions around them, and the choice among them. */
+/*
+ * Tests `copy`: every kernel with every check, the functions around them, and the choice among
+ * them.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,9 +18,9 @@
 
 static const struct effort *effort;
 
-/* The functions that call the chosen kernel, by each that can be chosen. */
+/* Tests the functions that call the chosen kernel, for each kernel that can be chosen. */
 static void test_functions_by(const char *kernel) {
-    tap_ok(TAP_EQ(carry_copy_select(kernel), CARRY_OK), "select %s", kernel);
+    tap_ok(TAP_EQ(carry_copy_select(kernel), CARRY_OK), "%s is selected", kernel);
     struct verdict verdict =
         check_copies_overlaps((struct copier){.copy = carry_copy_move}, effort);
     verdict_report(&verdict, "carry_copy_move by %s: distances", kernel);
@@ -29,7 +32,7 @@ static void test_functions_by(const char *kernel) {
     verdict_report(&verdict, "carry_copy_stream by %s: edges", kernel);
 }
 
-/* Moves are right copies too. */
+/* Moves must be right copies too. */
 static const struct {
     const char *name;
     carry_copy_fn *move;
@@ -45,7 +48,7 @@ static void test_move_of(size_t index) {
     copies_check_all((struct copier){.copy = moves[index].move}, effort, name);
     tap_ok(TAP_EQ(carry_copy_select(moves[index].name), CARRY_OK) &&
                TAP_EQ(carry_get_carry_copy_move(), moves[index].move),
-           "%s: chosen with the kernel", name);
+           "%s: the move is chosen with the kernel", name);
 }
 
 static void test_kernels(void) {
@@ -59,7 +62,7 @@ static void test_kernels(void) {
         test_move_of(i);
         test_functions_by(kernel.name);
     }
-    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "select the best again");
+    tap_ok(TAP_EQ(carry_copy_select(NULL), CARRY_OK), "the best kernel is selected again");
 }
 
 /* --- The choice of a kernel --- */
@@ -101,7 +104,7 @@ static bool first_move(void) {
     return copies(carry_copy_move) && first_call();
 }
 
-/* Where sites can be patched, that chooses too. */
+/* Where sites can be patched, patching chooses too. */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_move();
@@ -109,19 +112,20 @@ static bool first_patched(void) {
 
 static void test_first_use(void) {
     tap_ok(TAP_TRUE(child_says(NULL, first_call)) && TAP_TRUE(child_says("all", first_call)),
-           "the first call chooses");
-    tap_ok(child_says(NULL, first_question), "so does the first question");
+           "the first call chooses a kernel");
+    tap_ok(child_says(NULL, first_question), "the first question chooses a kernel");
     tap_ok(TAP_TRUE(child_says(NULL, first_move)) && TAP_TRUE(child_says("all", first_move)),
-           "so does the first move");
-    tap_ok(child_says(NULL, first_patched), "so do patched sites");
-    tap_ok(child_says("prefer512", first_call), "512 bits only where they are preferred");
+           "the first move chooses a kernel");
+    tap_ok(child_says(NULL, first_patched), "patching sites chooses a kernel");
+    tap_ok(child_says("prefer512", first_call),
+           "512 bits are chosen only where they are preferred");
 }
 
 static void test_choice(void) {
     choice_check_all(&choice);
     tap_ok(TAP_EQ(carry_copy_select("generic"), CARRY_OK) && TAP_TRUE(copies(by_operation)) &&
                TAP_EQ(carry_get_carry_copy(), carry_copy_generic),
-           "the operation does the same");
+           "the operation calls the chosen kernel");
     carry_copy_select(NULL);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `copy`: the kernels that survive faults, by every check, and that they are chosen together. */
+/*
+ * Tests `copy`: the forms of kernels that survive faults, with every check, and that they are
+ * chosen together.
+ */
 #include <string.h>
 
 #include <carry/copy.h>
@@ -28,7 +31,7 @@ static void test_twin(size_t index, const struct effort *effort) {
     struct verdict verdict = check_copies_faults(copier, effort);
     verdict_report(&verdict, "%s: faults", twins[index].name);
     verdict = check_copies_races(copier, effort);
-    verdict_report(&verdict, "%s: pages that are taken away meanwhile", twins[index].name);
+    verdict_report(&verdict, "%s: pages that are removed meanwhile", twins[index].name);
 }
 
 static bool follows(size_t index) {
@@ -47,7 +50,7 @@ int main(void) {
             tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
             continue;
         }
-        tap_ok(follows(i), "%s: the twin is chosen with it", kernel.name);
+        tap_ok(follows(i), "%s: the form that survives faults is chosen with it", kernel.name);
         test_twin(i, effort);
     }
     return tap_done();

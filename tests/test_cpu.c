@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `cpu`: features, what masks do to them, and the mask of the environment. */
+/* Tests `cpu`: features, masks, and the mask of the environment. */
 #include <stdio.h>
 #include <string.h>
 
@@ -75,12 +75,12 @@ static void test_table(void) {
     struct carry_cpu_feature feature;
     tap_ok(TAP_TRUE(!carry_cpu_feature(feature_count(), &feature)) &&
                TAP_TRUE(!carry_cpu_feature(SIZE_MAX, &feature)),
-           "there is an end to the features");
+           "the list of features ends");
     tap_ok(TAP_TRUE(!carry_cpu_has("no such feature")) && TAP_TRUE(!carry_cpu_has("")),
            "unknown names are absent");
 }
 
-/* Detection against the compiler's own. */
+/* Compares detection with the compiler's own. */
 static void test_detection(void) {
     for (size_t i = 0; i < feature_count(); i++) {
         const char *name = feature_at(i).name;
@@ -93,7 +93,7 @@ static void test_detection(void) {
     }
 }
 
-/* Masked features are masked, and none that was absent is said to be. */
+/* Returns whether a masked feature is reported as masked, and an absent one as absent. */
 static bool taken_away(size_t index, enum carry_cpu_state before) {
     enum carry_cpu_state state = feature_at(index).state;
     return before == CARRY_CPU_ABSENT ? state == CARRY_CPU_ABSENT : state == CARRY_CPU_MASKED;
@@ -105,17 +105,17 @@ static void test_one_by_one(const enum carry_cpu_state *all) {
         bool ok = TAP_EQ(carry_cpu_set_mask(name), CARRY_OK) && TAP_TRUE(taken_away(i, all[i]));
         for (size_t j = 0; j < i; j++)
             ok = ok && TAP_EQ(feature_at(j).state, all[j]);
-        tap_ok(ok, "\"%s\" takes it away, and nothing that it builds on", name);
+        tap_ok(ok, "\"%s\" masks the feature, and none that it builds on", name);
     }
     tap_ok(TAP_EQ(carry_cpu_set_mask(""), CARRY_OK) && TAP_TRUE(same_states(all)),
-           "\"\" gives all back");
+           "\"\" unmasks everything");
 }
 
 static void test_all(const enum carry_cpu_state *all) {
     bool ok = TAP_EQ(carry_cpu_set_mask("all"), CARRY_OK);
     for (size_t i = 0; i < feature_count(); i++)
         ok = ok && TAP_TRUE(taken_away(i, all[i]));
-    tap_ok(ok, "\"all\" takes all away");
+    tap_ok(ok, "\"all\" masks everything");
     carry_cpu_set_mask("");
 }
 
@@ -138,7 +138,7 @@ static void test_cascade(void) {
     }
     const bool avx2 = carry_cpu_has("avx2");
     tap_ok(TAP_EQ(carry_cpu_set_mask("avx2"), CARRY_OK) && TAP_TRUE(gone(with_avx2)),
-           "no AVX2, no AVX-512, no preference");
+           "without AVX2 there is no AVX-512 and no preference");
     tap_ok(TAP_EQ(carry_cpu_set_mask("bmi2"), CARRY_OK) && TAP_TRUE(gone(with_avx512bw)) &&
                TAP_EQ(carry_cpu_has("avx2"), avx2),
            "no BMI2, no AVX-512, but AVX2");
@@ -161,7 +161,7 @@ static void check_preference(const char *name, const char *capability) {
            "\"+%s\" prefers it where the CPU can", name);
     tap_ok(TAP_EQ(set_mask("", name), CARRY_OK) && TAP_TRUE(!carry_cpu_has(name)) &&
                TAP_EQ(carry_cpu_has(capability), can),
-           "\"%s\" takes the preference away, not %s", name, capability);
+           "\"%s\" masks the preference, not %s", name, capability);
     tap_ok(TAP_EQ(set_mask("all,+", name), CARRY_OK) && TAP_TRUE(!carry_cpu_has(name)),
            "%s needs the capability", name);
 }
@@ -181,7 +181,7 @@ static void test_preferences(const enum carry_cpu_state *all) {
         else
             tap_skip(rows[i].name, "%s has no such preference", carry_cpu_arch());
     tap_ok(TAP_EQ(carry_cpu_set_mask(""), CARRY_OK) && TAP_TRUE(same_states(all)),
-           "the preferences come back");
+           "the preferences are restored");
 }
 
 static void test_syntax(const enum carry_cpu_state *all) {
@@ -216,7 +216,7 @@ static void test_syntax(const enum carry_cpu_state *all) {
     carry_cpu_set_mask("");
 }
 
-/* A name of the table is known whole, not by its beginning or with something behind it. */
+/* A name must match completely: a prefix, or a longer text, is unknown. */
 static void test_names(void) {
     bool ok = true;
     for (size_t i = 0; i < feature_count(); i++) {
@@ -230,7 +230,7 @@ static void test_names(void) {
              TAP_EQ(carry_cpu_set_mask(shorter), CARRY_ERROR_UNKNOWN) &&
              TAP_EQ(carry_cpu_set_mask(forced), wanted);
     }
-    tap_ok(ok, "names are matched whole, and \"+\" is for preferences");
+    tap_ok(ok, "names must match completely, and \"+\" is only for preferences");
     carry_cpu_set_mask("");
 }
 
@@ -244,12 +244,12 @@ static void test_errors_change_nothing(void) {
     snapshot(masked);
     ok = ok && TAP_EQ(carry_cpu_set_mask("all,none"), CARRY_ERROR_UNKNOWN) &&
          TAP_TRUE(same_states(masked));
-    tap_ok(ok, "after an error the old mask stands");
+    tap_ok(ok, "after an error the old mask remains");
 }
 
 #define MODEL_BYTES 64
 
-/* Without blanks in front, at the end, and twice in a row. */
+/* Removes blanks at the beginning, at the end, and repeated ones. */
 static void squeeze(char *text) {
     size_t used = 0;
     for (const char *p = text; *p; p++)
@@ -269,7 +269,7 @@ static void test_model(void) {
         squeeze(brand);
         tap_ok(TAP_TRUE(ok) && TAP_STREQ(whole, brand), "the model is \"%s\"", brand);
     } else {
-        tap_skip("the model", "nobody else says what it is");
+        tap_skip("the model", "there is no other source for it");
     }
     for (size_t size = 0; size <= MODEL_BYTES && ok; size++) {
         memset(part, '?', sizeof part);
@@ -278,7 +278,7 @@ static void test_model(void) {
         ok = TAP_EQ(part[size], '?') && TAP_TRUE(!size || used < size) &&
              TAP_MEMEQ(part, whole, used);
     }
-    tap_ok(ok, "the model is terminated, and cut, at every size");
+    tap_ok(ok, "the model is terminated and truncated at every size");
 }
 
 static bool nothing_is_masked(void) {
@@ -305,20 +305,20 @@ static bool call_overrides(void) {
     return masked && carry_cpu_set_mask("") == CARRY_OK && nothing_is_masked();
 }
 
-/* A mask set before the first use is not undone by the host's. */
+/* A mask that is set before the first use is not replaced by the host's. */
 static bool early_call_stands(void) {
     carry_cpu_set_mask("");
     return nothing_is_masked();
 }
 
 static void test_environment(void) {
-    tap_ok(child_says(NULL, nothing_is_masked), "no CARRY_CPU_MASK, nothing masked");
+    tap_ok(child_says(NULL, nothing_is_masked), "without CARRY_CPU_MASK nothing is masked");
     tap_ok(child_says("", nothing_is_masked), "CARRY_CPU_MASK=\"\" masks nothing");
-    tap_ok(child_says("all", all_is_masked), "CARRY_CPU_MASK=all masks all");
+    tap_ok(child_says("all", all_is_masked), "CARRY_CPU_MASK=all masks everything");
     tap_ok(child_says("none", mask_is_unknown), "a wrong CARRY_CPU_MASK is an error, and no mask");
     tap_ok(child_says("all", call_overrides), "carry_cpu_set_mask() replaces CARRY_CPU_MASK");
     tap_ok(child_says("all", early_call_stands),
-           "carry_cpu_set_mask() before the first use stands");
+           "a mask set by carry_cpu_set_mask() before the first use remains");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of what CPUs should rather do, asked for CPUs that are not at hand. */
+/* Tests the table of preferences of CPUs, for other CPUs than this one. */
 #include <string.h>
 
 #include "cpu/x86_64/model.h"
@@ -11,7 +11,7 @@
 #define AMD(family, model)                                                                         \
     { CARRY_CPU_AMD, family, model }
 
-/* The preferences as a set of bits; `all` are those that the table knows. */
+/* The preferences as a set of bits; `all` contains those of the table. */
 #define BIT(name) CARRY_CPU_BIT(name)
 #define WIDE      (BIT(prefer512) | BIT(prefer_multiply) | BIT(prefer_masks))
 
@@ -78,13 +78,13 @@ static void test_every_cpu(void) {
                    feature.name);
 }
 
-/* The capabilities have none: CPUID tells them. */
+/* The table contains no capabilities: CPUID reports them. */
 static void test_capabilities(void) {
     const struct carry_cpu_model model = AMD(0x19, 0x01);
     bool ok = true;
     for (size_t i = 0; i < CARRY_CPU_COUNT; i++)
         ok = ok && TAP_TRUE(is_preference(i) || !carry_cpu_fact_of(i, &model));
-    tap_ok(ok, "the table decides preferences alone");
+    tap_ok(ok, "the table decides preferences only");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `sum`: CRC32c, every kernel by every check, and the choice among them. */
+/* Tests `sum`: CRC32c, every kernel with every check, and the choice among them. */
 #include <string.h>
 
 #include <carry/cpu.h>
@@ -15,7 +15,7 @@
 
 static const struct effort *effort;
 
-/* RFC 3720, appendix B.4, and the check value of the CRC catalogues. */
+/* The values of RFC 3720, appendix B.4, and the check value of CRC catalogues. */
 static void test_known_values(carry_sum_fn *crc32c, const char *name) {
     unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
     memset(ones, 0xff, sizeof ones);
@@ -38,7 +38,7 @@ static void test_parts(carry_sum_fn *crc32c, const char *name) {
     const uint32_t whole = crc32c(data, sizeof data, 0);
     for (size_t split = 0; split <= sizeof data; split++)
         ok = ok && TAP_EQ(crc32c(data + split, sizeof data - split, crc32c(data, split, 0)), whole);
-    tap_ok(ok, "%s: two parts, one behind the other", name);
+    tap_ok(ok, "%s: the CRC of two parts continues", name);
 }
 
 static void test_kernels(void) {
@@ -75,7 +75,7 @@ static bool first_call(void) {
     return works() && choice_is_best(&choice);
 }
 
-/* Where sites can be patched, that chooses too. */
+/* Where sites can be patched, patching chooses too. */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_call();
@@ -85,7 +85,7 @@ static void test_choice(void) {
     choice_check_all(&choice);
     tap_ok(TAP_EQ(carry_sum_select("generic"), CARRY_OK) && TAP_TRUE(choice_is_best(&choice)) &&
                TAP_EQ(carry_sum_select(NULL), CARRY_OK),
-           "its choice and that of carry_sum() are two");
+           "its choice is independent of that of carry_sum()");
 }
 
 int main(void) {
@@ -94,8 +94,8 @@ int main(void) {
     if (call_limits())
         tap_note("%s", call_limits());
     tap_ok(TAP_TRUE(child_says(NULL, first_call)) && TAP_TRUE(child_says("all", first_call)),
-           "the first call chooses");
-    tap_ok(child_says(NULL, first_patched), "so do patched sites");
+           "the first call chooses a kernel");
+    tap_ok(child_says(NULL, first_patched), "patching sites chooses a kernel");
     test_choice();
     test_kernels();
     return tap_done();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies and accesses that survive faults. Everything is asked twice: with the handlers of
+ * Tests copies and accesses that survive faults. Everything runs twice: with the handlers of
  * carry_fault_acquire(), and without them, where the system copies.
  */
 #include <carry/fault.h>
@@ -32,7 +32,7 @@
 static const struct effort *effort;
 static const char *way; /* "handlers" or "system" */
 
-/* --- Signals: each asks once where to go on --- */
+/* --- Signals: each is counted where it is handled --- */
 
 static _Thread_local unsigned signals;
 
@@ -47,7 +47,7 @@ uintptr_t __wrap_carry_fault_find(uintptr_t instruction, uintptr_t *value) {
     return __real_carry_fault_find(instruction, value);
 }
 
-/* --- What copies --- */
+/* --- Functions that copy --- */
 
 struct copier {
     const char *name;
@@ -66,7 +66,10 @@ static const struct copier copiers[] = {
 };
 static const struct copier *const copiers_end = copiers + sizeof copiers / sizeof *copiers;
 
-/* Copies `good` bytes, sums them, says how many are left, and takes one signal if there are any. */
+/*
+ * Copies `good` bytes, and sums them. Checks the bytes left, and that there is one signal if there
+ * are any.
+ */
 static bool copies(const struct copier *copier, void *dst, const void *src, size_t size,
                    size_t good) {
     const uint32_t seed = (uint32_t)rng_next();
@@ -82,7 +85,10 @@ static bool copies(const struct copier *copier, void *dst, const void *src, size
 
 enum side { SOURCE, DESTINATION };
 
-/* A copy of `size` bytes of which `good` can be reached on one side, the other being whole. */
+/*
+ * Checks a copy of `size` bytes, of which `good` can be accessed on one side; the other side is
+ * complete.
+ */
 static bool copy_faults(const struct copier *copier, enum side side, size_t size, size_t good,
                         size_t alignment) {
     unsigned char whole[2048];
@@ -122,7 +128,10 @@ static void test_copies(const struct copier *copier) {
 }
 
 static void test_far_pages(const struct copier *copier) {
-    /* The third of five pages is taken away: larger than any vector, both sides at odd places. */
+    /*
+     * The third of five pages is removed: it is larger than any vector, and both sides are at odd
+     * places.
+     */
     size_t size = 5 * 4096;
     unsigned char *from =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -132,13 +141,15 @@ static void test_far_pages(const struct copier *copier) {
     size_t done = 2 * 4096 - 3;
     tap_ok(TAP_TRUE(copies(copier, to, from + 3, size - 3, done)) && TAP_EQ(to[done], 0),
            "%s: %s: a page without permission", way, copier->name);
-    tap_ok(copies(copier, from + 1, to, size - 1, 2 * 4096 - 1), "%s: %s: nor is it written", way,
-           copier->name);
+    tap_ok(copies(copier, from + 1, to, size - 1, 2 * 4096 - 1),
+           "%s: %s: a page without permission is not written", way, copier->name);
     free(to);
     munmap(from, size);
 }
 
-/* The target's second page goes between the copy, which faults in the third one, and its sum. */
+/*
+ * The target's second page is removed between the copy, which faults in the third one, and its sum.
+ */
 static unsigned char *vanishing;
 
 size_t __real_carry_copy_try(void *dst, const void *src, size_t size);
@@ -159,7 +170,7 @@ static void test_vanishing_target(void) {
     vanishing = dst - 1 + 4096;
     size_t left = carry_sum_copy_try(dst, src, 3 * 4096 - 1, &sum);
     tap_ok(TAP_EQ(left, 2 * 4096) && TAP_EQ(oracle_fold(sum), oracle_sum(src, 4095, 7)),
-           "%s: a target that goes after it was written", way);
+           "%s: a target may be removed after it was written", way);
     guard_close(&from);
     guard_close(&to);
 }
@@ -177,8 +188,9 @@ static void test_nonsense(const struct copier *copier) {
     }
     tap_ok(null, "%s: %s: NULL", way, copier->name);
     tap_ok(TAP_TRUE(none) && TAP_MEMEQ(bytes, before, sizeof bytes),
-           "%s: %s: an address that is none", way, copier->name);
-    tap_ok(copies(copier, NULL, NULL, 0, 0), "%s: %s: nothing to copy", way, copier->name);
+           "%s: %s: a copy survives a non-canonical address", way, copier->name);
+    tap_ok(copies(copier, NULL, NULL, 0, 0), "%s: %s: a copy of no bytes succeeds", way,
+           copier->name);
 }
 
 /* --- Single accesses --- */
@@ -190,7 +202,7 @@ static bool accesses_right(size_t size) {
     unsigned char *last = guard.end - size;
     bool ok = carry_write_try(last, value, size) && carry_read_try(read, last, size) &&
               !memcmp(read, value, size) && read[size % 8] == (size == 8 ? value[0] : 0);
-    /* One byte beyond, and all of them. */
+    /* Extends one byte beyond the end, and entirely beyond it. */
     ok = ok && !carry_read_try(read, last + 1, size) && !carry_write_try(last + 1, value, size) &&
          !carry_read_try(read, guard.end, size) && !carry_write_try(guard.end, value, size);
     ok = ok && !memcmp(last, value, size) && !memcmp(read, value, size);
@@ -210,7 +222,7 @@ static void test_accesses(void) {
            "%s: other sizes are refused", way);
 }
 
-/* What they return, whatever was in the registers before. */
+/* Checks the results for any contents of the registers before. */
 static void test_accesses_by_calls(void) {
     unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8}, read[8], written[8];
     struct verdict verdict = {.ok = true};
@@ -219,11 +231,11 @@ static void test_accesses_by_calls(void) {
                                        value, size, &verdict) != 1 ||
             (uint8_t)call_checked_copy((carry_copy_fn *)(void (*)(void))carry_write_once, written,
                                        value, size, &verdict) != 1)
-            verdict_fail(&verdict, "%zu bytes are not said to be there", size);
+            verdict_fail(&verdict, "%zu bytes are reported as inaccessible", size);
         if (memcmp(read, value, size) || memcmp(written, value, size))
             verdict_fail(&verdict, "%zu bytes are wrong", size);
     }
-    verdict_report(&verdict, "single accesses keep to the calling convention");
+    verdict_report(&verdict, "single accesses follow the calling convention");
 }
 
 static void test_zeropad(void) {
@@ -236,7 +248,7 @@ static void test_zeropad(void) {
         uint64_t word = carry_load_zeropad(guard.end - there);
         ok = ok && TAP_MEMEQ(&word, expected, 8);
     }
-    tap_ok(ok, "%s: words at the end of a page", way);
+    tap_ok(ok, "%s: words at the end of a page are padded", way);
     guard_close(&guard);
 }
 
@@ -253,7 +265,8 @@ static void test_truncated(const struct copier *copier) {
     memset(copy, 0, size);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(copies(copier, copy, shared + 100, size - 100, 4096 - 100)) &&
                TAP_EQ(copy[4096 - 100 - 1], 0x5a) && TAP_EQ(copy[4096 - 100], 0),
-           "%s: %s: a file truncated under its mapping (SIGBUS)", way, copier->name);
+           "%s: %s: a copy survives a file truncated under its mapping (SIGBUS)", way,
+           copier->name);
     munmap(shared, size);
     fclose(file);
 }
@@ -275,7 +288,7 @@ static void test_threads(void) {
     for (size_t i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     tap_ok(TAP_TRUE(ok[0]) && TAP_TRUE(ok[1]) && TAP_TRUE(ok[2]) && TAP_TRUE(ok[3]),
-           "%s: four threads that fault", way);
+           "%s: four threads survive faults at once", way);
 }
 
 static volatile sig_atomic_t in_handler;
@@ -292,7 +305,7 @@ static void test_signal_handler(void) {
     sigaction(SIGUSR1, &action, &old);
     raise(SIGUSR1);
     sigaction(SIGUSR1, &old, NULL);
-    tap_ok(TAP_EQ(in_handler, 1), "%s: in a signal handler", way);
+    tap_ok(TAP_EQ(in_handler, 1), "%s: a copy survives a fault in a signal handler", way);
 }
 
 static void test_way(const char *name) {
@@ -320,7 +333,7 @@ static int depth_reached(int depth) {
     if (carry_fault_enter(&frame))
         return depth;
     int inner = depth < 3 ? depth_reached(depth + 1) : -1;
-    /* The innermost frame caught the fault of the code in it; now fault in this one. */
+    /* The innermost frame has caught the fault of its code; now this one must catch one. */
     if (inner == depth + 1 || depth == 3)
         sink = *nowhere;
     carry_fault_leave(&frame);
@@ -339,7 +352,7 @@ static bool frame_tells(void) {
     return before == 6 && frame.address == (const void *)nowhere && frame.signal == SIGSEGV;
 }
 
-/* The system does not report an address that is none; emulators may. */
+/* The system does not report a non-canonical address; emulators may. */
 static bool frame_tells_none(void) {
     struct carry_fault_frame frame;
     volatile int *const none = (volatile int *)(uintptr_t)(UINT64_C(1) << 62);
@@ -379,14 +392,14 @@ static __attribute__((noinline)) int load_nowhere(void) {
     return *nowhere;
 }
 
-/* Faults while registers that functions keep for their callers hold something else. */
+/* Faults while registers that functions must preserve hold other values. */
 static __attribute__((noinline)) void spoil_and_fault(void) {
     const int a = sink, b = sink, c = sink, d = sink, e = sink, f = sink, g = sink, h = sink;
     sink = load_nowhere();
     sink = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
 }
 
-/* Keeps nothing itself, so that its caller sees what the frame has kept. */
+/* Preserves nothing itself, so that its caller sees what the frame has preserved. */
 static uint32_t fault_in_frame(const void *data, size_t size, uint32_t sum) {
     struct carry_fault_frame frame;
     (void)data, (void)size, (void)sum;
@@ -398,7 +411,7 @@ static uint32_t fault_in_frame(const void *data, size_t size, uint32_t sum) {
 
 static unsigned char alternate[64 * 1024];
 
-/* Where handlers run until the one returned is in use again. */
+/* Returns the previous signal stack, and makes handlers run on another one. */
 static stack_t use_alternate_stack(void) {
     const stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
     stack_t old;
@@ -406,12 +419,12 @@ static stack_t use_alternate_stack(void) {
     return old;
 }
 
-/* A signal's frame may be larger than what is checked: those of AArch64 and AVX-512 are. */
+/* A signal's frame may be larger than the checked stack: those of AArch64 and AVX-512 are. */
 static void test_frames_keep_registers(void) {
     struct verdict verdict = {.ok = true};
     if (fault_under_valgrind()) {
         tap_skip("registers after frames",
-                 "signals under valgrind take more stack than is checked");
+                 "signals under valgrind need more stack than is checked");
         return;
     }
     const stack_t old = use_alternate_stack();
@@ -419,7 +432,7 @@ static void test_frames_keep_registers(void) {
         if (call_checked(fault_in_frame, NULL, 0, 0, true, &verdict) != 1)
             verdict_fail(&verdict, "the frame catches nothing");
     sigaltstack(&old, NULL);
-    verdict_report(&verdict, "after a fault in a frame registers are as they should be");
+    verdict_report(&verdict, "after a fault in a frame, registers are preserved");
 }
 
 static bool frame_empties_x87(void) {
@@ -433,10 +446,10 @@ static bool frame_empties_x87(void) {
 }
 
 static void test_frames(void) {
-    tap_ok(frame_tells(), "a frame tells address and signal");
-    tap_ok(frame_tells_none(), "even where no address is reported");
-    tap_ok(TAP_EQ(depth_reached(0), 0), "frames nest, each is left once");
-    tap_ok(frame_left(), "a frame that was left catches nothing more");
+    tap_ok(frame_tells(), "a frame reports address and signal");
+    tap_ok(frame_tells_none(), "a frame works where no address is reported");
+    tap_ok(TAP_EQ(depth_reached(0), 0), "frames can be nested, and each is left once");
+    tap_ok(frame_left(), "a frame that was left catches nothing");
     tap_ok(frame_goes_up(), "after a frame the direction flag is clear");
     tap_ok(frame_empties_x87(), "after a frame the x87 stack is empty");
     unsigned char to[8];
@@ -450,12 +463,12 @@ static void test_frames(void) {
     test_frames_keep_registers();
 }
 
-/* --- What else there is: stacks and keys --- */
+/* --- Stacks and protection keys --- */
 
 static void test_alternate_stack(void) {
     unsigned char to[8];
     if (!carry_host_recovers(CARRY_HOST_COPIES)) {
-        tap_skip("alternate stacks", "copies take no signals under valgrind");
+        tap_skip("alternate stacks", "copies cause no signals under valgrind");
         return;
     }
     const stack_t old = use_alternate_stack();
@@ -483,7 +496,7 @@ static void test_protection_keys(void) {
     pkey_free(key);
 }
 
-/* --- Handlers of others --- */
+/* --- Handlers of other code --- */
 
 static volatile sig_atomic_t others;
 
@@ -502,7 +515,7 @@ static bool others_are_called(void) {
     sigaction(SIGSEGV, &action, NULL);
     bool ok = carry_fault_acquire() == CARRY_OK;
     ok = ok && carry_copy_try(to, page, 8) == 8 && others == 0;
-    *(volatile unsigned char *)page = 1; /* a fault that is theirs: they map the page */
+    *(volatile unsigned char *)page = 1; /* a fault for the other handler, which maps the page */
     ok = ok && others == 1 && *page == 1;
     carry_fault_release();
     sigaction(SIGSEGV, NULL, &after);
@@ -520,11 +533,11 @@ static bool counted(void) {
     carry_fault_release();
     sigaction(SIGBUS, NULL, &after);
     ok = ok && after.sa_sigaction == before.sa_sigaction;
-    carry_fault_release(); /* one too many does nothing */
+    carry_fault_release(); /* an excess call does nothing */
     return ok && !carry_fault_acquire();
 }
 
-/* As crash reporters that are enabled and disabled, while somebody relies on faults. */
+/* Handlers are installed and removed, as by crash reporters, while this library handles faults. */
 static bool others_come_and_go(void) {
     const struct sigaction action = {.sa_sigaction = on_fault_of_others, .sa_flags = SA_SIGINFO};
     struct sigaction before;
@@ -562,7 +575,7 @@ static bool dies(void) {
     return true;
 }
 
-/* Such a handler expects to be gone when the fault comes again. */
+/* A handler for one signal assumes that it is no longer installed when the fault repeats. */
 static unsigned *once_called;
 
 static void on_first_fault(int signal) {
@@ -580,7 +593,7 @@ static bool dies_behind_one(void) {
 static void test_handler_for_one(void) {
     once_called = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     bool dead = !child_says(NULL, dies_behind_one);
-    tap_ok(TAP_TRUE(dead) && TAP_EQ(*once_called, 1), "a handler for one signal is called for one");
+    tap_ok(TAP_TRUE(dead) && TAP_EQ(*once_called, 1), "a handler for one signal is called once");
     munmap(once_called, 4096);
 }
 
@@ -607,7 +620,7 @@ static void note_code(int signal, siginfo_t *info, void *context) {
     code_seen = info->si_code;
 }
 
-/* An emulator that dies of it may say so on standard output, in the words of TAP. */
+/* An emulator that this kills may print TAP-like text to standard output. */
 static void send_error(void) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
     siginfo_t info = {.si_signo = error->signal, .si_code = error->code};
@@ -650,18 +663,18 @@ static bool error_is_survived(void) {
 static void test_error(const struct error *sent) {
     error = sent;
     if (!child_says(NULL, error_is_told)) {
-        tap_skip(error->name, "this system or emulator does not pass such a signal on");
+        tap_skip(error->name, "this system or emulator does not deliver such a signal");
         return;
     }
-    tap_ok(child_says(NULL, error_passes_frame), "%s leave no frame", error->name);
-    tap_ok(child_says(NULL, error_is_ignored), "they are ignored where that is asked for");
-    tap_ok(!child_says(NULL, error_is_survived), "one of nobody ends the process");
+    tap_ok(child_says(NULL, error_passes_frame), "%s do not end a frame", error->name);
+    tap_ok(child_says(NULL, error_is_ignored), "such errors are ignored where that is requested");
+    tap_ok(!child_says(NULL, error_is_survived), "an unhandled error ends the process");
 }
 
 static void test_errors(void) {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         if (fault_under_valgrind())
-            tap_skip(errors[i].name, "valgrind dies of them");
+            tap_skip(errors[i].name, "they end valgrind");
         else
             test_error(&errors[i]);
 }
@@ -670,7 +683,7 @@ static void test_sanitizer(void) {
     int ends[2];
     char report[256] = "";
     if (!fault_under_asan() || pipe(ends)) {
-        tap_skip("a sanitizer's handler", "this is no build with AddressSanitizer");
+        tap_skip("a sanitizer's handler", "this is not a build with AddressSanitizer");
         return;
     }
     pid_t child = fork();
@@ -684,22 +697,22 @@ static void test_sanitizer(void) {
     close(ends[0]);
     waitpid(child, NULL, 0);
     tap_ok(TAP_GT(size, 0) && TAP_TRUE(strstr(report, "AddressSanitizer")),
-           "a sanitizer reports faults of others");
+           "a sanitizer reports faults of other code");
 }
 
 static void test_others(void) {
-    tap_ok(child_says(NULL, others_are_called), "faults of others reach their handlers");
+    tap_ok(child_says(NULL, others_are_called), "faults of other code reach its handlers");
     tap_ok(child_says(NULL, others_come_and_go),
-           "others come over ours, and go, any number of times");
-    tap_ok(child_says(NULL, counted), "handlers go when the last user does");
+           "other handlers can be installed over ours, and removed, any number of times");
+    tap_ok(child_says(NULL, counted), "handlers are removed when the last user releases them");
     tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
-    tap_ok(!child_says(NULL, dies), "a fault of nobody ends the process");
+    tap_ok(!child_says(NULL, dies), "an unhandled fault ends the process");
     test_handler_for_one();
     test_errors();
     test_sanitizer();
 }
 
-/* `test_fault none` is for that tool of valgrind, which reports no errors. */
+/* `test_fault none` is for valgrind's tool of that name, which reports no errors. */
 int main(int argc, char **argv) {
     effort = effort_chosen();
     effort_note(effort);
@@ -707,7 +720,7 @@ int main(int argc, char **argv) {
         return tap_skip_all("valgrind reports every fault as an error");
     test_way("system");
     struct carry_fault_frame frame;
-    tap_ok(TAP_LT(carry_fault_enter(&frame), 0), "no frame without handlers");
+    tap_ok(TAP_LT(carry_fault_enter(&frame), 0), "without handlers a frame cannot be entered");
     if (carry_fault_acquire() == CARRY_ERROR_UNSUPPORTED) {
         tap_skip("handlers", "there are none on this architecture");
         return tap_done();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What faults meet on AArch64 alone: tags of addresses and memory, landing pads, SVE and SME. */
+/* Tests faults on AArch64: tags of addresses and memory, landing pads, SVE and SME. */
 #include <carry/fault.h>
 #include <carry/sum.h>
 
@@ -15,7 +15,9 @@
 #include "harness/rng.h"
 #include "harness/tap.h"
 
-/* As Linux has them: arch/arm64/include/uapi/asm/hwcap.h and mman.h, include/uapi/linux/prctl.h. */
+/*
+ * Defined as in Linux: arch/arm64/include/uapi/asm/hwcap.h and mman.h, include/uapi/linux/prctl.h.
+ */
 #define HAS_SVE        (getauxval(AT_HWCAP) >> 22 & 1)
 #define HAS_BTI        (getauxval(AT_HWCAP2) >> 17 & 1)
 #define HAS_MTE        (getauxval(AT_HWCAP2) >> 18 & 1)
@@ -47,14 +49,14 @@ static void test_tagged_addresses(void) {
                TAP_TRUE(!carry_write_try(tagged(guard.end - 4), value, 8)) &&
                TAP_MEMEQ(guard.end - 8, value, 8) &&
                TAP_TRUE(!carry_read_try(value, tagged(guard.end - 4), 8)),
-           "accesses by addresses with a tag");
+           "accesses work with tagged addresses");
     if (carry_fault_enter(&frame) == 0) {
         sink = *(volatile unsigned char *)tagged(guard.end);
         carry_fault_leave(&frame);
     } else {
         told = TAP_EQ(frame.address, (void *)guard.end);
     }
-    tap_ok(told, "a frame tells the address without its tag");
+    tap_ok(told, "a frame reports the address without its tag");
     guard_close(&guard);
 }
 
@@ -79,7 +81,7 @@ static void test_split_stores(void) {
     for (size_t in_first = 1; ok && in_first < 8; in_first++)
         ok = TAP_TRUE(writes_none(guard.start, 0, PAGE_BYTES - in_first)) &&
              TAP_TRUE(writes_none(guard.start, PAGE_BYTES, PAGE_BYTES - in_first));
-    tap_ok(ok, "a write across the end of a page is done whole or not at all");
+    tap_ok(ok, "a write across the end of a page succeeds whole, or not at all");
     guard_close(&guard);
 }
 
@@ -98,7 +100,7 @@ static void test_sve(void) {
     memset(before, 0xee, sizeof before);
     vectors_around(before, after, carry_read_once);
     tap_ok(TAP_MEMEQ(before, after, sizeof before) && TAP_NE(before[1], before[0]),
-           "after a fault all registers of SVE are as they were");
+           "after a fault all registers of SVE are unchanged");
 }
 
 /* --- Streaming mode --- */
@@ -144,8 +146,10 @@ static uintptr_t place_code(const uint32_t *instructions, int protection) {
     return mprotect(page, PAGE_BYTES, protection) ? 0 : (uintptr_t)page;
 }
 
-/* What faults is the first instruction behind a branch that only BTI J lets in, where pages are
- * guarded; and it is in one that is not. */
+/*
+ * The faulting instruction is the first one after a branch that needs BTI J on guarded pages, and
+ * it is on an unguarded page.
+ */
 static bool resumes_in_guarded_page(void) {
     static const uint32_t load[] = {0xb9400000, 0xd65f03c0};   /* ldr w0, [x0]; ret */
     static const uint32_t branch[] = {0xd503245f, 0xd61f0020}; /* bti c; br x1 */
@@ -166,7 +170,7 @@ static void test_landing_pads(void) {
         tap_skip("landing pads", "this CPU needs none");
         return;
     }
-    tap_ok(child_says(NULL, resumes_in_guarded_page), "a frame goes on where BTI is on");
+    tap_ok(child_says(NULL, resumes_in_guarded_page), "a frame continues where BTI is enabled");
 }
 
 /* --- Tags of memory --- */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies that survive faults while threads take pages away and return them: bytes behind those that
- * were copied are as they were. check_copies_races() takes pages away between two instructions.
- * Here it also happens within one. Then registers of `rep movsb` may lie before the last byte that
- * it has stored, so no copy that survives may contain it.
+ * Tests copies that survive faults while other threads remove pages and return them: bytes after
+ * the copied ones must be unchanged. check_copies_races() removes pages between two instructions;
+ * here this also happens within one. Then registers of `rep movsb` may be behind the last byte that
+ * it has stored, so no copy that survives may contain this instruction.
  */
 #include <carry/fault.h>
 #include <carry/sum.h>
@@ -24,7 +24,7 @@
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 #define MARGIN     ((size_t)64)
 #define UNTOUCHED  0xa5
-#define PEERS      2 /* a single one meets that moment much more rarely */
+#define PEERS      2 /* with a single one that moment is hit much more rarely */
 
 /* --- Instructions that may fault --- */
 
@@ -37,7 +37,7 @@ static const unsigned char *instruction_of(const struct carry_fault_row *row) {
     return (const unsigned char *)&row->instruction + row->instruction;
 }
 
-/* MOVS and STOS of bytes and words, with a prefix that repeats them, and REX or not. */
+/* Returns whether the code is a repeated MOVS or STOS of bytes or words, with or without REX. */
 static bool is_repeated_string(const unsigned char *code) {
     if (*code != 0xf2 && *code != 0xf3)
         return false;
@@ -81,7 +81,7 @@ static struct {
 static struct {
     int source_file, target_file;
     unsigned char *source, *target;
-    unsigned char *target_alias; /* the target's pages, which nobody takes away */
+    unsigned char *target_alias; /* another mapping of the target's pages, which is never removed */
 } areas;
 
 static void check_call(bool done) {
@@ -94,7 +94,7 @@ static void truncate_source(size_t page) {
     check_call(!ftruncate(areas.source_file, AREA_BYTES));
 }
 
-/* The address must not become free: another mapping could get it. */
+/* Keeps the address reserved, because another mapping could get it otherwise. */
 static void unmap_source(size_t page) {
     unsigned char *start = areas.source + page * PAGE_BYTES;
     check_call(mmap(start, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies that survive faults by calls of the system: where pages go, and where calls are refused.
+/*
+ * Tests copies that survive faults through system calls: pages that are removed, and calls that are
+ * refused.
  */
 #include <carry/fault.h>
 #include <carry/sum.h>
@@ -22,7 +24,7 @@
 
 #define PAGE_BYTES 4096
 
-/* --- Pages that go between two calls --- */
+/* --- Pages that are removed between two calls --- */
 
 static unsigned char *going;
 
@@ -42,7 +44,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *to, unsigned long
     return done;
 }
 
-/* The third page of the source is missing, the second one goes when it was copied. */
+/* The third page of the source is missing; the second one is removed after it was copied. */
 static void test_going_page(void) {
     static unsigned char to[4 * PAGE_BYTES], before[4 * PAGE_BYTES];
     struct guard from = guard_open(2 * PAGE_BYTES);
@@ -57,11 +59,11 @@ static void test_going_page(void) {
     tap_ok(TAP_GE(done, PAGE_BYTES - 3) && TAP_LE(done, 2 * PAGE_BYTES - 3) &&
                TAP_MEMEQ(to + 5, from.start + 3, done) && TAP_MEMEQ(to, before, 5) &&
                TAP_MEMEQ(to + 5 + done, before + 5 + done, left),
-           "a page that goes between two calls counts as it was copied");
+           "a page that is removed after it was copied counts as copied");
     guard_close(&from);
 }
 
-/* Of a call that names an address beyond all, the system copies nothing. */
+/* The system copies nothing in a call that names an address beyond the address space. */
 static void test_end_of_addresses(void) {
     static unsigned char from[2 * PAGE_BYTES];
     const uintptr_t high = (UINT64_C(1) << 47) - 2 * PAGE_BYTES;
@@ -74,11 +76,11 @@ static void test_end_of_addresses(void) {
     rng_fill(from, sizeof from);
     tap_ok(TAP_EQ(carry_copy_try(to + 1, from, sizeof from), sizeof from - PAGE_BYTES + 1) &&
                TAP_MEMEQ(to + 1, from, PAGE_BYTES - 1),
-           "the last page is copied to, and no more");
+           "a copy to the last page ends at its end");
     munmap(to, PAGE_BYTES);
 }
 
-/* --- Where the system refuses --- */
+/* --- Refused system calls --- */
 
 static bool refuse(int call) {
     const struct sandbox_rule rule = {.call = call, .error = EPERM};
@@ -93,7 +95,7 @@ static bool refuse_pipes(void) {
     return refuse_readv() && refuse(SYS_pipe2);
 }
 
-/* Copies 100 bytes of which `good` can be reached on one side, and sums them. */
+/* Copies 100 bytes, of which `good` can be accessed on one side, and sums them. */
 static bool copies(unsigned char *dst, const unsigned char *src, size_t good) {
     uint32_t sum = 7;
     return carry_copy_try(dst, src, 100) == 100 - good && !memcmp(dst, src, good) &&
@@ -125,7 +127,10 @@ static bool copies_without_pipes(void) {
     return refuse_pipes() && copies_all_ways();
 }
 
-/* Then nobody can say what is readable. No copy dies of that, and who asks is told. */
+/*
+ * Nothing can determine which memory is readable. No copy ends the process, and each returns an
+ * error.
+ */
 static bool says_that_nothing_copies(void) {
     char from[16] = "readable", to[16] = "";
     if (!refuse_pipes() || !refuse(SYS_socketpair) || carry_copy_try(to, from, 16) != 16 || *to)
@@ -138,13 +143,13 @@ static bool says_that_nothing_copies(void) {
 
 static volatile size_t left_by_cancelled = 1;
 
-/* (On its own: sanitizers do not see that a thread which is cancelled leaves its variables.) */
+/* Not inlined: sanitizers do not see that a cancelled thread leaves its variables. */
 static __attribute__((noinline)) size_t copy_eight(void) {
     unsigned char to[8];
     return carry_copy_try(to, "seven b", sizeof to);
 }
 
-/* The first point of cancellation behind the copy is meant. */
+/* The thread must not end before the first point of cancellation after the copy. */
 static void *copy_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     left_by_cancelled = copy_eight();
@@ -165,10 +170,11 @@ static void test_refused(void) {
         return;
     }
     tap_ok(child_says(NULL, copies_without_readv), "without process_vm_readv() a pipe copies");
-    tap_ok(child_says(NULL, copies_although_cancelled), "for a thread that is cancelled too");
+    tap_ok(child_says(NULL, copies_although_cancelled),
+           "without process_vm_readv() a pipe copies for a cancelled thread too");
     tap_ok(child_says(NULL, copies_without_pipes), "without pipes sockets copy");
     tap_ok(child_says(NULL, says_that_nothing_copies),
-           "without all of them only handlers copy, and carry_fault_acquire() tells");
+           "without all of them only handlers copy, and carry_fault_acquire() reports this");
 }
 
 int main(void) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * carry_packet_check_fragment(): each frame whole, and cut at every length against a guard page.
+ * Tests carry_packet_check_fragment() with whole frames, and with frames cut at every length
+ * against a guard page.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,10 @@
 
 static struct carry_packet_fragment found;
 
-/* Lists what carry_packet_check() does; and what it says of the fragment needs no room for sums. */
+/*
+ * Checks that it lists the same sums as carry_packet_check(), and reports the fragment without room
+ * for sums.
+ */
 static bool agrees_with_check(const struct carry_frame *view) {
     static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], both[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
@@ -33,7 +37,7 @@ static bool find(const struct frame *frame, uint32_t captured) {
     return found.version != 0;
 }
 
-/* A cut never changes what is found: once the headers are there it is the same, before nothing. */
+/* A cut never changes the result: it is the same once the headers are complete, and none before. */
 static bool cuts_agree(const struct frame *frame, const struct carry_packet_fragment *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured++) {
         bool is_there = whole && captured >= whole->content_offset;
@@ -63,7 +67,7 @@ static void expect_fragment(const struct frame *frame, const char *expected, con
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(cuts_agree(frame, &whole)), "%s", name);
 }
 
-/* 16 bytes of UDP, as the fragment that the field says. */
+/* Returns 16 bytes of UDP in the fragment that `field` describes. */
 static struct frame *start_ip(const char *link, uint32_t field) {
     struct frame *frame = start(link);
     uint32_t ip = put_ip(frame, UDP, 16);
@@ -90,7 +94,7 @@ static void test_ip(void) {
 
     struct frame *frame = start_ip(ETHERNET4, MORE);
     put(frame, "00 00 00 00 00 00");
-    expect_fragment(frame, "4 1234 17: 0+16...", "padding is no part of it");
+    expect_fragment(frame, "4 1234 17: 0+16...", "padding is not part of a fragment");
     frame->size -= 7;
     expect_none(frame, "beyond the wire");
 }
@@ -102,7 +106,7 @@ static void test_ipv6(void) {
     expect_none(start_ipv6(0), "an atomic fragment is whole");
 }
 
-/* The outermost one counts: what it holds of others has to be put together first. */
+/* The outermost fragment counts: inner ones are only known after it has been reassembled. */
 static void test_tunnels(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, 4, 36);
@@ -111,7 +115,7 @@ static void test_tunnels(void) {
     put_udp(frame, &flow4, 8);
     expect_fragment(frame, "4 1234 17: 0+16...", "inside a tunnel");
     tap_ok(TAP_TRUE(find(frame, frame->size)) && TAP_EQ(found.network_offset, inner),
-           "its IP header is the inner");
+           "the fragment's IP header is the inner one");
     set16(frame, inner - 20 + 6, MORE);
     expect_fragment(frame, "4 1234 4: 0+36...", "of the tunnel's own packet");
 }
@@ -129,10 +133,10 @@ static void test_options(void) {
                                      .linktype = frame->linktype};
     size_t count = carry_packet_check_fragment(&view, &options, sums, 1, &found);
     tap_ok(TAP_EQ(count, 1) && TAP_TRUE(!found.version),
-           "none is looked for in tunnels that are barred");
+           "no fragment is found in excluded tunnels");
 }
 
-/* Ethernet, so many VLAN tags, IP and UDP. */
+/* Returns whether a frame with that many VLAN tags before IP and UDP is reported as too deep. */
 static bool is_deeper(unsigned tags) {
     struct frame *frame = start(ETHERNET "8100");
     for (unsigned i = 1; i < tags; i++)
@@ -146,10 +150,10 @@ static bool is_deeper(unsigned tags) {
 
 static void test_depth(void) {
     tap_ok(TAP_TRUE(!is_deeper(1)) && TAP_TRUE(!is_deeper(CARRY_PACKET_SUMS_MAX - 3)),
-           "32 headers are looked at");
+           "32 headers are examined");
     tap_ok(TAP_TRUE(is_deeper(CARRY_PACKET_SUMS_MAX - 2)) &&
                TAP_TRUE(is_deeper(2 * CARRY_PACKET_SUMS_MAX)),
-           "it says of a frame with more headers that they were not looked at");
+           "a frame with more headers is reported as too deep");
 }
 
 static void test_quoted(void) {
@@ -159,7 +163,7 @@ static void test_quoted(void) {
     uint32_t quoted = put_ip(frame, UDP, 16);
     set16(frame, quoted + 6, MORE);
     put_udp(frame, &flow4, 8);
-    expect_none(frame, "an ICMP error quotes what is no fragment of this frame");
+    expect_none(frame, "a fragment quoted in an ICMP error is not this frame's");
 }
 
 static uint32_t scope_of(const struct frame *frame) {
@@ -192,7 +196,7 @@ static void test_scope(void) {
 
 enum { GRE = 47 };
 
-/* What a link or a tunnel carries: a fragment of IPv4. */
+/* Appends what a link or a tunnel carries: a fragment of IPv4. */
 static void put_fragment(struct frame *frame) {
     uint32_t ip = put_ip(frame, UDP, 16);
     set16(frame, ip + 6, MORE);
@@ -223,7 +227,9 @@ static uint32_t scope_in_gre(const char *header) {
     return scope_of(start_in_gre(header));
 }
 
-/* GTP tells its own length, in the 16 bits behind its first two bytes. */
+/*
+ * Returns a tunnel over UDP. GTP contains its own length, in the 16 bits after its first two bytes.
+ */
 static struct frame *start_in_udp(const char *link, uint16_t port, const char *header) {
     struct frame *frame = start(link);
     uint32_t ip = put_ip(frame, UDP, 0);
@@ -249,7 +255,7 @@ static uint32_t scope_in_udp(uint16_t port, const char *header) {
     return scope_in_udp_behind(ETHERNET4, port, header);
 }
 
-/* `a` and `other` are two tunnels, and `same` is `a`, some other field being different. */
+/* `a` and `other` are scopes of two tunnels; `same` is that of `a` with another field changed. */
 static void expect_scopes(uint32_t a, uint32_t same, uint32_t other, const char *name) {
     tap_ok(TAP_TRUE(a) && TAP_EQ(a, same) && TAP_NE(a, other), "%s are scopes", name);
 }
@@ -340,7 +346,7 @@ static void test_scopes_in_aggregates(void) {
                   "VLANs and tunnels around an A-MSDU, but not those in another packet of it,");
 }
 
-/* A fragment in IP in IP, whose address at `changed`, if any, is another. */
+/* Returns the scope of a fragment in IP in IP, with another address at `changed`, if not 0. */
 static uint32_t scope_between(bool version6, uint32_t changed) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
     uint32_t outer = version6 ? put_ipv6(frame, 4, 36) : put_ip(frame, 4, 36);
@@ -358,7 +364,7 @@ static void test_scopes_of_tunnel_ends(void) {
     }
 }
 
-/* Of the 32 bits at `offset`, each that `mask` names makes another scope. */
+/* Checks that of the 32 bits at `offset`, exactly those in `mask` change the scope. */
 static void expect_bits(struct frame *frame, uint32_t offset, uint32_t mask, const char *name) {
     const uint32_t scope = scope_of(frame);
     bool ok = scope;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks find what is broken? Each has a twin that it must not let pass. */
+/* Tests that the checks catch their mutants. Each check has one. */
 #include <string.h>
 
 #include <carry/cpu.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks of calls and of entries. Built three times: with slots that are bound at the first call,
- * with slots in read-only memory (-z now), and without a PLT (-fno-plt).
+ * Tests hooks of calls and of entries. Built three times: with slots that are bound at the first
+ * call, with slots in read-only memory (-z now), and without a PLT (-fno-plt).
  */
 #include <carry/cpu.h>
 #include <carry/hook.h>
@@ -30,17 +30,17 @@
 #include "hook/check.h"
 #include "hook/stub.h"
 
-/* A clone of a function would have an entry of its own. */
+/* A clone of a function would have its own entry. */
 #ifdef __clang__
 #define ENTRY __attribute__((noinline, patchable_function_entry(5)))
 #else
 #define ENTRY __attribute__((noipa, patchable_function_entry(5)))
 #endif
 
-#define HANG_SECONDS    120  /* end what hangs, on a busy machine too */
+#define HANG_SECONDS    120  /* ends a hanging test, even on a busy machine */
 #define STACK_WORDS_MAX 4096 /* of struct carry_thunk */
 
-static const char *plugin, *bare; /* shared objects that are loaded by some tests */
+static const char *plugin, *bare; /* shared objects that some tests load */
 
 #define BARE_BYTES 4096 /* of text */
 
@@ -174,7 +174,7 @@ static void test_values(void) {
         }
         tap_ok(comes_by(value, false, 16), "%s, enter", value->symbol);
         tap_ok(comes_by(value, true, 16), "%s, enter and leave", value->symbol);
-        tap_ok(comes_by(value, true, 16), "%s, once more", value->symbol);
+        tap_ok(comes_by(value, true, 16), "%s, a second time", value->symbol);
     }
 }
 
@@ -193,32 +193,35 @@ static void test_registers(void) {
 
 static void test_refused(void) {
     struct carry_hook none = {.symbol = "callee_add"};
-    tap_ok(TAP_EQ(carry_hook_attach_calls(&none), CARRY_ERROR_INVALID), "no callback");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&none), CARRY_ERROR_INVALID),
+           "a hook without callbacks is refused");
     struct carry_hook unknown = {.symbol = "no_such_function", .enter = count_enter};
-    tap_ok(TAP_EQ(carry_hook_attach_calls(&unknown), CARRY_ERROR_UNKNOWN), "no such function");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&unknown), CARRY_ERROR_UNKNOWN),
+           "an unknown function is refused");
     struct carry_hook elsewhere = {
         .object = "libc.so.6", .symbol = "callee_add", .enter = count_enter};
-    tap_ok(TAP_EQ(carry_hook_attach_calls(&elsewhere), CARRY_ERROR_UNKNOWN), "not of that object");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&elsewhere), CARRY_ERROR_UNKNOWN),
+           "a function of another object is refused");
 
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     struct carry_hook second = first;
-    tap_ok(TAP_EQ(carry_hook_attach_calls(&first), CARRY_OK), "a first hook");
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&first), CARRY_OK), "a first hook is attached");
     tap_ok(TAP_EQ(carry_hook_attach_calls(&second), CARRY_ERROR_BUSY) && TAP_EQ(second.skipped, 1),
-           "a second one of the same call");
+           "a second hook of the same call is refused");
     tap_ok(TAP_EQ(carry_hook_attach_calls(&first), CARRY_OK) && TAP_EQ(first.attached, 1),
-           "the first once more");
+           "attaching the first hook again is refused");
     tap_ok(TAP_EQ(carry_hook_detach(&second), CARRY_OK) &&
                TAP_EQ(carry_hook_detach(&first), CARRY_OK),
-           "both go");
+           "both hooks are detached");
 
     struct carry_hook twice = {.symbol = "_setjmp", .enter = count_enter, .leave = count_leave};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&twice), CARRY_ERROR_BUSY) && TAP_TRUE(twice.skipped),
-           "leave of a function that returns twice");
+           "leave is refused for a function that returns twice");
     struct carry_hook once = {.symbol = "_setjmp", .enter = count_enter};
     start_counting();
     tap_ok(TAP_EQ(carry_hook_attach_calls(&once), CARRY_OK) && TAP_TRUE(jumps_out()) &&
                TAP_EQ(enters, 1),
-           "enter of one");
+           "enter is accepted for such a function");
     carry_hook_detach(&once);
 }
 
@@ -263,15 +266,15 @@ static void test_slots(void) {
     uintptr_t function = slot_value(&wanted);
     tap_ok(TAP_EQ(wanted.count, 1) &&
                TAP_EQ(function, (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add")),
-           "a slot is found, and holds its function once it was called");
+           "a slot is found, and contains its function after the first call");
     carry_hook_attach_calls(&hook);
     uintptr_t stub = slot_value(&wanted);
     carry_hook_detach(&hook);
     tap_ok(TAP_TRUE(hook_goes()) && TAP_EQ(slot_value(&wanted), function),
-           "detached, it holds the function again");
+           "after detaching, the slot contains the function again");
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(slot_value(&wanted), stub) &&
                TAP_NE(stub, function),
-           "attached again, the same stub");
+           "attached again, the slot contains the same stub");
     carry_hook_detach(&hook);
 }
 
@@ -294,7 +297,7 @@ static void test_protection(void) {
     bool attached = can_write(wanted.place.address);
     carry_hook_detach(&hook);
     tap_ok(TAP_EQ(attached, before) && TAP_EQ(can_write(wanted.place.address), before),
-           "pages stay %s", before ? "writable" : "read-only");
+           "pages remain %s", before ? "writable" : "read-only");
 }
 
 static uint64_t somebody_elses(uint64_t a, uint64_t b) {
@@ -305,7 +308,7 @@ static void test_foreign(void) {
     struct wanted wanted = find_place("", "callee_add");
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
     if (!can_write(wanted.place.address)) {
-        tap_skip("somebody else's hook", "the slots are read-only");
+        tap_skip("another library's hook", "the slots are read-only");
         return;
     }
     carry_hook_attach_calls(&hook);
@@ -314,35 +317,35 @@ static void test_foreign(void) {
     start_counting();
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_ERROR_BYTES) && TAP_EQ(add_by_slot(6, 7), 42) &&
                TAP_EQ(enters, 0),
-           "what somebody else has put over a hook stays");
+           "another library's hook over a hook remains");
     *(volatile uintptr_t *)wanted.place.address = stub;
-    tap_ok(TAP_TRUE(adds()) && TAP_EQ(enters, 0), "and what he calls leads to the function");
+    tap_ok(TAP_TRUE(adds()) && TAP_EQ(enters, 0), "the other hook's call leads to the function");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(slot_value(&wanted), stub) &&
                TAP_TRUE(adds()) && TAP_TRUE(enters),
-           "what the linker has bound over a hook is hooked again");
-    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and goes");
+           "a slot that the linker has bound over a hook is hooked again");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "such a hook is detached");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
     start_counting();
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(adds()) && TAP_EQ(enters, 0),
-           "it may go before that, too");
+           "such a hook can be detached before that, too");
 
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(add_by_slot(6, 7), 42) &&
                TAP_EQ(enters, 1),
-           "a hook over somebody else's leads to his function");
+           "a hook over another library's hook leads to that library's function");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) &&
                TAP_EQ(slot_value(&wanted), (uintptr_t)somebody_elses),
-           "which comes back when it goes");
+           "detaching it restores the other library's hook");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
 
-/* Before anything has called it, and with a version, and an IFUNC. */
+/* A function that is not bound yet, with a version, and an IFUNC. */
 static void test_unbound(void) {
     struct wanted wanted = find_place("libhook_callee.so", "memcpy");
     struct carry_hook hook = {
@@ -353,16 +356,16 @@ static void test_unbound(void) {
     start_counting();
     if (wanted.count) {
         tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
-               "an IFUNC of a shared object");
+               "an IFUNC of a shared object is hooked");
         callee_copy(to, from, sizeof to);
         tap_ok(TAP_STREQ(to, from) && TAP_EQ(enters, 1), "copies");
         carry_hook_detach(&hook);
         callee_copy(to, from, sizeof to);
-        tap_ok(TAP_EQ(enters, 1), "not any more");
+        tap_ok(TAP_EQ(enters, 1), "an IFUNC of a shared object is hooked no more");
     } else {
         tap_skip("an IFUNC of a shared object", "a sanitizer calls another function for it");
     }
-    struct wanted versioned = find_place("", "sched_yield"); /* nobody comes between */
+    struct wanted versioned = find_place("", "sched_yield"); /* no other hook replaces this one */
 #ifdef __GLIBC__
     const char *expected = "GLIBC_";
 #else
@@ -371,10 +374,10 @@ static void test_unbound(void) {
     /* Objects compiled with a PLT and without one need a slot each. */
     tap_ok(TAP_GE(versioned.count, 1) &&
                TAP_TRUE(!strncmp(versioned.place.version, expected, strlen(expected))),
-           "versions are told: %s", versioned.place.version);
+           "versions are reported: %s", versioned.place.version);
 }
 
-/* A weak function that there is nowhere: its slot is to be bound at the first call, or empty. */
+/* A weak function that exists nowhere: its slot is bound at the first call, or empty. */
 static void test_nowhere(void) {
     struct wanted wanted = find_place("libhook_callee.so", "callee_nowhere");
     struct carry_hook hook = {
@@ -383,7 +386,7 @@ static void test_nowhere(void) {
     callee_try_nowhere(false);
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), expected) && TAP_EQ(hook.skipped, wanted.count) &&
                TAP_TRUE(!hook.attached),
-           "a function that is nowhere is skipped");
+           "a function that exists nowhere is skipped");
 }
 
 static bool tells_once(const struct carry_hook_place *place, void *user) {
@@ -400,9 +403,9 @@ static bool wants_callees(const struct carry_hook_place *place, void *user) {
 static void test_many(void) {
     size_t told = 0;
     tap_ok(TAP_EQ(carry_hook_places(tells_once, &told), CARRY_OK) && TAP_EQ(told, 1),
-           "a list ends when it is told to");
+           "a callback can end a list");
     tap_ok(TAP_EQ(find_place("", "callee_add").place.by_plt, CALLS_BY_PLT),
-           "calls by the PLT are told");
+           "calls through the PLT are listed");
     struct carry_hook all = {.enter = count_enter, .leave = count_leave, .stack_words = 64};
     start_counting();
     int error = carry_hook_attach_calls(&all);
@@ -415,18 +418,18 @@ static void test_many(void) {
     right = right && !strcmp(text, "1 2.50 three 4 5 6 7 8");
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(right) && TAP_GT(enters, 7) &&
                TAP_LE(leaves, enters),
-           "all %zu calls of all objects", attached);
-    tap_ok(TAP_EQ(carry_hook_detach(&all), CARRY_OK), "and back");
+           "all %zu calls of all objects are hooked", attached);
+    tap_ok(TAP_EQ(carry_hook_detach(&all), CARRY_OK), "all calls are detached");
 
     struct carry_hook chosen = {.object = "", .wants = wants_callees, .enter = count_enter};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&chosen), CARRY_OK) &&
                TAP_GE(chosen.attached, sizeof values / sizeof *values) &&
                TAP_LT(chosen.attached, attached),
-           "those that a function chooses: %zu", chosen.attached);
+           "a function chooses the calls that are hooked: %zu", chosen.attached);
     carry_hook_detach(&chosen);
 }
 
-/* --- Arguments on the stack, of which hooks need not be told --- */
+/* --- Arguments on the stack, whose number hooks need not know --- */
 
 static bool weighs_forty(void) {
     return callee_weigh(39, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
@@ -445,11 +448,11 @@ static void test_stack_words(void) {
     struct carry_hook many = {
         .symbol = "callee_add", .leave = count_leave, .stack_words = STACK_WORDS_MAX + 1};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_ERROR_INVALID),
-           "more words than a thunk copies");
+           "more words than a thunk copies are refused");
     many.stack_words = STACK_WORDS_MAX;
     tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_OK) && TAP_TRUE(adds()) &&
                TAP_EQ(carry_hook_detach(&many), CARRY_OK),
-           "as many");
+           "as many words as a thunk copies are accepted");
 }
 
 /* --- Callbacks that call --- */
@@ -495,8 +498,8 @@ static void test_nested(void) {
     carry_hook_attach_calls(&hook);
     errno = ERANGE;
     tap_ok(TAP_TRUE(adds()) && TAP_TRUE(right) && TAP_EQ(enters, 2),
-           "what a callback calls does not come by");
-    tap_ok(TAP_EQ(errno, ERANGE), "errno is as it was");
+           "a callback's own calls are not hooked");
+    tap_ok(TAP_EQ(errno, ERANGE), "errno is unchanged");
     carry_hook_detach(&hook);
 
     struct carry_hook raising = {.object = "", .symbol = "callee_add", .enter = raise_in_callback};
@@ -504,7 +507,7 @@ static void test_nested(void) {
     start_counting();
     carry_hook_attach_calls(&raising);
     tap_ok(TAP_TRUE(adds()) && TAP_TRUE(handler_was_right) && TAP_EQ(enters, 1),
-           "nor what a handler in it does");
+           "calls in a signal handler during a callback are not hooked");
     carry_hook_detach(&raising);
     signal(SIGUSR1, SIG_DFL);
 
@@ -519,7 +522,7 @@ static void test_nested(void) {
     carry_hook_detach(&other);
 }
 
-/* The arguments and the result are the callbacks' to change. */
+/* Callbacks may change the arguments and the result. */
 static void change(const struct carry_hook_place *place, struct carry_thunk_call *call,
                    void *user) {
     (void)place, (void)user;
@@ -538,10 +541,10 @@ static void test_changes(void) {
     carry_hook_attach_calls(&hook);
     tap_ok(TAP_EQ(add_by_slot(1, 2), 1103), "arguments and results can be changed");
     carry_hook_detach(&hook);
-    tap_ok(TAP_EQ(add_by_slot(1, 2), 3), "until the hook goes");
+    tap_ok(TAP_EQ(add_by_slot(1, 2), 3), "detaching ends the changes");
 }
 
-/* What `enter` leaves in the call's word is found by `leave`, of each call its own. */
+/* `enter` sets the call's word, and `leave` receives it: each call has its own. */
 static void number_call(const struct carry_hook_place *place, struct carry_thunk_call *call,
                         void *user) {
     (void)place;
@@ -569,7 +572,7 @@ static void test_word(void) {
     carry_hook_detach(&hook);
 }
 
-/* --- Calls under way --- */
+/* --- Calls in progress --- */
 
 static volatile int gate, inside;
 
@@ -596,7 +599,7 @@ static void test_under_way(const struct carry_hook *next, const char *how) {
     gate = 1;
     pthread_join(thread, &result);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(result, (void *)7) && TAP_EQ(enters, 0) && TAP_EQ(leaves, 0),
-           "a call that outlives its hook%s", how);
+           "a call can outlive its hook%s", how);
     carry_hook_detach(&other);
 }
 
@@ -608,7 +611,7 @@ static void test_calls_under_way(void) {
     test_under_way(&enter, ", into one without leave");
 }
 
-/* --- Callbacks under way --- */
+/* --- Callbacks in progress --- */
 
 static volatile int callback_gate, in_callback, callback_done;
 
@@ -651,7 +654,7 @@ static void test_callback_under_way(bool waits) {
     tap_ok(ok, "detaching %s for a callback", waits ? "waits" : "does not wait");
 }
 
-/* Of a thread that the child does not have: its callback never returns there. */
+/* Detaches a hook in a child process, where the thread in its callback does not exist. */
 static bool detaches_in_child(struct carry_hook *hook) {
     int status = -1;
     pid_t child = fork();
@@ -674,10 +677,10 @@ static void test_callback_in_fork(void) {
     while (!in_callback)
         sched_yield();
     tap_ok(TAP_TRUE(detaches_in_child(&hook)) && TAP_TRUE(ok),
-           "after fork(), detaching waits for this thread alone");
+           "after fork(), detaching waits for this thread only");
     callback_gate = 1;
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(callback_done),
-           "and in the parent for all");
+           "in the parent, detaching waits for all threads");
     pthread_join(caller, NULL);
 }
 
@@ -705,7 +708,7 @@ static void test_fork_in_callback(void) {
            "a callback that forks is waited for in both processes");
 }
 
-/* --- Objects that come and go --- */
+/* --- Objects that are loaded and unloaded --- */
 
 static bool is_loaded(void) {
     void *handle = dlopen(plugin, RTLD_LAZY | RTLD_NOLOAD);
@@ -718,28 +721,29 @@ static void test_plugin(void) {
     struct carry_hook hook = {
         .object = plugin, .symbol = "callee_add", .enter = count_enter, .leave = count_leave};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_ERROR_UNKNOWN),
-           "a plugin that is not loaded");
+           "a plugin that is not loaded is unknown");
     void *handle = dlopen(plugin, RTLD_LAZY | RTLD_LOCAL);
     uint64_t (*add)(uint64_t) = handle ? (uint64_t(*)(uint64_t))dlsym(handle, "plugin_add") : NULL;
     start_counting();
     if (!tap_ok(TAP_TRUE(add) && TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) &&
                     TAP_EQ(add(1), 3) && TAP_EQ(enters, 1),
-                "now it is"))
+                "a loaded plugin is hooked"))
         return;
     struct carry_hook entry = {.enter = count_enter};
     tap_ok(TAP_EQ(carry_hook_attach_entry(&entry, (void (*)(void))add), CARRY_OK) &&
                TAP_EQ(add(1), 3) && TAP_EQ(enters, 3),
-           "its entry");
+           "a loaded plugin's entry is hooked");
     carry_hook_detach(&entry);
     dlclose(handle);
-    tap_ok(TAP_TRUE(is_loaded()) && TAP_EQ(add(2), 4), "it stays loaded while it is hooked");
+    tap_ok(TAP_TRUE(is_loaded()) && TAP_EQ(add(2), 4),
+           "a plugin remains loaded while it is hooked");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(!is_loaded()),
-           "and goes afterwards");
+           "a plugin is unloaded afterwards");
 }
 
-/* --- Objects that look in themselves first --- */
+/* --- Objects that search themselves first --- */
 
-/* Both are of shared objects, too. */
+/* Shared objects define both of these functions, too. */
 uint64_t plugin_number(void) {
     return 1;
 }
@@ -748,8 +752,10 @@ uint64_t callee_number(void) {
     return 1;
 }
 
-/* Of a file, as the dynamic linker has it in memory; what it only saves time with becomes
- * DT_SYMBOLIC. */
+/*
+ * Makes a shared object's file symbolic: an optional entry of its dynamic section becomes
+ * DT_SYMBOLIC.
+ */
 static bool make_symbolic(uint8_t *file) {
     const ElfW(Ehdr) *head = (const ElfW(Ehdr) *)file;
     const ElfW(Phdr) *segment = (const ElfW(Phdr) *)(file + head->e_phoff);
@@ -764,7 +770,7 @@ static bool make_symbolic(uint8_t *file) {
     return found;
 }
 
-/* The path of a copy of the plugin that is symbolic; "" if there is none. */
+/* Returns the path of a copy of the plugin that is symbolic; "" if there is none. */
 static const char *copy_symbolic(void) {
     static char path[64] = "";
     int from = open(plugin, O_RDONLY | O_CLOEXEC), to = memfd_create("symbolic", MFD_CLOEXEC);
@@ -784,7 +790,7 @@ static uint64_t numbers_of(void *handle) {
     return ((uint64_t(*)(bool))dlsym(handle, "plugin_numbers"))(false);
 }
 
-/* Hooked before they are bound, calls lead where the linker binds them. */
+/* Calls hooked before they are bound lead where the linker binds them. */
 static bool numbers_are(const char *path, uint64_t expected) {
     struct carry_hook hook = {.object = path, .wants = wants_numbers, .enter = count_enter};
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -801,14 +807,15 @@ static void test_scopes(void) {
     const char *symbolic = copy_symbolic();
     tap_ok(numbers_are(plugin, 11), "calls of an object lead to the program's functions first");
     if (*symbolic)
-        tap_ok(numbers_are(symbolic, 21), "or to its own, but not to those of what it needs");
+        tap_ok(numbers_are(symbolic, 21), "calls of a symbolic object lead to its own functions, "
+                                          "but not to those of its dependencies");
     else
         tap_skip("calls of symbolic objects", "none can be made here");
 }
 
 /* --- Systems that refuse --- */
 
-/* A call of the program, then those of an object whose slots are not in read-only memory. */
+/* Chooses a call of the program, then those of an object whose slots are writable. */
 static bool wants_some(const struct carry_hook_place *place, void *user) {
     (void)user;
     return is_object(place->object, "libhook_callee.so")
@@ -825,7 +832,7 @@ static bool nothing_changes(int expected) {
            !carry_hook_detach(&hook);
 }
 
-/* No file in memory; and nothing becomes text while it can be written, or nothing at all. */
+/* No files in memory. Writable memory cannot become text, or no memory can. */
 static bool without_files(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -842,7 +849,7 @@ static bool without_text(void) {
     return sandbox_filter(rules, 2) && nothing_changes(CARRY_ERROR_PERMISSION);
 }
 
-/* As it is for pages that are sealed. */
+/* The protection of pages cannot change, as for sealed pages. */
 static bool without_protection(void) {
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     static const struct sandbox_rule rules[] = {{SYS_mprotect, EPERM, 2, PROT_WRITE, PROT_WRITE}};
@@ -855,7 +862,7 @@ static bool without_protection(void) {
            carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && adds() && ok;
 }
 
-/* Nobody turns data into text, or makes text writable. */
+/* Data cannot become text, and text cannot become writable. */
 static bool with_separation(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
@@ -870,7 +877,7 @@ static bool entry_stays(int expected) {
            !enters && !hook.attached && !hook.points && !carry_hook_detach(&hook);
 }
 
-/* A commit would leave sites to their keys, where this is so. */
+/* A commit must leave sites to their keys under such rules. */
 static bool without_writers(void) {
     static const struct sandbox_rule rules[] = {{SYS_pwrite64, EPERM, 0, 0, 0},
                                                 {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -895,7 +902,7 @@ static bool in_child(bool (*question)(void)) {
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Before anything has mapped stubs in this process. */
+/* Must run before this process has mapped stubs. */
 static void test_sandboxes(void) {
     static const struct sandbox_rule none[] = {{SYS_acct, EPERM, 0, 0, 0}};
     fflush(stdout);
@@ -907,12 +914,14 @@ static void test_sandboxes(void) {
         tap_skip("sandboxes", "the system has no filters");
         return;
     }
-    tap_ok(in_child(without_files), "no files in memory");
-    tap_ok(in_child(without_text), "no files in memory, and data stays data");
-    tap_ok(in_child(without_protection), "pages that stay as they are");
-    tap_ok(in_child(with_separation), "write and execute kept apart");
-    tap_ok(in_child(without_writers), "entries that nobody may write");
-    tap_ok(in_child(without_barriers), "entries of cores that nobody may synchronise");
+    tap_ok(in_child(without_files), "hooks work without files in memory");
+    tap_ok(in_child(without_text),
+           "hooks are refused without files in memory where data cannot become text");
+    tap_ok(in_child(without_protection),
+           "hooks are refused for pages whose protection cannot change");
+    tap_ok(in_child(with_separation), "hooks work where no page may be writable and executable");
+    tap_ok(in_child(without_writers), "entries that cannot be written are refused");
+    tap_ok(in_child(without_barriers), "entries are refused where cores cannot be synchronised");
 }
 
 /* --- Entries --- */
@@ -934,30 +943,31 @@ static void test_entries(void) {
     start_counting();
     tap_ok(
         TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)test_entries), CARRY_ERROR_UNKNOWN),
-        "a function without an entry");
-    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, NULL), CARRY_ERROR_INVALID), "no function");
+        "a function without an entry is refused");
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, NULL), CARRY_ERROR_INVALID),
+           "NULL is refused as a function");
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
                TAP_EQ(hook.attached, 1) && TAP_EQ(entry_add(1, 2), 3) &&
                TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 1) && TAP_EQ(leaves, 1),
-           "one entry");
+           "an entry is hooked");
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
                TAP_EQ(hook.attached, 1),
-           "once more");
+           "attaching it again is refused");
     struct carry_hook all = {.enter = count_enter};
     tap_ok(TAP_EQ(carry_hook_attach_entries(&all), CARRY_OK) && TAP_EQ(all.skipped, 1) &&
                TAP_EQ(entry_add(1, 2), 3) && TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 3) &&
                TAP_EQ(leaves, 2),
-           "all others: %zu", all.attached);
+           "all other entries are hooked: %zu", all.attached);
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) &&
                TAP_EQ(carry_hook_detach(&all), CARRY_OK) && TAP_EQ(entry_add(1, 2), 3) &&
                TAP_EQ(entry_other(2), 3) && TAP_EQ(enters, 3),
-           "and back");
+           "all entries are detached");
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     tap_ok(TAP_GE(stats.entries, 3), "entries are counted as sites");
 }
 
-/* Of one hook. */
+/* One hook has an entry and a call. */
 static void test_calls_and_entries(void) {
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
     start_counting();
@@ -965,10 +975,10 @@ static void test_calls_and_entries(void) {
                TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) &&
                TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 2) &&
                TAP_EQ(entry_add(1, 2), 3) && TAP_TRUE(adds()) && TAP_EQ(enters, 2),
-           "a hook of an entry and a call");
+           "one hook is attached to an entry and a call");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_EQ(entry_add(1, 2), 3) &&
                TAP_TRUE(adds()) && TAP_EQ(enters, 2),
-           "detached of both");
+           "the hook is detached from both");
 }
 
 /* --- Lists of entries --- */
@@ -991,7 +1001,7 @@ static struct told entries_told(void) {
     return told;
 }
 
-/* Of objects that linkers have left more in than there is. */
+/* Linkers may leave entries of removed functions in the list. */
 static bool lists_what_there_is(void) {
     static uint8_t data[8];
     carry_hook_unregister(&(uintptr_t){0});
@@ -1015,8 +1025,10 @@ static bool hooks_function(int (*function)(void)) {
            enters == 1 && !carry_hook_detach(&hook);
 }
 
-/* An object whose text begins with an entry, and ends with what would be one if it went on. It is
- * far from the program, whose stubs are free by then. */
+/*
+ * An object whose text begins with an entry, and ends with the beginning of one. It is far from the
+ * program, so that the program's stubs cannot be used.
+ */
 static bool knows_where_text_ends(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
     int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
@@ -1027,7 +1039,7 @@ static bool knows_where_text_ends(void) {
            hooks_function(function);
 }
 
-/* In one list. */
+/* Hooks two objects in one call. */
 static bool reaches_far_objects(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);
     int (*function)(void) = handle ? (int (*)(void))dlsym(handle, "bare_first") : NULL;
@@ -1038,9 +1050,10 @@ static bool reaches_far_objects(void) {
 }
 
 static void test_lists(void) {
-    tap_ok(in_child(lists_what_there_is), "of a list, what are entries, each once");
-    tap_ok(in_child(knows_where_text_ends), "nothing is read where there is no text");
-    tap_ok(in_child(reaches_far_objects), "entries of objects that are far from each other");
+    tap_ok(in_child(lists_what_there_is), "a list contains each entry once, and nothing else");
+    tap_ok(in_child(knows_where_text_ends), "nothing after the end of text is read");
+    tap_ok(in_child(reaches_far_objects),
+           "entries of objects that are far from each other are hooked");
 }
 
 static void *wait_long(void *unused) {
@@ -1057,18 +1070,18 @@ static bool allowed_once_applied(void) {
            !carry_hook_detach(&hook) && ok;
 }
 
-/* Of an architecture where one instruction becomes a jump, the others are never written. */
+/* On an architecture where one instruction becomes a jump, the others are never written. */
 static void test_quiet(void) {
     if (carry_entry_nops((const uint8_t *)entries_told().places[0].address) == 1) {
-        tap_skip("several NOPs stay while threads run", "entries are one");
+        tap_skip("several NOPs remain while threads run", "an entry is one NOP");
         tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
         return;
     }
-    tap_ok(in_child(hook_waits_for_quiet), "several NOPs stay while threads run");
+    tap_ok(in_child(hook_waits_for_quiet), "several NOPs remain while threads run");
     tap_ok(in_child(allowed_once_applied), "one NOP changes while threads run");
 }
 
-/* --- Places whose hook goes --- */
+/* --- Places whose hook is detached --- */
 
 static void *detach(void *hook) {
     return carry_hook_detach(hook) ? NULL : hook;
@@ -1080,7 +1093,7 @@ static uint32_t word_at(const struct carry_hook_place *place) {
     return word;
 }
 
-/* Nobody else gets them before the last callback has returned. */
+/* No other hook gets the places before the last callback has returned. */
 static void test_going(const struct carry_hook_place *place, int (*attach)(struct carry_hook *),
                        void *(*call)(void *)) {
     struct carry_hook hook = {
@@ -1103,7 +1116,8 @@ static void test_going(const struct carry_hook_place *place, int (*attach)(struc
     pthread_join(detacher, &detached);
     ok = TAP_TRUE(called) && TAP_TRUE(detached) && TAP_TRUE(!attach(&other)) &&
          TAP_EQ(carry_hook_detach(&other), CARRY_OK) && ok;
-    tap_ok(ok, "while a hook goes, its %s is nobody else's", *place->symbol ? "call" : "entry");
+    tap_ok(ok, "while a hook is detached, no other hook can have its %s",
+           *place->symbol ? "call" : "entry");
 }
 
 static int attach_entry(struct carry_hook *hook) {
@@ -1129,7 +1143,7 @@ static void test_places_that_go(void) {
     test_going(&entry, attach_entry, call_entry);
 }
 
-/* --- Objects that come again --- */
+/* --- Objects that are loaded again --- */
 
 struct loaded {
     void *handle;
@@ -1148,7 +1162,7 @@ static bool hooks_plugin(struct carry_hook *hook, const struct loaded *loaded) {
            enters == 1;
 }
 
-/* Unloaded with a hook on, whose points nobody gets before it is off. */
+/* Unloads a plugin while it is hooked: its points must remain unused until the hook is detached. */
 static void test_plugin_again(void) {
     const size_t before = entries_told().count;
     struct carry_hook old = {.enter = count_enter}, new = {.enter = count_enter};
@@ -1165,14 +1179,17 @@ static void test_plugin_again(void) {
         ok = TAP_EQ(carry_hook_detach(&new), CARRY_OK) && ok;
         dlclose(loaded.handle);
     }
-    tap_ok(ok, "a plugin that was unloaded with a hook comes again, twice");
+    tap_ok(ok, "a plugin that was unloaded while hooked can be loaded again, twice");
 }
 
 /* --- Threads --- */
 
 static volatile bool storm_over;
 
-/* By itself: without a PLT the compiler may keep what slots hold for as long as a function runs. */
+/*
+ * Not inlined: without a PLT, the compiler may keep the contents of slots in registers of a
+ * function.
+ */
 static __attribute__((noinline)) size_t call_some(void) {
     size_t wrong = 0;
     for (uint64_t i = 0; i < 100; i++) {
@@ -1209,7 +1226,7 @@ static void check_other(const struct carry_hook_place *place, struct carry_thunk
     __atomic_fetch_add(&enters, 1, __ATOMIC_RELAXED);
 }
 
-/* Until threads have come by both hooks. */
+/* Waits until threads have called both hooks. */
 static void wait_for_calls(void) {
     const size_t told_before = __atomic_load_n(&told, __ATOMIC_RELAXED);
     const size_t enters_before = __atomic_load_n(&enters, __ATOMIC_RELAXED);
@@ -1238,7 +1255,7 @@ static void test_storm(size_t rounds) {
             wait_for_calls();
         errors += carry_hook_detach(&a) != CARRY_OK;
         errors += carry_hook_detach(&b) != CARRY_OK;
-        b.object = "", b.symbol = "callee_eight"; /* the same stubs, for another */
+        b.object = "", b.symbol = "callee_eight"; /* the same stubs, for another function */
         errors += carry_hook_attach_calls(&b) != CARRY_OK;
         errors += carry_hook_detach(&b) != CARRY_OK;
     }
@@ -1248,13 +1265,14 @@ static void test_storm(size_t rounds) {
         pthread_join(threads[i], &result);
         wrong += (size_t)result;
     }
-    tap_note("%zu and %zu calls came by, %zu leaves", told, enters, leaves);
+    tap_note("%zu and %zu hooked calls, %zu leaves", told, enters, leaves);
     tap_ok(TAP_EQ(wrong, 0) && TAP_EQ(errors, 0) && TAP_TRUE(told) && TAP_TRUE(enters) &&
                TAP_LE(leaves, enters),
-           "%zu times on and off while threads call: %zu wrong, %zu errors", rounds, wrong, errors);
+           "attached and detached %zu times while threads call: %zu wrong, %zu errors", rounds,
+           wrong, errors);
 }
 
-/* --- Commits, whose calls of the C library are hooked --- */
+/* --- Commits during which calls of the C library are hooked --- */
 
 CARRY_KEY(branch_of_callback);
 CARRY_KEY_DEFINE(branch_of_callback, false);
@@ -1290,8 +1308,10 @@ static bool commit_often(void) {
     return ok;
 }
 
-/* The library's own calls too: a callback must not meet a guard while this thread, or one that
- * handles the trap, has it stand. */
+/*
+ * The library's own calls are hooked too: a callback must not run into a guard that this thread, or
+ * one that handles its trap, has set.
+ */
 static bool commits_under_hooks(void) {
     struct carry_hook hook = {.object = "", .wants = is_by_plt, .enter = run_branch};
     pthread_t thread;
@@ -1302,7 +1322,7 @@ static bool commits_under_hooks(void) {
 }
 
 static void test_commits(void) {
-    tap_ok(child_says(NULL, commits_under_hooks), "callbacks run what is being patched");
+    tap_ok(child_says(NULL, commits_under_hooks), "callbacks can run a site while it is patched");
 }
 
 int main(int argc, char **argv) {
@@ -1313,7 +1333,7 @@ int main(int argc, char **argv) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind runs the text that it read before");
     if (carry_thunk_prepare())
-        return tap_skip_all("there are no thunks here");
+        return tap_skip_all("thunks are unsupported here");
     test_sandboxes();
     test_quiet();
     test_lists();
@@ -1328,8 +1348,8 @@ int main(int argc, char **argv) {
     test_foreign();
     test_many();
     test_stack_words();
-    tap_ok(hook_stops_at_end(0), "words are copied up to the stack's end");
-    tap_ok(hook_stops_at_end(STACK_WORDS_MAX), "as many as there may be, too");
+    tap_ok(hook_stops_at_end(0), "words are copied up to the end of the stack");
+    tap_ok(hook_stops_at_end(STACK_WORDS_MAX), "the maximum number of words is copied, too");
     test_nested();
     test_changes();
     test_word();

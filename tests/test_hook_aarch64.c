@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks on AArch64 of functions that may be passed, and keep, more than those of the base procedure
- * call standard: callees whose symbol says so, and all entries.
+ * Tests hooks on AArch64 of functions with another procedure call standard than the base one:
+ * callees whose symbol is marked so, and all entries.
  */
 #include <carry/hook.h>
 #include <dlfcn.h>
@@ -41,28 +41,28 @@ static void test_variant(bool leaves) {
     struct carry_hook hook = {
         .symbol = "whole_target", .enter = enter, .leave = leaves ? leave : NULL};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
-           "a variant symbol");
+           "a call of a variant symbol is hooked");
     struct verdict verdict = check_thunk_hooked(function, true, leaves);
     verdict_report(&verdict, "its calls keep all registers%s", leaves ? ", with leave" : "");
-    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "the hook is detached");
     verdict = check_thunk_hooked(function, false, false);
-    verdict_report(&verdict, "not hooked, too");
+    verdict_report(&verdict, "its calls keep all registers without a hook");
 }
 
-/* Cheaper, as the caller relies on less. */
+/* A base-standard callee costs less, because its caller relies on fewer registers. */
 static void test_base(void) {
     struct carry_hook hook = {.symbol = "whole_entry", .enter = enter};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
-           "a symbol of the base standard");
+           "a call of a base-standard symbol is hooked");
     vector_size = 0;
     check_thunk_hooked(dlsym(module, "call_base"), true, false);
     tap_ok(TAP_EQ(vector_size, 16), "its callbacks see vectors of 16 bytes");
-    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "the hook is detached");
 }
 
 /* --- Entries --- */
 
-/* By a direct branch, which BTI lets go anywhere. */
+/* Calls by a direct branch, for which BTI needs no landing pad. */
 void call_entry(void);
 __asm__(".text\n"
         ".globl call_entry\n"
@@ -99,15 +99,16 @@ static void test_guarded_entry(bool leaves) {
 static void test_entry(bool leaves) {
     struct carry_hook hook = {.enter = enter, .leave = leaves ? leave : NULL};
     test_entry_now("no hook", false, false);
-    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, whole_entry), CARRY_OK), "an entry of one NOP");
+    tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, whole_entry), CARRY_OK),
+           "an entry of one NOP is hooked");
     test_entry_now("hooked", true, leaves);
     test_guarded_entry(leaves);
     test_streaming_entry();
-    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "and back");
-    test_entry_now("no hook any more", false, false);
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "the hook is detached");
+    test_entry_now("after detaching", false, false);
 }
 
-/* --- A twin --- */
+/* --- A mutant --- */
 
 static void test_twin(void) {
     struct carry_hook call = {.symbol = "whole_target", .enter = enter, .leave = leave};
@@ -115,11 +116,14 @@ static void test_twin(void) {
     broken_hook_all_are_base = true;
     carry_hook_attach_calls(&call);
     struct verdict verdict = check_thunk_hooked(dlsym(module, "call_variant"), true, true);
-    tap_ok(!verdict.ok, "calls of a variant by the thunk for others are caught: %s", verdict.text);
+    tap_ok(!verdict.ok,
+           "a mutant that uses the base-standard thunk for calls of a variant is caught: %s",
+           verdict.text);
     carry_hook_detach(&call);
     carry_hook_attach_entry(&entry, whole_entry);
     verdict = check_thunk_hooked((const void *)call_entry, true, true);
-    tap_ok(!verdict.ok, "entries by the thunk for others are caught: %s", verdict.text);
+    tap_ok(!verdict.ok, "a mutant that uses the base-standard thunk for entries is caught: %s",
+           verdict.text);
     carry_hook_detach(&entry);
     broken_hook_all_are_base = false;
 }

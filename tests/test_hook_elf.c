@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of imports, on a copy of a loaded object that is damaged in all its parts. Copies of
- * the object's segments stand in front of pages that nobody may touch.
+ * Tests the reader of imports on a copy of a loaded object that is damaged in all its parts. The
+ * copied segments end before inaccessible pages.
  */
 #include <link.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@
 #define SEGMENTS_MAX 16
 #define PAGE_BYTES   ((uint64_t)sysconf(_SC_PAGESIZE))
 
-/* An object, copied. */
+/* The copy of an object. */
 static struct {
     ElfW(Phdr) segments[SEGMENTS_MAX];
     size_t count;
-    uint8_t *base; /* where the copy of its address 0 is */
+    uint8_t *base; /* the copy's address 0 */
     uint8_t *pristine;
     size_t size;
-    size_t parts[4][2]; /* offset and size of what the reader reads */
+    size_t parts[4][2]; /* offset and size of each part that is read */
     size_t part_count;
 } copy;
 
@@ -45,7 +45,7 @@ static size_t end_of(const ElfW(Phdr) * segment) {
     return segment->p_vaddr + segment->p_memsz;
 }
 
-/* A segment as it is loaded; its copy may be read and written, also where it is text. */
+/* Copies a loaded segment; the copy is readable and writable, also for text. */
 static void copy_segment(const struct dl_phdr_info *info, const ElfW(Phdr) * segment) {
     size_t low = segment->p_vaddr & ~(PAGE_BYTES - 1);
     size_t high = (end_of(segment) + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
@@ -61,13 +61,16 @@ static void add_part(size_t offset, size_t size) {
     copy.parts[copy.part_count++][1] = size;
 }
 
-/* The dynamic linker relocates some of these addresses, and leaves others. */
+/*
+ * Returns an entry's address. The dynamic linker relocates some of these addresses, and leaves
+ * others.
+ */
 static uint8_t *address_in(const ElfW(Dyn) * entry) {
     uintptr_t address = entry->d_un.d_ptr;
     return address < copy.size ? copy.base + address : (uint8_t *)address;
 }
 
-/* Addresses in the dynamic section are those of the object: the copy's are its own. */
+/* Moves the addresses in the dynamic section from the object to the copy. */
 static void move_dynamic(uintptr_t from, const ElfW(Phdr) * segment) {
     ElfW(Dyn) *entry = (ElfW(Dyn) *)(copy.base + segment->p_vaddr);
     add_part(segment->p_vaddr, segment->p_memsz);
@@ -103,11 +106,11 @@ static bool make_copy(void) {
     return true;
 }
 
-/* Of all imports; and whether the object looks in itself first. */
+/* The results: kinds of imports, and whether the object searches itself first. */
 static size_t imports, longest, constant, versioned, unbound;
 static bool own_first;
 
-/* All imports, and all that is said of them. */
+/* Reads all imports with all their members. */
 static void read_all(void *unused) {
     struct carry_elf elf;
     struct carry_elf_cursor cursor = {0, 0};
@@ -134,7 +137,7 @@ static bool survives(void) {
     return false;
 }
 
-/* One word of a part becomes something else. */
+/* Replaces one word of a part. */
 static void damage(uint8_t *at) {
     static const uint64_t words[] = {0, 1, 7, 0xffff, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63};
     uint64_t word = words[rng_below(sizeof words / sizeof *words)];
@@ -165,9 +168,9 @@ static void test_part(size_t part, size_t rounds) {
            names[part], copy.parts[part][0], rounds, fewer);
 }
 
-/* --- What the dynamic linker says, and what it found in the object --- */
+/* --- Facts from the dynamic linker, and facts from the object --- */
 
-/* The first of a type that allows for all of `flags`; NULL if there is none. */
+/* Returns the first segment of a type that has all of `flags`; NULL if there is none. */
 static ElfW(Phdr) * find_segment(uint32_t type, uint32_t flags) {
     for (size_t i = 0; i < copy.count; i++)
         if (copy.segments[i].p_type == type && (copy.segments[i].p_flags & flags) == flags)
@@ -175,7 +178,7 @@ static ElfW(Phdr) * find_segment(uint32_t type, uint32_t flags) {
     return NULL;
 }
 
-/* The first of a tag, or NULL. */
+/* Returns the first entry with a tag, or NULL. */
 static ElfW(Dyn) * find_entry(ElfW(Sxword) tag) {
     const ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
     ElfW(Dyn) *entry = (ElfW(Dyn) *)(copy.base + dynamic->p_vaddr);
@@ -189,7 +192,7 @@ static ElfW(Verneed) * find_versions(void) {
     return entry ? (ElfW(Verneed) *)address_in(entry) : NULL;
 }
 
-/* Segments are the dynamic linker's word; those that lie are still no reason to go in circles. */
+/* The dynamic linker vouches for segments, but even wrong ones must not cause endless loops. */
 static void test_circles(void) {
     ElfW(Verneed) *need = find_versions();
     if (!need) {
@@ -200,16 +203,19 @@ static void test_circles(void) {
     need->vn_next = UINT32_MAX;
     bool ok = survives();
     *need = before;
-    need->vn_aux = 0; /* the file as its own version */
+    need->vn_aux = 0; /* makes the entry refer to itself */
     need->vn_next = 1;
-    tap_ok(TAP_TRUE(survives()) && TAP_TRUE(ok), "versions that lead nowhere, or overlap");
+    tap_ok(TAP_TRUE(survives()) && TAP_TRUE(ok),
+           "versions that point outside, or overlap, are ignored");
     *need = before;
 }
 
-#define VERSIONS_MAX 65536 /* as many as there are numbers for */
+#define VERSIONS_MAX 65536 /* the number of possible version indices */
 
-/* The object's versions, with so many before them that have no number, in place of the end of its
- * text, which nobody runs. */
+/*
+ * Puts the object's versions, after `before` others without a number, over the end of its text,
+ * which nothing executes.
+ */
 static void put_versions(ElfW(Verneed) * need, ElfW(Vernaux) * list, size_t before) {
     const ElfW(Vernaux) *version = (ElfW(Vernaux) *)((uint8_t *)need + need->vn_aux);
     for (size_t i = 0; i < before; i++)
@@ -240,18 +246,19 @@ static void test_many_versions(void) {
         *need = before;
     }
     tap_ok(TAP_TRUE(found[0]) && TAP_TRUE(!found[1]),
-           "as many versions are looked at as there may be");
+           "only as many versions are read as can exist");
 }
 
 static void test_no_dynamic(void) {
     ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
     const ElfW(Phdr) before = *dynamic;
     dynamic->p_vaddr = copy.size;
-    tap_ok(TAP_TRUE(survives()) && TAP_EQ(imports, 0), "a dynamic section that is nowhere");
+    tap_ok(TAP_TRUE(survives()) && TAP_EQ(imports, 0),
+           "an unmapped dynamic section has no imports");
     *dynamic = before;
 }
 
-/* An entry of no meaning here becomes one, unless the object has it. */
+/* Turns an irrelevant entry into a symbolic flag, unless the object has one. */
 static void test_symbolic(void) {
     ElfW(Dyn) *entry = find_entry(DT_FLAGS) ? find_entry(DT_FLAGS) : find_entry(DT_SONAME);
     const ElfW(Dyn) before = *entry;
@@ -264,11 +271,11 @@ static void test_symbolic(void) {
     entry->d_tag = DT_SYMBOLIC;
     read_all(NULL);
     tap_ok(TAP_TRUE(own_first) && TAP_TRUE(ok),
-           "an object that looks in itself first says so in two ways");
+           "both flags of an object that searches itself first are recognised");
     *entry = before;
 }
 
-/* Pages that are read-only once relocated: all, a part of one, less than none. */
+/* Pages that are read-only after relocation: all, a part of one, fewer than none. */
 static void test_constant(void) {
     ElfW(Phdr) *constants = find_segment(PT_GNU_RELRO, 0);
     if (!constants) {
@@ -289,7 +296,7 @@ static void test_constant(void) {
     *constants = before;
 }
 
-/* The slot of an import by the PLT, or NULL. */
+/* Returns the slot of an import through the PLT, or NULL. */
 static uintptr_t *find_plt_slot(void) {
     struct carry_elf elf;
     struct carry_elf_cursor cursor = {0, 0};
@@ -300,14 +307,16 @@ static uintptr_t *find_plt_slot(void) {
     return import.by_plt ? import.slot : NULL;
 }
 
-/* Linkers that do not separate text put all that is read-only into one segment. */
+/* Linkers that do not separate text put all read-only data into one segment. */
 static bool holds_tables(const ElfW(Phdr) * segment) {
     const size_t symbols = (size_t)(address_in(find_entry(DT_SYMTAB)) - copy.base);
     return symbols - segment->p_vaddr < segment->p_memsz;
 }
 
-/* A slot that leads to text: where that is no binder it is bound, where nobody may look it may be
- * one. */
+/*
+ * A slot points to text. In readable text it is bound unless it points to a binder; in unreadable
+ * text it may point to one.
+ */
 static void test_unreadable_text(void) {
     ElfW(Phdr) *text = find_segment(PT_LOAD, PF_R | PF_X);
     uintptr_t *slot = find_plt_slot();
@@ -324,7 +333,7 @@ static void test_unreadable_text(void) {
     text->p_flags &= ~(uint32_t)PF_R;
     mprotect(page, PAGE_BYTES, PROT_NONE);
     tap_ok(TAP_TRUE(survives()) && TAP_EQ(unbound, 1) && TAP_TRUE(ok),
-           "text that may not be read may bind");
+           "unreadable text may be a binder");
     mprotect(page, PAGE_BYTES, PROT_READ | PROT_WRITE);
     text->p_flags |= PF_R;
     *slot = before;

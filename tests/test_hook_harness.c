@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of hooks find what is broken? */
+/* Tests that the checks of hooks catch their mutants. */
 #include <carry/thunk.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -29,12 +29,12 @@ static const struct twin {
     {"chain", BROKEN_HOOK_CHAIN, keeps_registers},
     {"left_behind", BROKEN_HOOK_LEFT_BEHIND, hook_goes},
     {"past_end", BROKEN_HOOK_PAST_END, stops_at_end},
-#ifdef __x86_64__ /* elsewhere one instruction changes, and others never */
+#ifdef __x86_64__ /* elsewhere one instruction changes, and the others never do */
     {"not_quiet", BROKEN_HOOK_NOT_QUIET, hook_waits_for_quiet},
 #endif
 };
 
-/* In a child, which has stubs of its own: they are written once. */
+/* Runs a check in a child process, which has its own stubs: stubs are written only once. */
 static bool passes(enum broken_hook twin, bool (*check)(void)) {
     int status = -1;
     fflush(stdout);
@@ -51,10 +51,10 @@ int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind runs the text that it read before");
     if (carry_thunk_prepare())
-        return tap_skip_all("there are no thunks here");
+        return tap_skip_all("thunks are unsupported here");
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
         tap_ok(!passes(twins[i].twin, twins[i].check), "%s is caught", twins[i].name);
-        tap_ok(passes(BROKEN_HOOK_NOT, twins[i].check), "what it is a twin of passes");
+        tap_ok(passes(BROKEN_HOOK_NOT, twins[i].check), "the original passes");
     }
     return tap_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks where there are none: everything says so, and changes nothing. */
+/* Tests that all functions for hooks report where hooks are unsupported, and change nothing. */
 #include <carry/hook.h>
 #include <carry/thunk.h>
 
@@ -14,7 +14,7 @@ static void never(const struct carry_hook_place *place, struct carry_thunk_call 
 
 static bool tell(const struct carry_hook_place *place, void *user) {
     (void)place, (void)user;
-    return tap_ok(false, "no place is told");
+    return tap_ok(false, "no place is listed");
 }
 
 int main(void) {
@@ -23,12 +23,13 @@ int main(void) {
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_ERROR_UNSUPPORTED), "calls");
     tap_ok(TAP_EQ(carry_hook_attach_entries(&hook), CARRY_ERROR_UNSUPPORTED), "entries");
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (void (*)(void))main), CARRY_ERROR_UNSUPPORTED),
-           "an entry");
-    tap_ok(TAP_EQ(carry_hook_places(tell, NULL), CARRY_ERROR_UNSUPPORTED), "a list");
+           "a hook of an entry is unsupported");
+    tap_ok(TAP_EQ(carry_hook_places(tell, NULL), CARRY_ERROR_UNSUPPORTED),
+           "a list of places is unsupported");
     tap_ok(TAP_EQ(carry_hook_register(entry, entry + 1), CARRY_ERROR_UNSUPPORTED), "registration");
     carry_hook_unregister(entry);
     tap_ok(TAP_EQ(hook.attached, 0) && TAP_TRUE(!hook.points) &&
                TAP_EQ(carry_hook_detach(&hook), CARRY_OK),
-           "nothing to undo");
+           "there is nothing to undo");
     return tap_done();
 }

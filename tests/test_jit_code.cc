@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What becomes of makers that fail: each error by its name, and nothing kept. */
+/* Tests makers that fail: each error has its code, and no memory is lost. */
 #include <cstdlib>
 #include <new>
 
@@ -14,7 +14,7 @@ extern "C" {
 
 namespace {
 
-/* How many pieces of memory C++ gets before there is none; -1: all it asks for. */
+/* How many allocations of C++ succeed; -1: all. */
 int pieces_left = -1;
 
 } // namespace
@@ -49,7 +49,7 @@ asmjit::Error emit_return(asmjit::CodeHolder &code, const void *) {
     return a.ret();
 }
 
-/* The end goes well: only what asmjit said in between tells. */
+/* The last step succeeds: only asmjit's earlier error reveals the failure. */
 asmjit::Error emit_impossible(asmjit::CodeHolder &code, const void *spec) {
     Assembler a(&code);
     a.emit(Inst::kIdMov, ptr(rax), ptr(rdx));
@@ -84,13 +84,14 @@ void test_key() {
     int before = emitted;
     bool ok = !make(emit_return, &first) && !make(emit_throwing, &second);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(first, second) && TAP_EQ(emitted, before + 1),
-           "a key is written for once");
+           "code for a key is written only once");
     carry_jit_release(first);
     carry_jit_release(second);
-    test_error("after the last release it is written anew", emit_throwing, CARRY_ERROR_MEMORY);
+    test_error("after the last release, code for a key is written again", emit_throwing,
+               CARRY_ERROR_MEMORY);
 }
 
-/* Has each piece of memory in turn be the one that is not there, until there are enough. */
+/* Makes each allocation in turn fail, until all succeed. */
 template <typename Spec>
 void test_memory(const char *name, const Spec &spec,
                  int (*maker)(const Spec *spec, const struct carry_jit **jit)) {
@@ -102,7 +103,7 @@ void test_memory(const char *name, const Spec &spec,
         pieces_left = -1;
     }
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(jit) && TAP_GT(pieces, 1),
-           "%s: no memory for any of %d pieces, then %d", name, pieces - 1, error);
+           "%s: each of %d allocations fails once, then the result is %d", name, pieces - 1, error);
     carry_jit_release(jit);
 }
 
@@ -128,7 +129,7 @@ void test_makers() {
 } // namespace
 
 int main() {
-    test_error("an instruction that there is not", emit_impossible, CARRY_ERROR_UNSUPPORTED);
+    test_error("an instruction that does not exist", emit_impossible, CARRY_ERROR_UNSUPPORTED);
     test_error("a jump to nowhere", emit_unbound, CARRY_ERROR_UNSUPPORTED);
     test_error("no memory for asmjit", emit_without_memory, CARRY_ERROR_MEMORY);
     test_error("no memory for C++", emit_throwing, CARRY_ERROR_MEMORY);

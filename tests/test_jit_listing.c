@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What profilers and debuggers are told of functions made at run time.
- * usage: test_jit_listing [crash]     `crash` dies in such a function, called by die_in_function()
+ * Tests what profilers and debuggers learn about functions made at run time.
+ *
+ * usage: test_jit_listing [crash]     `crash` crashes in such a function, called by
+ * die_in_function()
  */
 #include <carry/jit.h>
 
@@ -19,7 +21,7 @@
 
 #define LINE_BYTES 512
 
-/* As GDB's manual has it. */
+/* A list entry as defined in GDB's manual. */
 struct entry {
     struct entry *next, *prev;
     const char *file;
@@ -31,7 +33,7 @@ extern struct {
     struct entry *relevant, *first;
 } __jit_debug_descriptor;
 
-/* Not inlined: sanitizers do not see that a thread which is cancelled leaves its variables. */
+/* Not inlined: sanitizers do not see that a cancelled thread leaves its variables. */
 static __attribute__((noinline)) const struct carry_jit *make(size_t size) {
     struct carry_jit_sum_spec spec = {.min_size = size, .max_size = size, .vector_bits = 64};
     const struct carry_jit *jit;
@@ -57,7 +59,9 @@ static int lines_like(const char *expected) {
     return count;
 }
 
-/* Lines of the map that give this function this name, all of it right. */
+/*
+ * Returns how many lines of the map describe this function, with this name and the right addresses.
+ */
 static int lines_for(const struct carry_jit *jit, const char *name) {
     char expected[LINE_BYTES];
     snprintf(expected, sizeof expected, "%" PRIxPTR " %zx %s\n", (uintptr_t)jit->sum,
@@ -75,7 +79,7 @@ static bool child_has_a_map_of_its_own(void) {
     return !unlink(map_path()) && ok;
 }
 
-/* Not of this library. */
+/* A line of another program. */
 static const char foreign_line[] = "1000 10 foreign\n";
 
 static bool write_map(time_t seconds_ago) {
@@ -86,7 +90,10 @@ static bool write_map(time_t seconds_ago) {
     return map && !fclose(map) && ok;
 }
 
-/* In a map that was written then: do its lines stay when this process has written its first two? */
+/*
+ * Returns whether the lines of a map from that time remain after this process has written two
+ * lines.
+ */
 static bool keeps_lines_of(time_t seconds_ago, bool *ok) {
     *ok = write_map(seconds_ago);
     const struct carry_jit *first = make(72), *second = make(80);
@@ -111,7 +118,7 @@ static bool child_keeps_what_is_newer(void) {
 
 static const struct carry_jit *kept;
 
-/* Files have points of cancellation; the first one behind them is meant. */
+/* The thread must not end before the first point of cancellation after the file accesses. */
 static void *make_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     int error = carry_jit_list(CARRY_JIT_PERF);
@@ -135,18 +142,20 @@ static void test_perf(void) {
     inherited = make(40);
     const struct carry_jit *again = make(40);
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(unlisted) && TAP_TRUE(inherited) && TAP_TRUE(again),
-           "a map is begun");
+           "the map is created");
     tap_ok(TAP_EQ(lines_for(inherited, "carry_jit_sum_40"), 1), "a function has one line");
-    tap_ok(TAP_EQ(lines_for(unlisted, "carry_jit_sum_32"), 0), "one made before has none");
-    tap_ok(child_says(NULL, child_has_a_map_of_its_own), "a child writes a map of its own");
+    tap_ok(TAP_EQ(lines_for(unlisted, "carry_jit_sum_32"), 0),
+           "a function made before has no line");
+    tap_ok(child_says(NULL, child_has_a_map_of_its_own), "a child process writes its own map");
     tap_ok(child_says(NULL, child_drops_what_is_older),
-           "lines of an earlier process of its number go");
-    tap_ok(child_says(NULL, child_keeps_what_is_newer), "lines of its other generators stay");
-    tap_ok(child_says(NULL, makes_although_cancelled), "a thread that is cancelled makes one");
+           "lines of an earlier process with the same number are removed");
+    tap_ok(child_says(NULL, child_keeps_what_is_newer),
+           "lines of other generators in the process remain");
+    tap_ok(child_says(NULL, makes_although_cancelled), "a cancelled thread makes a function");
     carry_jit_list(0);
     const struct carry_jit *later = make(56);
     tap_ok(TAP_EQ(lines_for(later, "carry_jit_sum_56"), 0),
-           "one made after the list's end has none");
+           "a function made after the end of the list has no line");
     carry_jit_release(unlisted);
     carry_jit_release(inherited);
     carry_jit_release(again);
@@ -166,7 +175,8 @@ static void test_foreign_files(void) {
     tap_ok(TAP_TRUE(ok) && TAP_EQ(carry_jit_list(CARRY_JIT_PERF), CARRY_ERROR_PERMISSION),
            "a pipe in the map's place is not waited for");
     unlink(map_path());
-    tap_ok(TAP_EQ(carry_jit_list(1u << 7), CARRY_ERROR_INVALID), "an unknown way is refused");
+    tap_ok(TAP_EQ(carry_jit_list(1u << 7), CARRY_ERROR_INVALID),
+           "an unknown kind of list is refused");
 }
 
 /* --- GDB --- */
@@ -188,12 +198,12 @@ static void test_gdb_list(void) {
     carry_jit_list(CARRY_JIT_GDB);
     for (size_t i = 0; i < 3; i++)
         made[i] = make(64 + 8 * i);
-    tap_ok(TAP_EQ(entries(), 3), "three functions, three symbol files");
+    tap_ok(TAP_EQ(entries(), 3), "three functions have three symbol files");
     carry_jit_release(made[1]);
-    tap_ok(TAP_EQ(entries(), 2), "the one between is taken out");
+    tap_ok(TAP_EQ(entries(), 2), "the middle one is removed");
     carry_jit_release(made[0]);
     carry_jit_release(made[2]);
-    tap_ok(TAP_EQ(entries(), 0), "none is left");
+    tap_ok(TAP_EQ(entries(), 0), "all are removed");
     carry_jit_list(0);
 }
 
@@ -206,7 +216,7 @@ __attribute__((noinline)) static uint32_t die_in_function(void) {
 static bool says(const char *text, const char *word) {
     bool found = strstr(text, word);
     if (!found)
-        tap_note("no \"%s\" in what GDB says: %s", word, text);
+        tap_note("no \"%s\" in GDB's output: %s", word, text);
     return found;
 }
 
@@ -228,12 +238,12 @@ static void test_gdb(const char *program) {
     if (gdb)
         pclose(gdb);
     if (strstr(text, "ptrace: ") || strstr(text, "Exec format error")) {
-        tap_skip("backtraces", "gdb may not trace here, or not programs of this architecture");
+        tap_skip("backtraces", "gdb cannot trace here, or not programs of this architecture");
         return;
     }
-    tap_ok(says(text, "carry_jit_sum_1024 ()"), "GDB names the function that it stopped in");
+    tap_ok(says(text, "carry_jit_sum_1024 ()"), "GDB names the function in which it stopped");
     tap_ok(TAP_TRUE(says(text, "in die_in_function")) && TAP_TRUE(says(text, "in main")),
-           "and finds its callers");
+           "GDB finds the function's callers");
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions made at run time: their pages, their handles, threads, forks, and systems that refuse.
+/*
+ * Tests functions made at run time: their pages, handles, threads, forks, and systems that refuse.
  */
 #include <carry/cpu.h>
 #include <carry/jit.h>
@@ -36,7 +37,7 @@
 
 static unsigned char data[8 * SIZES];
 
-/* By size, and by what it is a multiple of: no two below DISTINCT are equal. */
+/* Returns specs that differ in size and alignment: no two below DISTINCT are equal. */
 static struct carry_jit_sum_spec spec_of(size_t index) {
     size_t size = 8 * (index % SIZES + 1);
     return (struct carry_jit_sum_spec){.min_size = size,
@@ -64,14 +65,14 @@ static bool works(size_t index) {
     return ok;
 }
 
-/* --- What the kernel says of this process --- */
+/* --- The kernel's information about this process --- */
 
 struct mapping {
     uintptr_t low, high;
     char protection[5];
 };
 
-/* Calls `body` for each mapping until it returns true; whether it did. */
+/* Calls `body` for each mapping until it returns true. Returns whether it did. */
 static bool any_mapping(bool (*body)(const struct mapping *, const void *), const void *argument) {
     FILE *maps = fopen("/proc/self/maps", "r");
     struct mapping mapping;
@@ -122,7 +123,10 @@ static const void *text_of(const struct carry_jit *jit) {
     return (const void *)(uintptr_t)jit->sum;
 }
 
-/* ENDBR64, BTI c: what indirect calls may reach where that is enforced. */
+/*
+ * Returns whether the code begins with ENDBR64 or BTI c, the targets of indirect calls where that
+ * is enforced.
+ */
 static bool has_landing_pad(const struct carry_jit *jit) {
     static const struct {
         const char *arch;
@@ -141,16 +145,16 @@ static void test_sharing(void) {
         return;
     }
     tap_ok(TAP_EQ(first, second) && TAP_NE(first, other),
-           "equal specs share a function, others do not");
+           "equal specs share a function, different ones do not");
     tap_ok(any_mapping(is_text_at, text_of(first)), "text is private, readable and executable");
     tap_ok(TAP_EQ((uintptr_t)text_of(first) % 64, 0), "text begins at a cache line");
     tap_ok(has_landing_pad(first), "text begins with a landing pad");
     const void *text = text_of(first);
     carry_jit_release(first);
-    tap_ok(is_right(second, 3), "a function lasts as long as it has a user");
+    tap_ok(is_right(second, 3), "a function exists as long as it has a user");
     carry_jit_release(second);
-    tap_ok(!any_mapping(is_text_at, text), "the last release unmaps it");
-    tap_ok(is_right(other, 4), "releases leave others alone");
+    tap_ok(!any_mapping(is_text_at, text), "the last release unmaps the function");
+    tap_ok(is_right(other, 4), "a release does not affect other functions");
     carry_jit_release(other);
     carry_jit_release(NULL);
 }
@@ -161,7 +165,7 @@ static void expect_landing_pad(const char *name, int error, const struct carry_j
     carry_jit_release(jit);
 }
 
-/* Each kind of function has a start of its own. */
+/* Each kind of function has its own prologue. */
 static void test_landing_pads(void) {
     static const unsigned char udp[28] = {[0] = 0x45, [3] = 28, [9] = 17, [23] = 2, [25] = 8};
     static const struct carry_jit_field lifetime = {8, 1};
@@ -182,7 +186,7 @@ static void test_landing_pads(void) {
     expect_landing_pad("a template", error, jit);
 }
 
-/* What was made for a CPU with a feature is not handed out where it has been taken away since. */
+/* A function made for a CPU with a feature is not returned after the feature has been masked. */
 static void test_mask(void) {
     const struct carry_jit_sum_spec spec = {.min_size = 1024, .max_size = 1024};
     const struct carry_jit *with, *without;
@@ -193,16 +197,18 @@ static void test_mask(void) {
     if (!tap_ok(made, "a function is made with all features, and with none"))
         return;
     if (carry_cpu_has("avx2") || carry_cpu_has("neon"))
-        tap_ok(TAP_NE(with, without), "it is not the same one");
+        tap_ok(TAP_NE(with, without), "the two functions differ");
     else
-        tap_skip("it is not the same one", "this CPU has no vectors that sums use");
+        tap_skip("the two functions differ", "this CPU has no vectors that sums use");
     carry_jit_release(with);
     carry_jit_release(without);
 }
 
 /* --- Memory --- */
 
-/* By an emulator or a checker, whose own pages and mappings are counted and seen too. */
+/*
+ * Returns whether an emulator or a checker runs this, whose own pages and mappings are counted too.
+ */
 static bool is_emulated(void) {
     char name[16] = "";
     FILE *comm = fopen("/proc/self/comm", "r");
@@ -228,10 +234,10 @@ static void test_flat_memory(void) {
     size_t pages_now = resident_pages(), maps_now = mappings();
     tap_ok(ok, "%zu functions made, called and released, twice", count);
     if (is_emulated() || fault_under_asan())
-        tap_skip("memory stays flat", "the emulator's or checker's own grows");
+        tap_skip("memory does not grow", "the emulator's or checker's own grows");
     else
         tap_ok(TAP_LT(pages_now, pages + 64) && TAP_LE(maps_now, maps + 2),
-               "memory stays flat: from %zu pages to %zu, from %zu mappings to %zu", pages,
+               "memory does not grow: from %zu pages to %zu, from %zu mappings to %zu", pages,
                pages_now, maps, maps_now);
 }
 
@@ -249,9 +255,9 @@ static void test_many_at_once(void) {
     size_t maps_now = mappings();
     tap_ok(ok, "%zu functions at once, each on pages that are not writable", COUNT(held));
     if (fault_under_asan())
-        tap_skip("none is left mapped", "the checker maps memory of its own");
+        tap_skip("all are unmapped", "the checker maps memory of its own");
     else
-        tap_ok(TAP_LE(maps_now, maps + 2), "none is left mapped: %zu mappings, then %zu", maps,
+        tap_ok(TAP_LE(maps_now, maps + 2), "all are unmapped: %zu mappings, then %zu", maps,
                maps_now);
 }
 
@@ -295,7 +301,7 @@ static void test_threads(void) {
     pthread_barrier_init(&threads_start, NULL, THREADS);
     for (size_t i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, use_functions, (void *)(i + 1)))
-            abort(); /* the others wait for it */
+            abort(); /* other threads wait for this one */
     for (size_t i = 0; i < THREADS; i++)
         ok &= ends_well(threads[i]);
     tap_ok(ok, "%d threads make, call and release equal and other functions", THREADS);
@@ -305,7 +311,7 @@ static void test_writable_text(void) {
     const char *name = "no page is ever seen writable and executable";
     pthread_t watcher;
     if (fault_under_valgrind()) {
-        tap_skip(name, "valgrind has such pages of its own");
+        tap_skip(name, "valgrind itself has such pages");
         return;
     }
     bool ok = !pthread_create(&watcher, NULL, look_for_writable_text, NULL);
@@ -333,7 +339,7 @@ static void test_fork(void) {
     }
     bool ok = child_says(NULL, child_works);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(is_right(kept, 9)),
-           "parent and child go on with what was made before a fork");
+           "parent and child can use functions made before a fork");
     carry_jit_release(kept);
 }
 
@@ -351,7 +357,7 @@ static bool makes_one(void) {
 
 static void test_fork_under_lock(void) {
     if (is_emulated()) {
-        tap_skip("children of many threads", "no emulator of threads survives their fork");
+        tap_skip("children of many threads", "emulators cannot fork processes with threads");
         return;
     }
     size_t forks = effort_chosen() == &effort_short ? 5 : 200;
@@ -362,7 +368,7 @@ static void test_fork_under_lock(void) {
         ok &= child_says(NULL, makes_one);
     __atomic_store_n(&threads_stop, true, __ATOMIC_RELAXED);
     tap_ok(TAP_TRUE(ok) && TAP_TRUE(ends_well(thread)),
-           "%zu children, forked while a thread made functions", forks);
+           "%zu children can be forked while a thread makes functions", forks);
 }
 
 /* --- Systems that refuse --- */
@@ -380,7 +386,7 @@ static bool works_by_file(void) {
     return sandbox_filter(no_new_text, 1) && all_work(20);
 }
 
-/* Checkers map memory of their own, valgrind now and then as it translates. */
+/* Checkers map memory themselves, valgrind sometimes while it translates. */
 static bool is_refused(void) {
     const struct carry_jit *jit = (const struct carry_jit *)data;
     bool is_checked = fault_under_asan() || fault_under_valgrind();
@@ -390,7 +396,7 @@ static bool is_refused(void) {
            make(5, &jit) == CARRY_ERROR_PERMISSION && (is_checked || mappings() <= maps);
 }
 
-/* Valgrind's own code is on such pages. */
+/* Valgrind's own code is on writable and executable pages. */
 static bool has_mdwe(void) {
     return !fault_under_valgrind() && !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
 }
@@ -405,11 +411,11 @@ static void test_refusals(void) {
         bool (*is_there)(void), (*works)(void);
         const char *reason;
     } cases[] = {
-        {"no page may become executable: by a file", can_filter, works_by_file,
+        {"where no page may become executable, a file is used", can_filter, works_by_file,
          "no filters of system calls here"},
-        {"no file either: refused, nothing is left", can_filter, is_refused,
+        {"without files too, the maker fails and leaves no memory mapped", can_filter, is_refused,
          "no filters of system calls here"},
-        {"PR_SET_MDWE: by a file", has_mdwe, works_under_mdwe,
+        {"under PR_SET_MDWE, a file is used", has_mdwe, works_under_mdwe,
          "the kernel has no PR_SET_MDWE, or valgrind needs such pages"},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
@@ -430,7 +436,7 @@ static size_t address_space(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Makes functions until there is no memory for more; then releases all, and begins again. */
+/* Makes functions until memory is exhausted, then releases all. Sets *made to their number. */
 static bool fills_memory(size_t *made) {
     static const struct carry_jit *held[DISTINCT];
     size_t count = 0;
@@ -453,15 +459,15 @@ static bool survives_without_memory(void) {
     size_t first, second;
     if (!works(1) || !limit_address_space())
         return false;
-    /* What a function needs of malloc() may stay there for the next. */
+    /* malloc() may keep memory of the first round for the second. */
     return fills_memory(&first) && first > 50 && fills_memory(&second) && second + 5 >= first &&
            works(1);
 }
 
 static void test_no_memory(void) {
-    const char *name = "without memory makers fail, and nothing is lost";
+    const char *name = "without memory, makers fail and lose nothing";
     if (is_emulated() || fault_under_asan())
-        tap_skip(name, "the limit would hit the emulator or checker");
+        tap_skip(name, "the limit would affect the emulator or checker");
     else
         tap_ok(child_says(NULL, survives_without_memory), "%s", name);
 }
@@ -474,7 +480,7 @@ static void use_at_exit(void) {
     carry_jit_release(kept);
 }
 
-/* Registered before the library's first use, so it runs after all that the library might do. */
+/* Registered before the library's first use, the handler runs after any handler of the library. */
 static bool works_at_exit(void) {
     pid_t child = fork();
     if (child == 0) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Packet functions made at run time: every stack by the checks of harness/check_jit_packet.h. */
+/*
+ * Tests packet functions made at run time: every stack with the checks of
+ * harness/check_jit_packet.h.
+ */
 #include <string.h>
 
 #include <carry/jit.h>
@@ -12,10 +15,10 @@ static void test_stack(const struct stack *stack, uint32_t flags, const struct e
     const struct carry_jit *jit;
     spec.flags = flags;
     int error = carry_jit_packet(&spec, &jit);
-    if (!tap_ok(TAP_EQ(error, CARRY_OK), "%s: is made", stack->name))
+    if (!tap_ok(TAP_EQ(error, CARRY_OK), "%s: a function is made", stack->name))
         return;
     struct verdict verdict = check_jit_packet(&spec, jit->packet, effort);
-    verdict_report(&verdict, "%s: %s as the walk does", stack->name,
+    verdict_report(&verdict, "%s: the function %s like the walk", stack->name,
                    flags & CARRY_JIT_FILL ? "fills in" : "checks");
     carry_jit_release(jit);
 }
@@ -82,12 +85,13 @@ static void test_shapes(void) {
         stack_build(&frame, &wanted, 9);
         bool ok = TAP_EQ(shape_of(&frame, frame.size, &found), CARRY_OK) &&
                   TAP_MEMEQ(&found, &wanted, sizeof found);
-        tap_ok(ok, "%s: is the shape of such a frame", stacks[i].name);
+        tap_ok(ok, "%s: the shape of such a frame is recognised", stacks[i].name);
         memset(&found.layers, 0xff, sizeof found.layers);
         struct carry_jit_packet_spec before = found;
         tap_ok(TAP_EQ(shape_of(&frame, frame.headers - 1, &found), CARRY_ERROR_UNSUPPORTED) &&
                    TAP_MEMEQ(&found, &before, sizeof found),
-               "%s: not if a header is cut; the spec stays", stacks[i].name);
+               "%s: with a cut header no shape is found, and the spec is unchanged",
+               stacks[i].name);
     }
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packet functions made at run time judge what captures are full of themselves. What they hand over
- * to the compiled functions is answered alike, so no other test tells one that does nothing else.
+ * Tests that packet functions made at run time judge the usual frames of captures themselves. The
+ * answers of the compiled functions, to which they pass other frames, are the same: so no other
+ * test would notice a function that passes all frames on.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 #define PAYLOAD 33
 
-/* The linker has libcarry-jit take the address of these (--wrap). */
+/* The linker option --wrap makes libcarry-jit use these functions' addresses. */
 extern __typeof__(carry_packet_check) __real_carry_packet_check, __wrap_carry_packet_check;
 extern __typeof__(carry_packet_fill) __real_carry_packet_fill, __wrap_carry_packet_fill;
 
@@ -37,8 +38,7 @@ static struct carry_frame view(const struct stacked *frame,
     return (struct carry_frame){frame->bytes, frame->size - cut, frame->size, spec->linktype, 0};
 }
 
-/* As senders do it: the innermost sum is left to the network card, and UDP around tunnels has
-   none. */
+/* Leaves the innermost sum to the network card, as senders do, with no UDP sum around tunnels. */
 static void leave_to_card(struct stacked *frame, const struct carry_jit_packet_spec *spec) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     const struct carry_frame all = view(frame, spec, 0);
@@ -64,7 +64,7 @@ static void expect(const struct carry_jit *jit, const struct carry_frame *frame,
     handed_over = 0;
     int count = jit->packet(frame, sums, CARRY_PACKET_SUMS_MAX);
     tap_ok(TAP_NE(count, CARRY_JIT_OTHER_SHAPE) && TAP_EQ(handed_over, expected), "%s: %s %s",
-           stack, what, expected ? "is handed over" : "is answered");
+           stack, what, expected ? "is passed on" : "is answered");
 }
 
 static void test_check(const struct stack *stack, const struct carry_jit *jit) {
@@ -78,7 +78,7 @@ static void test_check(const struct stack *stack, const struct carry_jit *jit) {
     expect(jit, &all, 0, stack->name, "an offloaded frame");
 }
 
-/* Of what UDP sums around each other hold in the end, the compiled function knows. */
+/* Only the compiled function computes the final values of UDP sums around each other. */
 static void test_fill(const struct stack *stack, const struct carry_jit *jit) {
     static struct stacked frame;
     unsigned expected = count_tunnels(&stack->spec) > 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of packet functions made at run time find what is broken? */
+/* Tests that the checks of packet functions made at run time catch their mutants. */
 #include <string.h>
 
 #include "broken/jit_packet.h"
@@ -19,7 +19,7 @@ static const struct twin {
     const char *name;
     carry_jit_packet_fn *function;
     uint32_t flags;
-    const char *message; /* of the check that catches it */
+    const char *message; /* of the check that catches the mutant */
 } twins[] = {
     {"lists_early", broken_jit_packet_lists_early, 0, "field"},
     {"reads_on", broken_jit_packet_reads_on, 0, "touches what it must not"},
@@ -56,7 +56,7 @@ static void test_twin(const struct twin *twin) {
     carry_jit_release(jit);
 }
 
-/* Functions that are right for something else: what a generator would make that mixes up specs. */
+/* Functions that are right for another spec, as a generator would make that confuses specs. */
 static void test_others(void) {
     const struct carry_jit *fills = make(vxlan, CARRY_JIT_FILL), *checks = make(vxlan, 0);
     expect_caught(fills->packet, 0, "one that fills in", "payload");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums made at run time: every size, with and without each feature, and what is wrong with specs.
+/*
+ * Tests sums made at run time: every size, with and without each feature, and the errors of specs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,11 @@
 #include "harness/tap.h"
 
 #define DENSE_MAX   2048
-#define SPARSE_FROM 136 /* at level short: behind the sizes that are summed as words alone */
+#define SPARSE_FROM 136 /* at level short: above the sizes that are summed by words only */
 
 static const struct effort *effort;
 
-/* --- Functions by the ways in which a CPU can do them --- */
+/* --- Functions by the features of a CPU --- */
 
 struct way {
     const char *mask;
@@ -47,7 +48,7 @@ static bool effort_is_short(void) {
     return effort->stride > 1;
 }
 
-/* Makes a function and checks it. */
+/* Makes a function for the spec and checks it. */
 static struct verdict check_spec(const struct carry_jit_sum_spec *spec) {
     const struct carry_jit *jit;
     struct verdict verdict = {.ok = true};
@@ -61,7 +62,7 @@ static struct verdict check_spec(const struct carry_jit_sum_spec *spec) {
     return verdict;
 }
 
-/* What does not change which bytes are summed. */
+/* Varies members that do not change which bytes are summed. */
 static void vary(struct carry_jit_sum_spec *spec) {
     spec->alignment = (size_t)1 << rng_below(8);
     spec->result = (uint32_t)rng_below(CARRY_JIT_RESULT_COUNT);
@@ -81,7 +82,10 @@ static struct verdict check_size(size_t size, uint32_t vector_bits, uint32_t fla
     return check_spec(&spec);
 }
 
-/* At level short, for emulators that first translate what was just made, not every size. */
+/*
+ * Returns the next size: at level short not every one, because emulators must translate each
+ * function.
+ */
 static size_t next_size(size_t size) {
     const bool some = effort_is_short() && size >= SPARSE_FROM;
     return size + 1 + (some ? rng_below(size / 4) : 0);
@@ -161,7 +165,7 @@ static void test_way(const struct way *way) {
     char name[80];
     snprintf(name, sizeof name, "%u bits without \"%s\"", way->vector_bits, way->mask);
     if (carry_cpu_set_mask(way->mask)) {
-        tap_skip(name, "no feature of this architecture");
+        tap_skip(name, "this architecture has no such feature");
     } else if (carry_jit_sum(&none, &jit)) {
         tap_skip(name, "this CPU lacks them");
     } else {
@@ -215,12 +219,12 @@ static void test_mistakes(void) {
                                              .flags = CARRY_JIT_COPY | CARRY_JIT_SEED,
                                              .seed = 1,
                                              .result = CARRY_JIT_FINISH};
-    tap_ok(!carry_jit_sum_error(&right), "nothing is wrong with a right spec");
+    tap_ok(!carry_jit_sum_error(&right), "a right spec has no error");
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++)
         test_mistake(&mistakes[i]);
 }
 
-/* What the mask takes away is not used, whatever the spec asks for. */
+/* Masked features are not used, whatever the spec demands. */
 static void test_lacking(void) {
     const struct carry_jit_sum_spec spec = {.max_size = 64, .vector_bits = 512};
     const struct carry_jit before, *jit = &before;
@@ -230,14 +234,14 @@ static void test_lacking(void) {
     carry_cpu_set_mask("");
 }
 
-/* A partial sum that the caller may have from elsewhere, and no bytes. */
+/* Starts from any partial sum, with no bytes. */
 static void test_nothing(void) {
     const struct carry_jit_sum_spec spec = {.result = CARRY_JIT_PARTIAL};
     const struct carry_jit *jit;
     if (!tap_ok(TAP_EQ(carry_jit_sum(&spec, &jit), CARRY_OK),
-                "zeros ask for a function for no bytes"))
+                "a spec of zeros makes a function for no bytes"))
         return;
-    tap_ok(TAP_EQ(jit->sum(NULL, 0, 0x12345678), 0x12345678), "which reads none");
+    tap_ok(TAP_EQ(jit->sum(NULL, 0, 0x12345678), 0x12345678), "a function for no bytes reads none");
     carry_jit_release(jit);
 }
 

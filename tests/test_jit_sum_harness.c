@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does the check of sums made at run time find what is broken? The twins: broken/jit_sum.def. */
+/* Tests that the check of sums made at run time catches its mutants: broken/jit_sum.def. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@ struct twin {
     const char *name;
     struct carry_jit_sum_spec spec;
     const char *right, *broken;
-    size_t bytes; /* of either */
+    size_t bytes; /* of each of the two */
     const char *message;
 };
 
@@ -25,11 +25,11 @@ static const struct twin twins[] = {
 };
 #undef BROKEN_JIT
 #define BROKEN_JIT(name, right, broken, ...)                                                       \
-    _Static_assert(sizeof(right) == sizeof(broken), "as many bytes");
+    _Static_assert(sizeof(right) == sizeof(broken), "both have the same size");
 #include "broken/jit_sum.def"
 #undef BROKEN_JIT
 
-/* The last place of the bytes in the text. */
+/* Returns the last place of `wanted` in the text, or NULL. */
 static unsigned char *find_last(unsigned char *text, size_t size, const char *wanted,
                                 size_t bytes) {
     for (size_t at = size - bytes + 1; at-- > 0;)
@@ -38,7 +38,7 @@ static unsigned char *find_last(unsigned char *text, size_t size, const char *wa
     return NULL;
 }
 
-/* A copy of the text, executable, with the exchange; NULL if there is nothing to exchange. */
+/* Returns an executable copy of the text with replaced bytes; NULL if the text lacks them. */
 static void *exchanged(const struct carry_jit *jit, const struct twin *twin) {
     unsigned char *text =
         mmap(NULL, jit->text_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,7 +66,7 @@ static void test_twin(const struct twin *twin) {
         return;
     const struct carry_jit broken = {.sum = (carry_sum_fn *)(uintptr_t)text};
     struct verdict verdict = check_jit_sum(&twin->spec, jit, &effort_short);
-    tap_ok(verdict.ok, "%s: the right one passes: %s", twin->name, verdict.text);
+    tap_ok(verdict.ok, "%s: the original passes: %s", twin->name, verdict.text);
     verdict = check_jit_sum(&twin->spec, &broken, &effort_short);
     tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, twin->message)),
            "%s is caught: %s", twin->name, verdict.text);

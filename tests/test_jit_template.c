@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates: writers of fields that keep checksums as they are, good or none. */
+/*
+ * Tests templates: functions that write fields and preserve the verdicts of checksums, good or
+ * absent.
+ */
 #include <carry/jit.h>
 
 #include <stdio.h>
@@ -12,7 +15,7 @@
 
 static const struct template_maker jit_maker = {carry_jit_template, carry_jit_release, NULL};
 
-/* --- What is made --- */
+/* --- Functions --- */
 
 static void test_stacks(const struct effort *effort) {
     for (size_t i = 0; i < template_stack_count; i++) {
@@ -31,7 +34,7 @@ static const struct twin {
     {"rounds", BROKEN_TEMPLATE_ROUNDS},
 };
 
-/* The first thing that is wrong with a writer, whatever the stack. */
+/* Returns the first failure of a mutant, for any stack. */
 static struct verdict check_twin(enum broken_template twin) {
     struct verdict verdict = {.ok = true};
     broken_template(twin);
@@ -50,7 +53,7 @@ static void test_twins(void) {
         tap_ok(!verdict.ok, "%s is caught: %s", twins[i].name, verdict.text);
     }
     struct verdict verdict = check_twin(BROKEN_TEMPLATE_NOT);
-    verdict_report(&verdict, "what they are twins of passes");
+    verdict_report(&verdict, "the original passes");
 }
 
 /* --- Specs --- */
@@ -69,7 +72,7 @@ static const struct template_stack *stack_named(const char *name) {
     return stack;
 }
 
-/* The error is named, and nothing made. */
+/* Checks that the error is named, and that no function is made. */
 static void expect_error(const struct carry_jit_template_spec *spec, const char *text,
                          const char *name) {
     const struct carry_jit *jit = NULL;
@@ -102,14 +105,14 @@ static const struct refused {
     {"UDP over IPv6", "the version of IPv6", 14, 1, SHAPE},
     {"UDP over IPv6", "the length of IPv6", 18, 2, LENGTH},
     {"UDP over IPv6", "the next header of IPv6", 20, 1, SHAPE},
-    {"UDP behind a routing header", "how many segments are left", 57, 1, SHAPE},
+    {"UDP after a routing header", "the number of segments left", 57, 1, SHAPE},
     {"TCP in VXLAN", "the port of VXLAN", 36, 2, SHAPE},
     {"TCP in VXLAN", "the flags of VXLAN", 42, 1, SHAPE},
     {"TCP in VXLAN", "the length of IPv4 within", 66, 2, LENGTH},
     {"TCP in GRE with a checksum and a key", "the flags of GRE", 34, 2, SHAPE},
     {"TCP in GRE with a checksum and a key", "GRE's checksum", 38, 2, SUM},
-    {"ICMP, of zeros", "a checksum and a field behind it", 36, 3, SUM},
-    {"UDP without a checksum", "a checksum that is none", 40, 2, SUM},
+    {"ICMP of zeros only", "a checksum and a field after it", 36, 3, SUM},
+    {"UDP without a checksum", "an absent checksum", 40, 2, SUM},
 };
 
 static void test_refused(void) {
@@ -171,7 +174,7 @@ static void test_frames(void) {
     expect_error(&spec, "fields: above CARRY_JIT_FIELDS_BYTES_MAX in all", "fields of 257 bytes");
 }
 
-/* --- What only a generator can show --- */
+/* --- Errors that only a generator detects --- */
 
 static const struct template_stack sctp = {
     .name = "SCTP",
@@ -187,13 +190,14 @@ static void test_sctp(void) {
     struct carry_jit_template_spec spec = spec_of(&within, 1);
     tap_ok(TAP_TRUE(!carry_jit_template_error(&spec)) &&
                TAP_EQ(carry_jit_template(&spec, &jit), CARRY_ERROR_UNSUPPORTED),
-           "a field that a CRC covers");
+           "a field that a CRC covers is refused");
     spec = spec_of(&outside, 1);
-    if (tap_ok(TAP_EQ(carry_jit_template(&spec, &jit), CARRY_OK), "one that it does not cover"))
+    if (tap_ok(TAP_EQ(carry_jit_template(&spec, &jit), CARRY_OK),
+               "a field that no CRC covers is accepted"))
         carry_jit_release(jit);
 }
 
-/* Addresses of functions are compared: equal plans are one function, others are not. */
+/* Compares addresses of functions: equal plans share a function, different ones do not. */
 static void test_sharing(void) {
     const struct carry_jit *jits[4];
     struct carry_jit_field fields[] = {{26, 4}, {26, 4}, {26, 4}, {30, 4}};
@@ -204,16 +208,16 @@ static void test_sharing(void) {
         packet.bytes[packet.size - 1] ^= i == 2;
         made = made && TAP_EQ(carry_jit_template(&spec, &jits[i]), CARRY_OK);
     }
-    if (!tap_ok(made, "four specs"))
+    if (!tap_ok(made, "functions for four specs are made"))
         return;
     tap_ok(TAP_EQ(jits[0], jits[1]), "equal specs with fields elsewhere share a function");
-    tap_ok(TAP_EQ(jits[1], jits[2]), "so do examples that differ in what nothing depends on");
-    tap_ok(TAP_NE(jits[2], jits[3]), "other fields have another");
+    tap_ok(TAP_EQ(jits[1], jits[2]), "examples that differ in irrelevant bytes share a function");
+    tap_ok(TAP_NE(jits[2], jits[3]), "a spec with other fields has another function");
     for (size_t i = 0; i < 4; i++)
         carry_jit_release(jits[i]);
 }
 
-/* Changes within a tunnel cancel out in the sums around it. */
+/* Changes inside of a tunnel cancel out in the sums around it. */
 static void test_untouched_sums(void) {
     struct carry_jit_field field = {42 + 8 + 14 + 20 + 4, 4};
     const struct carry_jit *jit;
@@ -222,10 +226,10 @@ static void test_untouched_sums(void) {
     struct template_packet before = packet;
     struct carry_jit_template_spec spec = spec_of(&field, 1);
     if (!tap_ok(TAP_EQ(carry_jit_template(&spec, &jit), CARRY_OK),
-                "TCP's sequence number in VXLAN"))
+                "a function for TCP's sequence number in VXLAN is made"))
         return;
     jit->write(packet.bytes, values);
-    tap_ok(TAP_MEMEQ(packet.bytes, before.bytes, 42), "leaves the sums around it as they are");
+    tap_ok(TAP_MEMEQ(packet.bytes, before.bytes, 42), "the sums around it are not written");
     carry_jit_release(jit);
 }
 

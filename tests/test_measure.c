@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench`: what it makes of samples, with chosen ones: quiet, noisy, and of no time at all.
+/*
+ * Tests the statistics of `carry bench` with chosen samples: quiet, noisy, and of no time at all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 
 #define COUNT 101
 
-/* A sample of round `i`. */
+/* Returns a sample of round `i`. */
 typedef double sample_fn(size_t i);
 
 static double quiet(size_t i) {
@@ -21,12 +22,12 @@ static double noisy(size_t i) {
     return i % 2 ? 100 : 1000;
 }
 
-/* A tenth of the samples, as if another program had the CPU in them. */
+/* In a tenth of the samples another program has the CPU. */
 static double disturbed(size_t i) {
     return i % 10 ? quiet(i) : 1e7;
 }
 
-/* Below a clock cycle, where a few picoseconds are a large part. */
+/* Less than a clock cycle, where a few picoseconds are a large part. */
 static double tiny(size_t i) {
     return i % 2 ? 0.07 : 0.11;
 }
@@ -57,7 +58,8 @@ static void test_intervals(void) {
            "few samples have a wide interval (%g to %g)", few.low, few.high);
     const struct bench_stats part = bench_stats_part(stats, 10);
     tap_ok(TAP_TRUE(part.low == 4) && TAP_TRUE(part.high == 6),
-           "a part has a part of it (%g to %g)", part.low, part.high);
+           "a fraction of the times has a fraction of the interval (%g to %g)", part.low,
+           part.high);
 }
 
 static void test_noise(void) {
@@ -83,13 +85,14 @@ static void test_noise(void) {
 
 static void test_much(void) {
     struct bench_noise noise = {0};
-    tap_ok(!bench_noise_is_much(&noise), "nothing is not noisy");
+    tap_ok(!bench_noise_is_much(&noise), "no times are not noisy");
     for (size_t i = 0; i < 10; i++)
         bench_noise_add_share(&noise, i < 2 ? 0.11 : 0.1);
-    tap_ok(!bench_noise_is_much(&noise), "2 of 10 uncertain are some (%zu)", noise.uncertain);
+    tap_ok(!bench_noise_is_much(&noise), "2 of 10 uncertain times are not many (%zu)",
+           noise.uncertain);
     tap_ok(noise.widest == 0.11, "the widest is %g", noise.widest);
     bench_noise_add_share(&noise, 7);
-    tap_ok(bench_noise_is_much(&noise), "3 of 11 are many (%zu)", noise.uncertain);
+    tap_ok(bench_noise_is_much(&noise), "3 of 11 uncertain times are many (%zu)", noise.uncertain);
     struct bench_noise sum = {0};
     bench_noise_merge(&sum, &noise);
     bench_noise_merge(&sum, &noise);
@@ -108,10 +111,10 @@ static void test_differences(void) {
     }
     const double added = bench_added(more, less, COUNT), taken = bench_added(less, more, COUNT);
     tap_ok(fabs(added - 20) < 1e-9, "a difference is %g", added);
-    tap_ok(taken == 0, "a difference below zero is none: %g", taken);
+    tap_ok(taken == 0, "a negative difference counts as 0: %g", taken);
 }
 
-/* What a commit adds to the hold-ups of another thread, 1,000,000 ns a unit. */
+/* The delay that a commit adds to another thread, in units of 1,000,000 ns. */
 static void test_delays(void) {
     static const struct {
         const char *name;
@@ -140,7 +143,7 @@ static void test_delays(void) {
     }
 }
 
-/* --- Time that is up --- */
+/* --- The end of the time --- */
 
 static size_t calls_made;
 
@@ -178,20 +181,21 @@ static void test_rounds(double seconds, size_t expected) {
     size_t none = 0;
     for (size_t i = 0; samples && i < 6 * plan.rounds; i++)
         none += !(samples[i] >= 1);
-    tap_ok(TAP_TRUE(samples) && TAP_EQ(none, 0), "each sample is a time (%zu are none)", none);
+    tap_ok(TAP_TRUE(samples) && TAP_EQ(none, 0), "each sample is a time (%zu are not)", none);
     bench_noise_add_plan(&noise, &plan, 40, samples);
     tap_ok(TAP_EQ(noise.times, 6), "%zu times", noise.times);
-    tap_ok(noise.ended_early == (expected < 40), "it is known whether rounds are missing");
+    tap_ok(noise.ended_early == (expected < 40), "missing rounds are reported");
     free(samples);
 }
 
 static void test_commit_limit(void) {
     const struct commit_limit none = {7, 0}, long_ago = {7, 1e-9};
-    tap_ok(commit_goes_on(&none, BENCH_FEWEST - 1, 0), "the first rounds are taken in any case");
-    tap_ok(!commit_goes_on(&long_ago, BENCH_FEWEST, 0), "no more are when the time is up");
+    tap_ok(commit_goes_on(&none, BENCH_FEWEST - 1, 0), "the first rounds are always measured");
+    tap_ok(!commit_goes_on(&long_ago, BENCH_FEWEST, 0),
+           "no further rounds are measured when the time is over");
     const struct commit_limit ever = {7, INFINITY};
-    tap_ok(commit_goes_on(&ever, 6, 0), "all rounds are taken when there is time");
-    tap_ok(!commit_goes_on(&ever, 7, 0), "and no more");
+    tap_ok(commit_goes_on(&ever, 6, 0), "all rounds are measured when there is time");
+    tap_ok(!commit_goes_on(&ever, 7, 0), "no more rounds than requested are measured");
 }
 
 int main(void) {

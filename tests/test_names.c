@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All public functions that name or describe a value, by the one rule of <carry/base.h>. */
+/* Tests all public functions that name or describe a value, by the one rule of <carry/base.h>. */
 #include <carry/capture.h>
 #include <carry/carry.h>
 
@@ -9,7 +9,7 @@
 
 #include "harness/tap.h"
 
-/* Some take enumerators, errors count downwards. */
+/* Some functions need enumerators; errors count downwards. */
 static const char *error_name(unsigned number) {
     return carry_error_name((int)(0 - number));
 }
@@ -30,7 +30,7 @@ static const char *patch_reason_name(unsigned number) {
     return carry_patch_reason_name((enum carry_patch_reason)number);
 }
 
-/* Reasons of their own, and behind a gap those of datagrams. */
+/* Reasons of repairs, and after a gap those of datagrams. */
 #define LEFT_OWN (CARRY_CAPTURE_LEFT_WRITTEN + 1)
 
 static unsigned left_of(unsigned number) {
@@ -48,7 +48,7 @@ static const char *left_text(unsigned number) {
 static const struct naming {
     const char *function;
     const char *(*name)(unsigned number);
-    unsigned count; /* from 0 on have names */
+    unsigned count; /* the values from 0 on that have names */
 } namings[] = {
     {"carry_capture_cause_name", carry_capture_cause_name, CARRY_CAPTURE_CAUSE_COUNT},
     {"carry_capture_format_name", carry_capture_format_name, CARRY_CAPTURE_FORMAT_COUNT},
@@ -73,7 +73,9 @@ static const struct naming {
     {"carry_xstate_refusal_name", refusal_name, CARRY_XSTATE_REFUSALS},
 };
 
-/* Not empty, the same pointer each time, and no other's. */
+/*
+ * Returns whether the name is not empty, the same pointer each time, and different from all others.
+ */
 static bool is_named(const struct naming *naming, unsigned number) {
     const char *name = naming->name(number);
     if (!name || !*name || name != naming->name(number) || !strcmp(name, "unknown"))
@@ -95,11 +97,11 @@ static void test_naming(const struct naming *naming) {
     unsigned number = 0;
     while (number < naming->count && is_named(naming, number))
         number++;
-    tap_ok(TAP_EQ(number, naming->count), "%s: each value has a name of its own", naming->function);
+    tap_ok(TAP_EQ(number, naming->count), "%s: each value has its own name", naming->function);
     bool ok = true;
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
         ok = ok && TAP_TRUE(is_unknown(naming, beyond[i]));
-    tap_ok(ok, "%s: others are \"unknown\"", naming->function);
+    tap_ok(ok, "%s: other values are \"unknown\"", naming->function);
 }
 
 static void test_errors(void) {
@@ -109,7 +111,7 @@ static void test_errors(void) {
            "names of errors are spelled as the enumerators");
     tap_ok(TAP_EQ(CARRY_ERROR_INVALID, -1) && TAP_EQ(CARRY_ERROR_UNSUPPORTED, -3) &&
                TAP_EQ(CARRY_ERROR_CONTEXT, -10),
-           "their numbers stay");
+           "the numbers of errors are stable");
 }
 
 static void test_version(void) {
@@ -117,12 +119,12 @@ static void test_version(void) {
     snprintf(text, sizeof text, "%d.%d.%d", CARRY_VERSION_MAJOR, CARRY_VERSION_MINOR,
              CARRY_VERSION_PATCH);
     tap_ok(TAP_STREQ(carry_version_text(), text) && TAP_STREQ(CARRY_VERSION_TEXT, text),
-           "the version as text");
+           "the version is available as text");
     tap_ok(TAP_EQ(carry_version(), CARRY_VERSION) &&
                TAP_LT(CARRY_VERSION_OF(0, 1, 0), CARRY_VERSION_OF(0, 2, 0)) &&
                TAP_LT(CARRY_VERSION_OF(0, 999, 999), CARRY_VERSION_OF(1, 0, 0)),
-           "the version as a number, which grows");
-    tap_ok(TAP_STREQ(text, BUILD_VERSION), "it is the build's");
+           "the version is available as a number, which grows");
+    tap_ok(TAP_STREQ(text, BUILD_VERSION), "the version is that of the build");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The packet walk, rule by rule, on frames that are made here. */
+/* Tests the packet walk, rule by rule, on frames that are made here. */
 #include <carry/packet.h>
 
 #include <stdio.h>
@@ -16,13 +16,13 @@ static void test_padding_and_trailers_lie_outside(void) {
     put_ip(frame, TCP, 21);
     put_tcp(frame, &flow4, 1);
     put(frame, "fffefdfcfb");
-    expect(frame, "ip good, tcp good", "padding and FCS behind IPv4 are not covered");
+    expect(frame, "ip good, tcp good", "padding and FCS after IPv4 are not covered");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 9);
     put_udp(frame, &flow6, 1);
     put(frame, "fffefdfcfb");
-    expect(frame, "udp good", "a trailer behind IPv6 is not covered");
+    expect(frame, "udp good", "a trailer after IPv6 is not covered");
 }
 
 static void test_udp_covers_its_own_length(void) {
@@ -40,7 +40,8 @@ static void test_udp_covers_its_own_length(void) {
     set16(frame, udp + 4, 0);
     expect(frame, "ip good, udp unverifiable/malformed", "UDP length 0 in a short IPv4 packet");
     set16(frame, udp + 6, 0);
-    expect(frame, "ip good, udp unverifiable/malformed", "without a checksum it is still wrong");
+    expect(frame, "ip good, udp unverifiable/malformed",
+           "the same without a checksum is malformed, too");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 13);
@@ -55,21 +56,22 @@ static void test_udplite_coverage(void) {
     put_ipv6(frame, UDPLITE, 8 + 6);
     uint32_t udplite = put(frame, "3039 1092 0000 0000 313233343536");
     seal(frame, udplite + 6, udplite, 14, pseudo(&flow6, UDPLITE, 14));
-    expect(frame, "udplite good", "UDP-Lite coverage 0 is all");
+    expect(frame, "udplite good", "UDP-Lite coverage 0 covers everything");
     frame->bytes[udplite + 13] ^= 1;
     expect(frame, "udplite bad", "UDP-Lite coverage 0: the last byte matters");
 
     set16(frame, udplite + 4, 12);
     seal(frame, udplite + 6, udplite, 12, pseudo(&flow6, UDPLITE, 14));
-    expect(frame, "udplite good", "UDP-Lite covers 12 bytes, its pseudo-header tells all 14");
+    expect(frame, "udplite good", "UDP-Lite covers 12 bytes, its pseudo-header contains all 14");
     frame->bytes[udplite + 13] ^= 1;
     expect(frame, "udplite good", "UDP-Lite: bytes beyond the coverage do not matter");
     frame->bytes[udplite + 11] ^= 1;
     expect(frame, "udplite bad", "UDP-Lite: the last byte covered matters");
     set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 0).sum);
-    expect(frame, "udplite partial", "UDP-Lite: the length left out is that of the pseudo-header");
+    expect(frame, "udplite partial",
+           "UDP-Lite: a partial sum may lack the length of the pseudo-header");
     set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 2).sum);
-    expect(frame, "udplite bad", "UDP-Lite: it is not the coverage");
+    expect(frame, "udplite bad", "UDP-Lite: a partial sum may not lack the coverage");
 
     for (uint32_t coverage = 1; coverage < 8; coverage++) {
         set16(frame, udplite + 4, coverage);
@@ -94,7 +96,7 @@ static void test_udplite_zero_is_illegal(void) {
         struct carry_packet_sum sums[2];
         size_t count = carry_packet_check(&view, &lenient, sums, 2);
         tap_ok(TAP_TRUE(count) && TAP_EQ(sums[count - 1].verdict, CARRY_VERDICT_ILLEGAL),
-               "whatever the port, and what UDP 0 means");
+               "UDP-Lite is illegal without a checksum, whatever its port");
     }
 }
 
@@ -146,28 +148,29 @@ static void test_jumbo_lengths(void) {
     put(frame, "3c 00 0104 00000000");
     put(frame, "06 00 c204 00010001");
     put_tcp(frame, &flow6, LARGE);
-    expect(frame, "tcp good", "only the first header behind IPv6 can make a jumbogram");
+    expect(frame, "tcp good", "only the first header after IPv6 can make a jumbogram");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, 0, 8 + 20 + 3);
     put(frame, "06 00 c204 00010001");
     put_tcp(frame, &flow6, 3);
     put(frame, "ffff");
-    expect(frame, "tcp good", "nor can it where the IPv6 header has a length");
+    expect(frame, "tcp good", "no jumbogram exists where the IPv6 header has a length");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 0);
     uint32_t udp = put_udp(frame, &flow6, LARGE);
     set16(frame, udp + 4, 0);
     seal(frame, udp + 6, udp, 8 + LARGE, pseudo(&flow6, UDP, 8 + LARGE));
-    expect(frame, "udp good", "IPv6 and UDP length 0: all that is there");
+    expect(frame, "udp good", "IPv6 and UDP length 0: the length is that of the frame");
 
     frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, TCP, 0);
     set16(frame, ip + 2, 0);
     seal_ip(frame, ip);
     put_tcp(frame, &flow4, LARGE);
-    expect(frame, "ip good, tcp good", "IPv4 length 0: all that is there, 32 bits of length");
+    expect(frame, "ip good, tcp good",
+           "IPv4 length 0: the length is that of the frame, in 32 bits");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, UDP, 0);
@@ -179,7 +182,10 @@ static void test_jumbo_lengths(void) {
     expect(frame, "ip good, udp good", "UDP length 0 in IPv4 that 16 bits cannot hold");
 }
 
-/* No card segments these: a length of 0 says that there is nothing, not that all that is there. */
+/*
+ * Network cards do not segment these protocols: a length of 0 means no content, not that of the
+ * frame.
+ */
 static void test_length_0_without_offload(void) {
     static const struct {
         uint8_t protocol;
@@ -216,7 +222,8 @@ static void test_length_0_without_offload(void) {
     set16(frame, ip + 4, 0);
     expect(frame, "icmpv6 unverifiable/malformed", "ICMPv6 under a payload length of 0");
     frame->bytes[icmp + 9] ^= 1;
-    expect(frame, "icmpv6 unverifiable/malformed", "it is not bad, either");
+    expect(frame, "icmpv6 unverifiable/malformed",
+           "damaged ICMPv6 under a payload length of 0 is malformed, not bad");
 
     enum { LARGE = 70000 };
     frame = start(ETHERNET6);
@@ -230,7 +237,7 @@ static void test_length_0_without_offload(void) {
     expect(frame, "icmpv6 good", "ICMPv6 in a jumbogram");
 }
 
-/* --- Zero, and what offload leaves --- */
+/* --- Zero, and partial sums of offload --- */
 
 static void test_udp_zero(void) {
     struct frame *frame = start(ETHERNET4);
@@ -239,7 +246,7 @@ static void test_udp_zero(void) {
     set16(frame, udp + 6, 0);
     expect(frame, "ip good, udp absent", "UDP 0 over IPv4: the sender chose to send none");
 
-    /* Data that make the sum 0. */
+    /* Data for which the computed sum is 0. */
     set16(frame, udp + 6, 0xffff);
     seal(frame, udp + 8, udp, 12, pseudo(&flow4, UDP, 12));
     expect(frame, "ip good, udp good", "UDP ffff where 0 is computed");
@@ -247,7 +254,7 @@ static void test_udp_zero(void) {
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) &&
                TAP_EQ(result.sums[1].expected, 0xffff),
-           "UDP is never told to store 0");
+           "the expected value for UDP is never 0");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 12);
@@ -268,20 +275,20 @@ static void test_zero_and_ffff_are_equal(void) {
     set16(frame, tcp + 16, 0xfffe);
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) && TAP_EQ(result.sums[1].expected, 0),
-           "TCP may be told to store 0");
+           "the expected value for TCP may be 0");
 
-    /* Every receiver rejects it: the sum of nothing but zeros is 0, not ffff. */
+    /* Every receiver rejects this: the sum of zeros only is 0, not ffff. */
     frame = start(ETHERNET4);
     put_ip(frame, ICMP, 8);
     uint32_t icmp = put(frame, "00 00 0000 0000 0000");
-    expect(frame, "ip good, icmp bad", "ICMP of nothing but zeros");
+    expect(frame, "ip good, icmp bad", "ICMP of zeros only");
     result = check(frame);
-    tap_ok(TAP_EQ(result.sums[1].expected, 0xffff), "zeros ask for ffff");
+    tap_ok(TAP_EQ(result.sums[1].expected, 0xffff), "the expected value for zeros is ffff");
     set16(frame, icmp + 2, 0xffff);
-    expect(frame, "ip good, icmp good", "zeros with ffff");
+    expect(frame, "ip good, icmp good", "zeros with the checksum ffff");
 }
 
-/* The limit of every Internet checksum: good is no proof of integrity. */
+/* A limit of every Internet checksum: a good one does not prove integrity. */
 static void test_swapped_words_stay_good(void) {
     struct frame *frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, TCP, 30);
@@ -289,13 +296,13 @@ static void test_swapped_words_stay_good(void) {
     uint32_t first = get16(frame, tcp + 20), second = get16(frame, tcp + 24);
     set16(frame, tcp + 20, second);
     set16(frame, tcp + 24, first);
-    expect(frame, "ip good, tcp good", "two words of data that changed places");
+    expect(frame, "ip good, tcp good", "two words of data are exchanged");
     first = get16(frame, ip + 12), second = get16(frame, ip + 16);
     set16(frame, ip + 12, second);
     set16(frame, ip + 16, first);
-    expect(frame, "ip good, tcp good", "halves of the two addresses that did");
+    expect(frame, "ip good, tcp good", "halves of the two addresses are exchanged");
     frame->bytes[tcp + 20] ^= 1;
-    expect(frame, "ip good, tcp bad", "a bit that changed");
+    expect(frame, "ip good, tcp bad", "a changed bit makes the sum bad");
 }
 
 static void test_partial(void) {
@@ -305,23 +312,24 @@ static void test_partial(void) {
     uint32_t good = get16(frame, tcp + 16);
     uint32_t left = pseudo(&flow4, TCP, 30).sum;
     set16(frame, tcp + 16, left);
-    expect(frame, "ip good, tcp partial", "TCP holds the sum of its pseudo-header");
+    expect(frame, "ip good, tcp partial", "TCP with the sum of its pseudo-header is partial");
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].expected, good) && TAP_EQ(result.sums[1].stored, left),
-           "a partial sum is told what to store");
+           "a partial sum has an expected value");
     set16(frame, tcp + 16, ~left & 0xffff);
-    expect(frame, "ip good, tcp bad", "inverted it is not what offload leaves");
+    expect(frame, "ip good, tcp bad", "the inverted sum of the pseudo-header is not partial");
     set16(frame, tcp + 16, pseudo(&flow4, TCP, 0).sum);
-    expect(frame, "ip good, tcp partial", "large sends of Windows leave the length out");
+    expect(frame, "ip good, tcp partial",
+           "the sum without the length is partial: large sends of Windows omit it");
     set16(frame, tcp + 16, left);
     seal(frame, tcp + 20, tcp, 30, pseudo(&flow4, TCP, 30));
-    expect(frame, "ip good, tcp good", "a sum that is right is good, whatever else it equals");
+    expect(frame, "ip good, tcp good", "a right sum is good, even if it equals a partial one");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 18);
     uint32_t udp = put_udp(frame, &flow6, 10);
     set16(frame, udp + 6, pseudo(&flow6, UDP, 18).sum);
-    expect(frame, "udp partial", "UDP over IPv6 holds the sum of its pseudo-header");
+    expect(frame, "udp partial", "UDP over IPv6 with the sum of its pseudo-header is partial");
 }
 
 static void test_partial_of_any_length(void) {
@@ -333,7 +341,7 @@ static void test_partial_of_any_length(void) {
         set16(frame, tcp + 16, pseudo(&flow6, TCP, sizes[i]).sum);
         expect(frame, "tcp partial", "a partial sum of %u bytes", sizes[i]);
         set16(frame, tcp + 16, pseudo(&flow6, TCP, 0).sum);
-        expect(frame, "tcp partial", "one without its length, which is %u", sizes[i]);
+        expect(frame, "tcp partial", "a partial sum without its length, which is %u", sizes[i]);
     }
     struct frame *frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, TCP, 0);
@@ -341,10 +349,12 @@ static void test_partial_of_any_length(void) {
     seal_ip(frame, ip);
     uint32_t tcp = put_tcp(frame, &flow4, 70000);
     set16(frame, tcp + 16, pseudo(&flow4, TCP, 0).sum);
-    expect(frame, "ip good, tcp partial", "one without a length of more than 16 bits");
+    expect(frame, "ip good, tcp partial", "a partial sum without a length of more than 16 bits");
 }
 
-/* The length in a partial sum is that of the pseudo-header: neither IP's nor the coverage. */
+/*
+ * The length in a partial sum is that of the pseudo-header: neither IP's length nor the coverage.
+ */
 static void test_partial_from_the_same_lengths(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, UDP, 8 + 5 + 3);
@@ -353,7 +363,7 @@ static void test_partial_from_the_same_lengths(void) {
     set16(frame, udp + 6, pseudo(&flow4, UDP, 13).sum);
     expect(frame, "ip good, udp partial", "a partial sum with UDP's own length");
     set16(frame, udp + 6, pseudo(&flow4, UDP, 16).sum);
-    expect(frame, "ip good, udp bad", "with that of IP it is none");
+    expect(frame, "ip good, udp bad", "a sum with IP's length is not partial");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDPLITE, 8 + 6);
@@ -362,11 +372,11 @@ static void test_partial_from_the_same_lengths(void) {
     set16(frame, udplite + 6, left);
     expect(frame, "udplite partial", "a partial sum with the length of all of UDP-Lite");
     set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 8).sum);
-    expect(frame, "udplite bad", "with the coverage it is none");
+    expect(frame, "udplite bad", "a sum with the coverage is not partial");
     set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 0).sum);
-    expect(frame, "udplite partial", "without a length");
+    expect(frame, "udplite partial", "a partial sum without a length");
     set16(frame, udplite + 6, pseudo(&flow6, UDPLITE, 14 - 8).sum);
-    expect(frame, "udplite bad", "less the coverage it is none");
+    expect(frame, "udplite bad", "a sum less the coverage is not partial");
 }
 
 /* --- Fragments --- */
@@ -408,7 +418,8 @@ static void test_fragments(void) {
     put(frame, "2b 00 0001 12345678");
     put(frame, "06 02 00 01 00000000" LAST6);
     put_tcp(frame, &(struct flow){SRC6, LAST6}, 0);
-    expect(frame, "tcp unverifiable/fragment", "a routing header makes no fragment whole");
+    expect(frame, "tcp unverifiable/fragment",
+           "a fragment with a routing header remains a fragment");
 
     for (uint32_t size = 8; size <= 16; size += 8) {
         frame = start(ETHERNET4);
@@ -421,7 +432,8 @@ static void test_fragments(void) {
                size);
         set16(frame, ip + 6, 0);
         seal_ip(frame, ip);
-        expect(frame, "ip good, ip unverifiable/malformed", "without a fragment to come");
+        expect(frame, "ip good, ip unverifiable/malformed",
+               "the same without a later fragment is malformed");
     }
 }
 
@@ -431,9 +443,9 @@ static void test_atomic_fragments_are_whole(void) {
         put_ipv6(frame, 44, 8 + 24);
         set16(frame, put(frame, "11 00 0000 12345678") + 2, reserved);
         put_udp(frame, &flow6, 16);
-        expect(frame, "udp good", "an atomic fragment is a whole datagram");
+        expect(frame, "udp good", "an atomic fragment is a complete datagram");
         frame->bytes[frame->size - 1] ^= 1;
-        expect(frame, "udp bad", "and its damage is found");
+        expect(frame, "udp bad", "damage in an atomic fragment is found");
     }
 }
 
@@ -474,7 +486,7 @@ static void test_routing_headers(void) {
     expect_routed("0000 04 03 01000000" LAST6 HOP6, LAST6, "tcp unverifiable/malformed",
                   "segment routing with more segments left than it can hold");
     expect_routed("0000 04 01 00000000" LAST6, LAST6, "tcp good",
-                  "segment routing, reduced: the first hop stands in the IPv6 header alone");
+                  "segment routing, reduced: only the IPv6 header contains the first hop");
     expect_routed("0000 04 00 01000000" LAST6 HOP6, DST6, "tcp good",
                   "segment routing, no segments left");
     expect_routed("0000 03 02 ee400000 0033 0444 00000000", LAST6, "tcp good",
@@ -495,9 +507,11 @@ static void test_routing_headers(void) {
     uint32_t unknown = put(frame, "2b 00 09 01 00000000");
     put(frame, "06 02 00 01 00000000" LAST6);
     put_tcp(frame, &(struct flow){SRC6, LAST6}, 0);
-    expect(frame, "tcp unverifiable/routing", "a known routing type does not help an unknown one");
+    expect(frame, "tcp unverifiable/routing",
+           "a known routing type does not resolve an unknown one");
     frame->bytes[unknown + 2] = 0;
-    expect(frame, "tcp unverifiable/malformed", "nor a sound one a malformed one");
+    expect(frame, "tcp unverifiable/malformed",
+           "a sound routing header does not resolve a malformed one");
 }
 
 static void test_home_address(void) {
@@ -511,23 +525,24 @@ static void test_home_address(void) {
     put_ipv6(frame, 60, 8 + 23);
     put(frame, "06 00 0102 0000 c910");
     put_tcp(frame, &flow6, 3);
-    expect(frame, "tcp unverifiable/malformed", "a home address that goes beyond its header");
+    expect(frame, "tcp unverifiable/malformed", "a home address that extends beyond its header");
 }
 
-/* No receiver takes such a packet (RFC 8200, section 4.2), so no sum in it is bad. */
+/* No receiver accepts such a packet (RFC 8200, section 4.2), so no sum in it is bad. */
 static void test_malformed_options(void) {
     static const struct {
         const char *header, *name;
     } malformed[] = {
-        {"11 00 0102 0000 0502", "an option of which only the head is there"},
+        {"11 00 0102 0000 0502", "an option that is cut after its head"},
         {"11 00 0103 000000 05", "an option without a length"},
         {"11 00 1e05 00000000", "an option one byte longer than its header"},
         {"11 00 1eff 00000000", "the longest option in the shortest header"},
         {"11 00 c901 00 010100", "a home address of one byte"},
         {"11 01 c90c 000000000000 000000000000", "a home address that is too short"},
-        {"11 02 c911 00000000000000000000000000000000 00 0101 00", "one that is too long"},
+        {"11 02 c911 00000000000000000000000000000000 00 0101 00",
+         "a home address that is too long"},
         {"11 00 c203 000000 00", "a jumbo length of three bytes"},
-        {"11 00 c900 01020000", "a home address of none"},
+        {"11 00 c900 01020000", "an empty home address"},
     };
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
         for (uint8_t number = 0; number <= 60; number += 60) { /* hop by hop, destination */
@@ -542,7 +557,7 @@ static void test_malformed_options(void) {
                                              0};
             tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0) &&
                        TAP_EQ(get16(frame, udp + 6), 0x1234),
-                   "it is not repaired");
+                   "a malformed packet is not repaired");
         }
 
     struct frame *frame = start(ETHERNET6);
@@ -580,11 +595,11 @@ static void test_source_routes(void) {
         frame = start(ETHERNET4);
         put_ip_options(frame, TCP, 23, broken[i]);
         put_tcp(frame, &flow4, 3);
-        expect(frame, "ip good, tcp good", "options that make no sense: %s", broken[i]);
+        expect(frame, "ip good, tcp good", "meaningless options are ignored: %s", broken[i]);
     }
 }
 
-/* --- Headers between --- */
+/* --- Headers before the transport layer --- */
 
 static void test_extension_headers(void) {
     struct frame *frame = start(ETHERNET6);
@@ -601,7 +616,7 @@ static void test_extension_headers(void) {
         put_ip(frame, of_ipv6[i], 8 + 20);
         put(frame, "06 00 0000 00000000");
         put_tcp(frame, &flow4, 0);
-        expect(frame, "ip good", "protocol %u means nothing over IPv4", of_ipv6[i]);
+        expect(frame, "ip good", "protocol %u has no meaning over IPv4", of_ipv6[i]);
     }
 }
 
@@ -610,10 +625,10 @@ static void test_ah_and_esp(void) {
     uint32_t ip = put_ip(frame, AH, 24 + 23);
     put(frame, "06 04 0000 00000100 00000001 a1a2a3a4a5a6a7a8a9aaabac");
     put_tcp(frame, &flow4, 3);
-    expect(frame, "ip good, tcp good", "AH over IPv4 hides nothing");
+    expect(frame, "ip good, tcp good", "the walk continues after AH over IPv4");
     frame->bytes[ip + 9] = ESP;
     seal_ip(frame, ip);
-    expect(frame, "ip good", "ESP hides everything");
+    expect(frame, "ip good", "ESP ends the walk");
     frame->bytes[ip + 9] = 253;
     seal_ip(frame, ip);
     expect(frame, "ip good", "an unknown protocol ends the walk");
@@ -622,12 +637,12 @@ static void test_ah_and_esp(void) {
     put_ipv6(frame, AH, 16 + 23);
     put(frame, "06 02 0000 00000100 00000001 a1a2a3a4");
     put_tcp(frame, &flow6, 3);
-    expect(frame, "tcp good", "AH over IPv6 hides nothing");
+    expect(frame, "tcp good", "the walk continues after AH over IPv6");
 
     frame = start(ETHERNET4);
     put_ip(frame, AH, 8);
     put(frame, "06 00 0000 00000100");
-    expect(frame, "ip good, tcp unverifiable/malformed", "AH of 8 bytes, and nothing behind it");
+    expect(frame, "ip good, tcp unverifiable/malformed", "AH of 8 bytes with nothing after it");
 }
 
 static void test_malformed_ip(void) {
@@ -652,7 +667,7 @@ static void test_malformed_ip(void) {
     ip = put_ipv6(frame, TCP, 20);
     put_tcp(frame, &flow6, 0);
     frame->bytes[ip] = 0x40;
-    expect(frame, "", "IPv6 of another version holds nothing");
+    expect(frame, "", "IPv6 of another version ends the walk");
 }
 
 /* --- ICMP and IGMP --- */
@@ -664,15 +679,16 @@ static void test_icmp_errors(void) {
     put_ip(frame, UDP, 28);
     uint32_t udp = put_udp(frame, &flow4, 20);
     seal(frame, icmp + 2, icmp, 56, oracle_start(0));
-    expect(frame, "ip good, icmp good, ip good, udp good", "ICMP error: a whole packet is quoted");
+    expect(frame, "ip good, icmp good, ip good, udp good",
+           "ICMP error: a complete packet is quoted");
     frame->bytes[udp + 8] ^= 1;
     seal(frame, icmp + 2, icmp, 56, oracle_start(0));
     expect(frame, "ip good, icmp good, ip good, udp unverifiable/quoted",
-           "a quoted sum that does not verify says nothing: routers edit what they quote");
+           "a quoted sum that does not verify is unverifiable: routers edit quoted packets");
     set16(frame, udp + 6, pseudo(&flow4, UDP, 28).sum);
     seal(frame, icmp + 2, icmp, 56, oracle_start(0));
     expect(frame, "ip good, icmp good, ip good, udp partial",
-           "unless that is what a host had not yet given to its network card");
+           "a quoted sum that its host left to the network card is partial");
 
     frame = start(ETHERNET4);
     put_ip(frame, ICMP, 8 + 20 + 8);
@@ -683,7 +699,7 @@ static void test_icmp_errors(void) {
     expect(frame, "ip good, icmp good, ip good, tcp unverifiable/quoted",
            "ICMP error: the beginning of a packet is quoted");
 
-    /* RFC 4884: 8 bytes of the 16 quoted, then an extension that is no part of them. */
+    /* RFC 4884: 8 of the 16 quoted bytes, then an extension that is not part of them. */
     frame = start(ETHERNET6);
     put_ipv6(frame, ICMPV6, 8 + 48 + 8);
     icmp = put(frame, "01 04 0000 06 000000");
@@ -700,7 +716,8 @@ static void test_icmp_errors(void) {
     put_ipv6(frame, UDP, 8);
     put(frame, "0035 0035 0008 0000");
     seal(frame, icmp + 2, icmp, 56, pseudo(&flow6, ICMPV6, 56));
-    expect(frame, "icmpv6 good, udp unverifiable/quoted", "a quoted UDP 0 blames nobody");
+    expect(frame, "icmpv6 good, udp unverifiable/quoted",
+           "a quoted UDP 0 over IPv6 is not illegal");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, ICMPV6, 8 + 48);
@@ -710,14 +727,14 @@ static void test_icmp_errors(void) {
     seal(frame, udp, udp, 8, pseudo(&flow6, UDP, 8));
     seal(frame, icmp + 2, icmp, 56, pseudo(&flow6, ICMPV6, 56));
     expect(frame, "icmpv6 good, udp unverifiable/quoted",
-           "a quoted UDP 0 is no sum, though with such a port all adds up to one");
+           "a quoted UDP 0 is not a sum, though with this port everything adds up to one");
 }
 
 /* --- Extensions of ICMP --- */
 
 #define OBJECT "0008 01 01 00064140"
 
-/* Where the content of the ICMP message is. */
+/* Returns the offset of the content of the ICMP message. */
 static uint32_t icmp_at(bool version6) {
     return version6 ? 14 + 40 : 14 + 20;
 }
@@ -737,8 +754,9 @@ static void seal_extension(struct frame *frame, uint32_t extension) {
 }
 
 /*
- * An error that quotes `quote_size` bytes, in units of 4 or 8 of which it says `length`, of UDP
- * with `data_size` bytes, or zeros behind it; then an extension. Tells where that is.
+ * Writes an error that quotes `quote_size` bytes of UDP with `data_size` bytes of data, padded with
+ * zeros, and states `length` units of 4 or 8 bytes; then an extension. Returns the extension's
+ * offset.
  */
 static uint32_t put_extended(struct frame *frame, bool version6, uint32_t length,
                              uint32_t quote_size, uint32_t data_size, const char *extension) {
@@ -796,9 +814,9 @@ static void test_icmp_extension(void) {
                    TAP_EQ(sum->cover_size, 20) && TAP_TRUE(!sum->pseudo) &&
                    TAP_TRUE(!sum->quoted) && TAP_EQ(sum->network_offset, 14) &&
                    TAP_EQ(sum->version, version6 ? 6 : 4),
-               "it covers itself, and is the error's own, not quoted");
+               "an extension covers itself, and is not quoted");
         put(frame, "ffff");
-        expect(frame, whole[version6], "padding of the frame is no part of it");
+        expect(frame, whole[version6], "padding of the frame is not part of the extension");
         frame->size -= 2;
         frame->bytes[frame->size - 1] ^= 1;
         seal_icmp(frame);
@@ -806,27 +824,27 @@ static void test_icmp_extension(void) {
         frame->bytes[frame->size - 1] ^= 1;
         set16(frame, at, 0x2001);
         seal_extension(frame, at);
-        expect(frame, whole[version6], "its reserved bits are covered");
+        expect(frame, whole[version6], "the extension's reserved bits are covered");
         set16(frame, at + 2, 0);
         seal_icmp(frame);
         expect(frame, absent[version6], "an extension without a checksum");
         set16(frame, at, 0x1000);
         seal_extension(frame, at);
-        expect(frame, none[version6], "an extension of version 1 is not known");
+        expect(frame, none[version6], "an extension of version 1 is unknown");
 
         put_extended(frame, version6, units, 128, 500, "2000 0000" OBJECT);
-        expect(frame, cut[version6], "an extension behind a packet that is cut");
+        expect(frame, cut[version6], "an extension after a packet that is cut");
         put_extended(frame, version6, units, 128, version6 ? 92 : 112, "2000 0000" OBJECT);
         uint32_t udp = icmp_at(version6) + 8 + (version6 ? 40 : 20), size = frame->size - udp;
         seal(frame, udp + 6, udp, size, pseudo(version6 ? &flow6 : &flow4, UDP, size));
         seal_icmp(frame);
         expect(frame, cut[version6], "the quoted packet ends where the extension begins");
         put_extended(frame, version6, units + 1, version6 ? 136 : 132, 500, "2000 0000" OBJECT);
-        expect(frame, cut[version6], "an extension behind more than 128 bytes");
+        expect(frame, cut[version6], "an extension after more than 128 bytes");
         put_extended(frame, version6, units - 1, version6 ? 120 : 124, 20, "2000 0000" OBJECT);
-        expect(frame, none[version6], "behind less there can be none");
+        expect(frame, none[version6], "there is no extension after fewer bytes");
         put_extended(frame, version6, 255, 128, 20, "2000 0000" OBJECT);
-        expect(frame, none[version6], "nor beyond the message");
+        expect(frame, none[version6], "there is no extension beyond the message");
     }
 }
 
@@ -851,13 +869,13 @@ static void test_icmp_extension_that_is_not_announced(void) {
                "an extension that is not announced");
         put_extended(frame, version6, 0, 128, 20, "2000 0000" OBJECT "0004 01 01");
         struct result result = check(frame);
-        tap_ok(TAP_EQ(result.count, version6 ? 3 : 5), "its last object may be empty");
+        tap_ok(TAP_EQ(result.count, version6 ? 3 : 5), "an extension's last object may be empty");
         put_extended(frame, version6, 0, 128, 500, "2000 0000" OBJECT);
         expect(frame,
                version6 ? "icmpv6 good, udp unverifiable/quoted, icmpext good"
                         : "ip good, icmp good, ip good, udp unverifiable/quoted, "
                           "icmpext good",
-               "the same behind a packet that is cut");
+               "an extension that is not announced, after a packet that is cut");
         for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
             put_extended(frame, version6, 0, 128, 20, others[i]);
             result = check(frame);
@@ -865,17 +883,18 @@ static void test_icmp_extension_that_is_not_announced(void) {
         }
         put_extended(frame, version6, 0, 132, 20, "2000 0000" OBJECT);
         result = check(frame);
-        tap_ok(TAP_EQ(result.count, version6 ? 2 : 4), "none is looked for behind 132 bytes");
+        tap_ok(TAP_EQ(result.count, version6 ? 2 : 4),
+               "no extension is looked for after 132 bytes");
     }
 }
 
-/* What shows of an extension in a cut message could as well go on as the packet. */
+/* The visible part of an extension in a cut message could also belong to the packet. */
 static void test_icmp_extension_that_is_cut_is_no_packet(void) {
     struct frame *frame = start("");
     put_extended(frame, false, 0, 128, 500, "2000 0000 0011 0000 c0000201 c0000202 0035 0035 00");
     uint32_t ip = icmp_at(false) + 8;
     frame->bytes[ip + 9] = 51;
-    frame->bytes[ip + 20] = 4; /* AH, behind which IP begins 4 bytes before the extension */
+    frame->bytes[ip + 20] = 4; /* AH, followed by IP, 4 bytes before the extension */
     frame->bytes[ip + 21] = 104 / 4 - 2;
     set16(frame, ip + 124, 0x4500);
     set16(frame, ip + 126, 100);
@@ -883,7 +902,7 @@ static void test_icmp_extension_that_is_cut_is_no_packet(void) {
     seal_ip(frame, ip);
     seal_icmp(frame);
     expect(frame, "ip good, icmp good, ip good, ip unverifiable/quoted, icmpext absent",
-           "no IP header half in an extension, and no UDP behind it");
+           "no IP header extends into an extension, and no UDP follows it");
 
     put_extended(frame, false, 0, 128, 20, "2000 0000" OBJECT);
     set16(frame, ip + 2, 0);
@@ -892,10 +911,10 @@ static void test_icmp_extension_that_is_cut_is_no_packet(void) {
     set16(frame, ip + 20 + 6, 0);
     seal_icmp(frame);
     expect(frame, "ip good, icmp good, ip good, udp absent, icmpext good",
-           "a quoted packet of unstated length may have had more than is quoted");
+           "a quoted packet without a stated length may have been longer");
 }
 
-/* Gateways and MTUs stand where other errors say how much they quote. */
+/* Other errors have gateways and MTUs in place of the size of the quoted part. */
 static void test_icmp_errors_that_have_no_extension(void) {
     struct frame *frame = start("");
     for (int version6 = 0; version6 < 2; version6++)
@@ -920,12 +939,13 @@ static void test_icmp_extension_is_put_right(void) {
     seal_icmp(frame);
     tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2) &&
                TAP_EQ(get16(frame, at + 2), good) && TAP_EQ(get16(frame, 14 + 20 + 2), icmp_sum),
-           "a bad extension is put right, and the sum of ICMP follows");
+           "a bad extension is repaired, and then the sum of ICMP");
     set16(frame, at + 2, 0);
     seal_icmp(frame);
-    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0), "one without a checksum is left so");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0),
+           "an extension without a checksum remains so");
     tap_ok(TAP_EQ(carry_packet_fill(&view, NULL, NULL, 0), 2) && TAP_EQ(get16(frame, at + 2), good),
-           "unless it is to be filled in");
+           "an extension without a checksum is filled in");
 }
 
 static void test_icmp_extension_in_fragments_and_quotes(void) {
@@ -936,7 +956,7 @@ static void test_icmp_extension_in_fragments_and_quotes(void) {
     expect(frame,
            "ip good, icmp unverifiable/fragment, ip good, udp good, "
            "icmpext unverifiable/fragment",
-           "an extension in a first fragment may go on");
+           "an extension in a first fragment may continue");
     set16(frame, 14 + 6, 0);
     seal_ip(frame, 14);
     set16(frame, 14 + 2, get16(frame, 14 + 2) + 4);
@@ -944,7 +964,7 @@ static void test_icmp_extension_in_fragments_and_quotes(void) {
     expect(frame,
            "ip good, icmp unverifiable/length, ip good, udp good, "
            "icmpext unverifiable/length",
-           "an extension that goes beyond the wire");
+           "an extension that extends beyond the wire length");
     put_extended(frame, false, 32, 128, 20, "2000 0000" OBJECT);
     frame->wire = frame->size--;
     expect(frame,
@@ -978,7 +998,7 @@ static bool is_deeper(const struct frame *frame) {
     return fragment.deeper;
 }
 
-/* Deeper than the walk finds back from: of six extensions the innermost are not looked at. */
+/* More levels than the walk returns from: of six extensions, the innermost are not examined. */
 static void test_icmp_extensions_within_each_other(void) {
     uint8_t quote[FRAME_MAX / 100];
     struct frame *frame = start("");
@@ -1000,7 +1020,7 @@ static void test_icmp_extensions_within_each_other(void) {
                "ip good, icmp good, ")) "ip good, udp good, "
                                         "icmpext good, icmpext good, icmpext good, icmpext good",
            "errors that quote errors, all with extensions");
-    tap_ok(is_deeper(frame), "it says of them that some were not looked at");
+    tap_ok(is_deeper(frame), "the frame is reported as too deep");
 }
 
 static void test_icmp_extended_echo(void) {
@@ -1048,7 +1068,7 @@ static void test_icmp_types(void) {
     }
 }
 
-/* A redirect of an IPv6 router, with an option before the one that quotes a packet. */
+/* Returns a redirect of an IPv6 router, with an option before the one that quotes a packet. */
 static struct frame *start_redirect(const char *option, uint32_t quoted_size) {
     struct frame *frame = start(ETHERNET6);
     uint32_t ip = put_ipv6(frame, ICMPV6, 0);
@@ -1067,14 +1087,16 @@ static void test_icmpv6_redirects(void) {
     struct frame *frame = start_redirect("04 0a 000000000000", 72);
     expect(frame, "icmpv6 good, tcp good", "the packet that a redirect quotes");
     frame->bytes[frame->size - 1] ^= 1;
-    expect(frame, "icmpv6 bad, tcp unverifiable/quoted", "its damage is no evidence");
+    expect(frame, "icmpv6 bad, tcp unverifiable/quoted",
+           "a damaged packet in a redirect is not bad");
     expect(start_redirect("04 08 000000000000", 56), "icmpv6 good, tcp unverifiable/quoted",
            "the beginning of a packet in a redirect");
     expect(start_redirect("04 09 000000000000", 72), "icmpv6 good, tcp unverifiable/quoted",
-           "a packet ends where its option does");
+           "a packet ends where its option ends");
     expect(start_redirect("05 0a 000000000000", 72), "icmpv6 good", "another option");
     expect(start_redirect("05 00 000000000000", 72), "icmpv6 good", "an option of 0 bytes");
-    expect(start_redirect("05 ff 000000000000", 72), "icmpv6 good", "an option beyond all");
+    expect(start_redirect("05 ff 000000000000", 72), "icmpv6 good",
+           "an option that extends beyond the frame");
 }
 
 static void test_icmp_and_igmp(void) {
@@ -1094,7 +1116,7 @@ static void test_icmp_and_igmp(void) {
     put_ip_options(frame, IGMP, 16, "94040000");
     uint32_t igmp = put(frame, "22 00 0000 0000 0001 04000000 e00000fb");
     seal(frame, igmp + 2, igmp, 16, oracle_start(0));
-    expect(frame, "ip good, igmp good", "IGMP behind a router alert");
+    expect(frame, "ip good, igmp good", "IGMP after a router alert");
     frame->bytes[igmp + 15] ^= 1;
     expect(frame, "ip good, igmp bad", "IGMPv3 is covered to its end");
 }
@@ -1125,13 +1147,15 @@ static void test_ip_in_ip(void) {
     frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, 4, 20 + 22);
     put_inner(frame, false);
-    expect(frame, "ip good, ip good, tcp unverifiable/length", "longer than the packet around it");
+    expect(frame, "ip good, ip good, tcp unverifiable/length",
+           "IPv4 in IPv4, longer than the outer packet");
     set16(frame, ip + 6, 0x2000);
     seal_ip(frame, ip);
-    expect(frame, "ip good, ip good, tcp unverifiable/fragment", "cut by the fragment around it");
+    expect(frame, "ip good, ip good, tcp unverifiable/fragment",
+           "IPv4 in IPv4, cut by the outer fragment");
 }
 
-/* --- What is reported --- */
+/* --- Reports --- */
 
 static void test_report(void) {
     struct frame *frame = start(ETHERNET4);
@@ -1142,25 +1166,25 @@ static void test_report(void) {
     struct result result = check(frame);
     const struct carry_packet_sum *sum = &result.sums[1];
     tap_ok(TAP_EQ(sum->stored, good ^ 0x0100) && TAP_EQ(sum->expected, good),
-           "stored and expected numbers");
+           "stored and expected values are reported");
     tap_ok(TAP_EQ(sum->field_offset, udp + 6) && TAP_EQ(sum->field_size, 2) &&
                TAP_EQ(sum->cover_offset, udp) && TAP_EQ(sum->cover_size, 13) &&
                TAP_EQ(sum->network_offset, ip) && TAP_EQ(sum->version, 4),
-           "offsets and sizes");
+           "offsets and sizes are reported");
     tap_ok(TAP_EQ(oracle_fold(sum->pseudo),
                   oracle_value(&(struct oracle){pseudo(&flow4, UDP, 13).sum, false})),
-           "the pseudo-header's partial sum");
+           "the pseudo-header's partial sum is reported");
     sum = &result.sums[0];
     tap_ok(TAP_EQ(sum->field_offset, ip + 10) && TAP_EQ(sum->cover_offset, ip) &&
                TAP_EQ(sum->cover_size, 20) && TAP_EQ(sum->network_offset, ip) &&
                TAP_EQ(sum->pseudo, 0) && TAP_EQ(sum->stored, sum->expected),
-           "the header's own sum");
+           "the IPv4 header's sum is reported");
 
     result = check_cut(frame, ip + 19);
     sum = &result.sums[0];
     tap_ok(TAP_EQ(sum->version, 4) && TAP_EQ(sum->network_offset, ip) &&
                TAP_EQ(sum->field_offset, ip + 10),
-           "where the sum of a cut header is");
+           "the offset of the sum of a cut header is reported");
 }
 
 static void test_capacity_and_depth(void) {
@@ -1175,17 +1199,17 @@ static void test_capacity_and_depth(void) {
            "capacity 1");
 
     const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
-    tap_ok(TAP_EQ(carry_packet_check(&empty, NULL, sums, 2), 0), "an empty frame");
+    tap_ok(TAP_EQ(carry_packet_check(&empty, NULL, sums, 2), 0), "an empty frame has no sums");
     const struct carry_frame small_wire = {frame->bytes, frame->size, 1, LINK_ETHERNET, 0};
     tap_ok(TAP_EQ(carry_packet_check(&small_wire, NULL, sums, 2), 2) &&
                TAP_EQ(sums[1].verdict, CARRY_VERDICT_GOOD),
-           "a wire length below the captured one counts for nothing");
+           "a wire length below the captured one is ignored");
 
     frame = start(ETHERNET4);
     for (uint32_t depth = 100; depth > 0; depth--)
         put_ip(frame, 4, (depth - 1) * 20);
     struct result result = check(frame);
-    tap_ok(TAP_EQ(result.count, CARRY_PACKET_SUMS_MAX - 1), "100 headers deep: %zu looked at",
+    tap_ok(TAP_EQ(result.count, CARRY_PACKET_SUMS_MAX - 1), "of 100 headers, %zu are examined",
            result.count);
 
     frame = start(ETHERNET "8100");
@@ -1211,7 +1235,7 @@ static void test_names(void) {
     tap_ok(all, "every verdict and reason has a name");
 }
 
-/* Frames that were right, with some bytes changed: reads stay inside, and repairs repair. */
+/* Sound frames with some changed bytes: reads remain inside, and repairs make sums good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;
@@ -1223,7 +1247,7 @@ static void test_damaged_frames(void) {
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
         ok = ok && TAP_TRUE(repairs(frame, &result));
     }
-    tap_ok(ok, "what is expected makes bad sums good, in damaged frames");
+    tap_ok(ok, "in damaged frames, storing the expected value makes bad sums good");
 }
 
 int main(void) {

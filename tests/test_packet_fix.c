@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding without summing, repairing, and filling in. Every frame is right when it is made, then
- * damaged; it is compared with what it was, and its copy stands against a guard page.
+ * Tests finding sums without summing, repairing, and filling in. Every frame is right when it is
+ * made, then damaged; the result is compared with the original. Its copy ends at a guard page.
  */
 #include <carry/packet.h>
 
@@ -20,7 +20,7 @@ typedef size_t write_fn(const struct carry_frame *frame, const struct carry_pack
 
 static struct guard guard;
 
-/* What was changed by the last call of run(). */
+/* The sums that the last call of run() has changed. */
 static struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
 static size_t changed;
 
@@ -33,7 +33,7 @@ static struct carry_frame view_of(const struct frame *frame, const uint8_t *data
     };
 }
 
-/* Lets `function` write to a copy of the frame against the guard page, and brings it back. */
+/* Lets `function` write to a copy of the frame at the guard page, and copies it back. */
 static void run(write_fn *function, struct frame *frame,
                 const struct carry_packet_options *options) {
     uint8_t *data = guard.end - frame->size;
@@ -43,7 +43,7 @@ static void run(write_fn *function, struct frame *frame,
     memcpy(frame->bytes, data, frame->size);
 }
 
-/* The frames before and after: all but one field of two bytes must be equal. */
+/* Compares the frames before and after: all bytes except one field of two bytes must be equal. */
 static bool differ_only_at(const struct frame *a, const struct frame *b, uint32_t field) {
     for (uint32_t i = 0; i < a->size; i++)
         if (a->bytes[i] != b->bytes[i] && i != field && i != field + 1)
@@ -51,7 +51,7 @@ static bool differ_only_at(const struct frame *a, const struct frame *b, uint32_
     return a->size == b->size;
 }
 
-/* A frame with `wrong` in a field, which held what is right. */
+/* Returns the frame with `wrong` in a field that contained the right value. */
 static struct frame damaged(const struct frame *right, uint32_t field, uint32_t wrong) {
     struct frame frame = *right;
     set16(&frame, field, wrong);
@@ -69,14 +69,15 @@ static void expect_repair(const struct frame *right, uint32_t field, uint32_t wr
                TAP_TRUE(differ_only_at(&frame, right, field)),
            "%s", name);
     run(carry_packet_fix, &frame, NULL);
-    tap_ok(TAP_EQ(changed, 0), "%s: nothing is left to do", name);
+    tap_ok(TAP_EQ(changed, 0), "%s: a second run changes nothing", name);
 }
 
 static void expect_untouched(write_fn *function, const struct frame *frame,
                              const struct carry_packet_options *options, const char *name) {
     struct frame copy = *frame;
     run(function, &copy, options);
-    tap_ok(TAP_EQ(changed, 0) && TAP_MEMEQ(copy.bytes, frame->bytes, frame->size), "%s", name);
+    tap_ok(TAP_EQ(changed, 0) && TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
+           "not changed: %s", name);
 }
 
 /* --- Repairing --- */
@@ -110,14 +111,14 @@ static void test_several_at_once(void) {
     set16(&wrong, inner + 10, 2);
     set16(&wrong, tcp + 16, 3);
     run(carry_packet_fix, &wrong, NULL);
-    tap_ok(TAP_MEMEQ(wrong.bytes, frame->bytes, frame->size), "three layers at once");
+    tap_ok(TAP_MEMEQ(wrong.bytes, frame->bytes, frame->size), "three layers are repaired at once");
     tap_ok(TAP_EQ(changed, 3) && TAP_EQ(changes[0].field_offset, tcp + 16) &&
                TAP_EQ(changes[1].field_offset, inner + 10) &&
                TAP_EQ(changes[2].field_offset, outer + 10),
-           "from the innermost outwards");
+           "layers are repaired from the innermost outwards");
     tap_ok(TAP_EQ(changes[0].stored, 3) && TAP_EQ(changes[1].stored, 2) &&
                TAP_EQ(changes[2].stored, 1),
-           "each with what it held");
+           "each repair is logged with the previous value");
 }
 
 static void test_what_is_right_stays(void) {
@@ -132,13 +133,13 @@ static void test_what_is_right_stays(void) {
     set16(frame, tcp + 16, 0);
     seal(frame, tcp + 20, tcp, 22, pseudo(&flow4, TCP, 22));
     set16(frame, tcp + 16, 0xffff);
-    expect_untouched(carry_packet_fix, frame, NULL, "TCP ffff where 0 is computed is good");
+    expect_untouched(carry_packet_fix, frame, NULL, "TCP ffff where 0 is computed");
 
     frame = start(ETHERNET4);
     put_ip(frame, UDP, 12);
     uint32_t udp = put_udp(frame, &flow4, 4);
     set16(frame, udp + 6, 0);
-    expect_untouched(carry_packet_fix, frame, NULL, "UDP 0 over IPv4: nothing to repair");
+    expect_untouched(carry_packet_fix, frame, NULL, "UDP 0 over IPv4");
 }
 
 static void test_only_what_was_asked_for(void) {
@@ -152,12 +153,12 @@ static void test_only_what_was_asked_for(void) {
     run(carry_packet_fix, frame, &partial);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, tcp + 16), good) &&
                TAP_EQ(get16(frame, ip + 10), 1),
-           "partial sums only");
+           "only partial sums are completed");
     set16(frame, tcp + 16, 2);
-    expect_untouched(carry_packet_fix, frame, &partial, "bad ones were not asked for");
+    expect_untouched(carry_packet_fix, frame, &partial, "bad sums that were not requested");
     const struct carry_packet_options unverifiable = {.fix = BIT(CARRY_VERDICT_UNVERIFIABLE)};
     expect_untouched(carry_packet_fix, frame, &unverifiable,
-                     "unverifiable ones cannot be asked for");
+                     "unverifiable sums, which cannot be requested");
 
     frame = start(ETHERNET4);
     put_ip(frame, UDP, 12);
@@ -168,12 +169,12 @@ static void test_only_what_was_asked_for(void) {
     run(carry_packet_fix, frame, &absent);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].verdict, CARRY_VERDICT_ABSENT) &&
                TAP_EQ(get16(frame, udp + 6), good),
-           "absent sums, if asked for");
+           "absent sums are stored if requested");
 }
 
 /* --- Sums that cover sums --- */
 
-/* Where the checksums of one frame of TCP in IPv4 in VXLAN stand (RFC 7348), for flow4 twice. */
+/* The offsets of the checksums in a frame of TCP in IPv4 in VXLAN (RFC 7348), with flow4 twice. */
 struct tunnel {
     uint32_t outer_udp;
     uint32_t inner_ip;
@@ -182,7 +183,7 @@ struct tunnel {
 
 #define VXLAN_SIZE (8 + 8 + 14 + 20 + 25)
 
-/* The outer UDP covers all that is in it; `seal_outer` makes it verify. */
+/* The outer UDP sum covers the inner packet; `seal_outer` makes it good. */
 static struct tunnel put_vxlan(struct frame *frame) {
     struct tunnel at;
     put_ip(frame, UDP, VXLAN_SIZE);
@@ -209,7 +210,7 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     struct frame wrong = damaged(&right, at.inner_tcp, left);
     run(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
-           "an outer sum that an inner one makes right again is not written");
+           "an outer sum that an inner repair corrects is not written");
 
     wrong = damaged(&right, at.inner_tcp, left);
     set16(&wrong, at.outer_udp, pseudo(&flow4, UDP, VXLAN_SIZE).sum);
@@ -217,7 +218,7 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[0].field_offset, at.inner_tcp) &&
                TAP_EQ(changes[1].field_offset, at.outer_udp) &&
                TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
-           "two partial sums, from the innermost outwards");
+           "two partial sums are completed, from the innermost outwards");
 
     wrong = right;
     memset(wrong.bytes + at.inner_tcp, 0, 2);
@@ -244,13 +245,13 @@ static void test_good_outer_sums_follow(void) {
                TAP_EQ(changes[1].field_offset, at.outer_udp) && TAP_EQ(changes[1].stored, outer) &&
                TAP_EQ(changes[1].expected, get16(&right, at.outer_udp)) &&
                TAP_MEMEQ(frame->bytes, right.bytes, right.size),
-           "a good outer sum follows, though good ones were not asked for");
+           "a good outer sum is updated, though good ones were not requested");
 
     *frame = wrong;
     set16(frame, at.outer_udp, 0);
     run(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0),
-           "an absent outer sum stays so");
+           "an absent outer sum remains absent");
 
     *frame = wrong;
     set16(frame, at.outer_udp, 0x4321);
@@ -259,7 +260,7 @@ static void test_good_outer_sums_follow(void) {
     set16(frame, at.inner_tcp, left);
     run(carry_packet_fix, frame, &partial);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0x4321),
-           "a bad outer sum that nobody asked for stays so");
+           "a bad outer sum that was not requested remains bad");
 }
 
 static void test_sums_around_partial_ones(void) {
@@ -273,10 +274,10 @@ static void test_sums_around_partial_ones(void) {
     set16(frame, at.inner_tcp, pseudo(&flow4, TCP, 25).sum);
     expect(frame, "ip good, udp partial, ip bad, tcp partial", "a bad sum between partial ones");
     const struct carry_packet_options bad = {.fix = BIT(CARRY_VERDICT_BAD)};
-    expect_untouched(carry_packet_fix, frame, &bad, "what a sum around a partial one covers stays");
+    expect_untouched(carry_packet_fix, frame, &bad, "a bad sum inside of a partial one");
     run(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(frame->bytes, right.bytes, right.size),
-           "but if partial sums are put right too");
+           "a bad sum inside of a partial one is repaired if partial sums are");
 }
 
 static void test_nothing_changes_under_what_cannot_be_told(void) {
@@ -289,9 +290,9 @@ static void test_nothing_changes_under_what_cannot_be_told(void) {
     expect_untouched(carry_packet_fill, frame, NULL, "the first fragment of a tunnel");
 }
 
-/* --- What is left alone --- */
+/* --- Sums that are not changed --- */
 
-/* Both write the IP header's sum, which the frame holds whole, and nothing else. */
+/* Both functions write only the IP header's sum, because the frame contains the complete header. */
 static void expect_header_alone(const struct frame *frame, uint32_t field, uint32_t good,
                                 const char *name) {
     write_fn *const repairs[] = {carry_packet_fix, carry_packet_fill};
@@ -300,7 +301,7 @@ static void expect_header_alone(const struct frame *frame, uint32_t field, uint3
         run(repairs[i], &copy, NULL);
         tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(&copy, field), good) &&
                    TAP_TRUE(differ_only_at(&copy, frame, field)),
-               "%s: the header alone is %s", name, i ? "filled in" : "repaired");
+               "%s: only the header is %s", name, i ? "filled in" : "repaired");
     }
 }
 
@@ -335,7 +336,7 @@ static void test_fragments_keep_their_content(void) {
     put_ipv6(frame, 44, 24);
     put(frame, "11 00 0000 00000001");
     udp = put_udp(frame, &flow6, 8);
-    expect_repair(frame, udp + 6, 7, CARRY_VERDICT_BAD, "an atomic fragment is a whole packet");
+    expect_repair(frame, udp + 6, 7, CARRY_VERDICT_BAD, "an atomic fragment is a complete packet");
 }
 
 static void test_truncated_frames_keep_what_is_cut(void) {
@@ -351,7 +352,7 @@ static void test_truncated_frames_keep_what_is_cut(void) {
             break;
     tap_ok(TAP_EQ(frame->size, udp), "cut within the headers, nothing is repaired");
     for (; frame->size < frame->wire; frame->size++)
-        expect_header_alone(frame, ip + 10, good, "cut behind the IP header");
+        expect_header_alone(frame, ip + 10, good, "cut after the IP header");
 }
 
 static void test_unverifiable_sums_are_left(void) {
@@ -361,7 +362,7 @@ static void test_unverifiable_sums_are_left(void) {
     set16(frame, udp + 4, 17);
     expect_untouched(carry_packet_fix, frame, NULL, "malformed UDP");
     set16(frame, udp + 6, 0);
-    expect_untouched(carry_packet_fill, frame, NULL, "malformed UDP is not filled in");
+    expect_untouched(carry_packet_fill, frame, NULL, "malformed UDP, filled in");
 
     frame = start(ETHERNET6);
     put_ipv6(frame, UDP, 16);
@@ -379,8 +380,8 @@ static void test_quoted_packets_are_left(void) {
     set16(frame, inner + 36, pseudo(&flow4, TCP, 23).sum);
     seal(frame, icmp + 2, icmp, 51, oracle_start(0));
     expect(frame, "ip good, icmp good, ip good, tcp partial", "an error quotes a partial sum");
-    expect_untouched(carry_packet_fix, frame, NULL, "what is quoted is evidence");
-    expect_untouched(carry_packet_fill, frame, NULL, "what is quoted is no packet to be sent");
+    expect_untouched(carry_packet_fix, frame, NULL, "a quoted sum, which is evidence");
+    expect_untouched(carry_packet_fill, frame, NULL, "a quoted packet, which is not sent again");
     expect_repair(frame, icmp + 2, 9, CARRY_VERDICT_BAD, "the error itself is repaired");
 
     uint32_t good = get16(frame, icmp + 2), left = get16(frame, inner + 36);
@@ -389,7 +390,8 @@ static void test_quoted_packets_are_left(void) {
     seal(frame, icmp + 2, icmp, 51, oracle_start(0));
     uint32_t wrong = get16(frame, icmp + 2);
     set16(frame, inner + 36, left);
-    expect(frame, "ip good, icmp bad, ip good, tcp partial", "nobody completes what is quoted");
+    expect(frame, "ip good, icmp bad, ip good, tcp partial",
+           "a quoted partial sum, which no card completes");
     set16(frame, icmp + 2, good);
     expect_repair(frame, icmp + 2, wrong, CARRY_VERDICT_BAD, "an error around a partial sum");
 }
@@ -407,11 +409,11 @@ static void test_fill(void) {
         set16(&sent, udp + 6, starts[i][1]);
         run(carry_packet_fill, &sent, NULL);
         tap_ok(TAP_EQ(changed, 2) && TAP_MEMEQ(sent.bytes, frame->bytes, frame->size),
-               "filled in from %04x and %04x", starts[i][0], starts[i][1]);
+               "sums of %04x and %04x are filled in", starts[i][0], starts[i][1]);
     }
     struct frame sent = damaged(frame, udp + 6, 0);
     const struct carry_packet_options options = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
-    expect_untouched(carry_packet_fill, &sent, &options, "absent sums can be left so");
+    expect_untouched(carry_packet_fill, &sent, &options, "absent sums, if so requested");
 }
 
 static void test_log_is_bounded(void) {
@@ -425,18 +427,18 @@ static void test_log_is_bounded(void) {
     const struct carry_frame view = view_of(&copy, copy.bytes);
     tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, log, 1), 2) && TAP_EQ(log[1].protocol, 0xa5) &&
                TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
-           "a short log: all is repaired and counted");
+           "with a short log, everything is repaired and counted");
     copy = wrong;
     tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2) &&
                TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
-           "no log");
+           "no log is needed");
     const struct carry_frame empty = {NULL, 0, 0, LINK_ETHERNET, 0};
-    tap_ok(TAP_EQ(carry_packet_fix(&empty, NULL, NULL, 0), 0), "an empty frame");
+    tap_ok(TAP_EQ(carry_packet_fix(&empty, NULL, NULL, 0), 0), "an empty frame is not changed");
 }
 
 /* --- Finding --- */
 
-/* The payload lies on a page that nobody can read. */
+/* The payload is on an inaccessible page. */
 static void test_walk_sums_nothing(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, UDP, 8 + 64);
@@ -453,13 +455,13 @@ static void test_walk_sums_nothing(void) {
     for (size_t i = 0; i < 2; i++) {
         tap_ok(TAP_EQ(found[i].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
                    TAP_EQ(found[i].reason, CARRY_REASON_NONE) && TAP_EQ(found[i].expected, 0),
-               "and does not judge");
+               "the walk does not judge");
         tap_ok(TAP_EQ(found[i].field_offset, judged[i].field_offset) &&
                    TAP_EQ(found[i].cover_offset, judged[i].cover_offset) &&
                    TAP_EQ(found[i].cover_size, judged[i].cover_size) &&
                    TAP_EQ(found[i].pseudo, judged[i].pseudo) &&
                    TAP_EQ(found[i].stored, judged[i].stored),
-               "but finds what the check finds");
+               "the walk finds the same sums as the check");
     }
 }
 
@@ -477,7 +479,7 @@ static void test_walk_tells_what_needs_no_sum(void) {
     carry_packet_walk(&view, NULL, found, 2);
     tap_ok(TAP_EQ(found[1].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
                TAP_EQ(found[1].reason, CARRY_REASON_SNAPLEN),
-           "cut short");
+           "a short list contains the first sums");
 }
 
 static void test_layers(void) {
@@ -501,13 +503,13 @@ static void test_layers(void) {
     tap_ok(same, "every header is a layer, with a checksum or without");
     layers[2].protocol = 99;
     tap_ok(TAP_EQ(carry_packet_layers(&view, NULL, layers, 2), 2) && TAP_EQ(layers[2].protocol, 99),
-           "no more layers than there is room for");
+           "no more layers are stored than there is room for");
 
     struct carry_packet_sum sums[2];
     carry_packet_walk(&view, NULL, sums, 2);
     tap_ok(TAP_EQ(sums[0].pseudo_protocol, 0) && TAP_EQ(sums[0].pseudo_size, 0) &&
                TAP_EQ(sums[1].pseudo_protocol, UDP) && TAP_EQ(sums[1].pseudo_size, 12),
-           "what the pseudo-header says");
+           "the layer contains the pseudo-header's values");
 
     frame = start(ETHERNET4);
     for (uint32_t depth = 100; depth > 0; depth--)
@@ -545,10 +547,10 @@ static void test_no_tunnels(void) {
     put(frame, "03 01 fcfe 00000000");
     put_inner(frame, false);
     tap_ok(TAP_EQ(count_with(frame, CARRY_PACKET_NO_TUNNELS, sums), 4),
-           "what ICMP quotes is no tunnel");
+           "a packet quoted by ICMP is not in a tunnel");
     tap_ok(TAP_TRUE(!sums[0].quoted) && TAP_TRUE(!sums[1].quoted) && TAP_TRUE(sums[2].quoted) &&
                TAP_TRUE(sums[3].quoted),
-           "quoted sums say so");
+           "quoted sums are marked");
 }
 
 static void test_udp6_zero(void) {
@@ -560,13 +562,13 @@ static void test_udp6_zero(void) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     count_with(frame, 0, sums);
     tap_ok(TAP_EQ(sums[0].verdict, CARRY_VERDICT_ILLEGAL) && TAP_EQ(sums[0].expected, good),
-           "an illegal sum is told what to store");
+           "an illegal sum has an expected value");
     count_with(frame, CARRY_PACKET_UDP6_ZERO_ABSENT, sums);
     tap_ok(TAP_EQ(sums[0].verdict, CARRY_VERDICT_ABSENT),
-           "UDP 0 over IPv6, where the caller allows it");
+           "UDP 0 over IPv6 is absent where the caller allows it");
 }
 
-/* Frames that were right, with some bytes changed: good sums stay so, what is wanted gets right. */
+/* Sound frames with some changed bytes: good sums remain good, and requested ones become good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Frames of nearly 4 GiB, in which a 32-bit offset could wrap around: the walk over chains of small
- * parts must end, and stay inside. A few bytes of memory are all of the frame, many times over.
+ * Tests frames of nearly 4 GiB, in which a 32-bit offset could wrap around: the walk over chains of
+ * small parts must end, and must not read outside. The frame repeats a few bytes of memory.
  */
 #include <carry/packet.h>
 
@@ -12,18 +12,18 @@
 #include "harness/tap.h"
 
 #define SPAN  (16u << 20)
-#define SPANS 256u /* 4 GiB, too many bytes by one */
+#define SPANS 256u /* 4 GiB, one byte too many */
 #define FRAME UINT32_MAX
 
 enum { LINKTYPE_RAW = 101, ICMP = 1, UDP = 17, SCTP_PORT = 9899, FIRST_OBJECT = 20 + 8 + 128 };
 
-/* A size of 32,768 at each even offset, with a type that is known: 131,072 of them are 4 GiB. */
+/* Writes a size of 32,768 at each even offset, with a known type: 131,072 such parts have 4 GiB. */
 static void fill(uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < size; i++)
         bytes[i] = i & 1 ? 0 : 0x80;
 }
 
-/* The frame, of which the first span is its own; NULL if there is no room. */
+/* Maps the frame, whose first span is not shared; NULL if there is no room. */
 static uint8_t *map_frame(void) {
     int file = memfd_create("frame", 0);
     uint8_t *frame = mmap(NULL, (size_t)SPAN * SPANS, PROT_NONE,
@@ -38,7 +38,10 @@ static uint8_t *map_frame(void) {
     return frame;
 }
 
-/* An IPv4 header that leaves its length to a card: the datagram is all there is. */
+/*
+ * Writes an IPv4 header without a length, as for a network card: the datagram has the frame's
+ * length.
+ */
 static void put_ip(uint8_t *frame, uint8_t protocol) {
     static const uint8_t header[20] = {0x45};
     memcpy(frame, header, sizeof header);
@@ -52,20 +55,20 @@ static size_t walk(const uint8_t *data) {
     return carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-/* An error that quotes 128 bytes, with objects behind them. */
+/* An error that quotes 128 bytes, followed by objects. */
 static void test_objects(uint8_t *frame) {
     static const uint8_t unreachable[8] = {3};
     put_ip(frame, ICMP);
     memcpy(frame + 20, unreachable, sizeof unreachable);
     frame[FIRST_OBJECT] = 0x20; /* the version of extensions */
-    tap_ok(TAP_GE(walk(frame), 2), "objects of ICMP end");
+    tap_ok(TAP_GE(walk(frame), 2), "a walk over objects of ICMP ends");
 }
 
 static void test_chunks(uint8_t *frame) {
     static const uint8_t udp[8] = {0, 0, SCTP_PORT >> 8, SCTP_PORT & 0xff};
     put_ip(frame, UDP);
     memcpy(frame + 20, udp, sizeof udp);
-    tap_ok(TAP_EQ(walk(frame), 2), "chunks of SCTP in UDP end");
+    tap_ok(TAP_EQ(walk(frame), 2), "a walk over chunks of SCTP in UDP ends");
 }
 
 int main(void) {

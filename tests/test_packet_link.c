@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands before IP: the link types of captures, and the headers between them and IP. */
+/* Tests the link types of captures, and the headers between them and IP. */
 #include <carry/packet.h>
 
 #include "harness/frame.h"
@@ -28,7 +28,7 @@
 #define ZEROS128  ZEROS32 ZEROS32 ZEROS32 ZEROS32
 #define ADDRESSES "020000000001 020000000002 020000000003"
 
-/* Messages of netlink, the first bytes of which are their size. */
+/* Messages of netlink, which begin with their size. */
 #define LOG           "43000000 0004 0000 00000001 00000000"
 #define LOG_OF_BRIDGE "4b000000 0004 0000 00000001 00000000"
 #define LOG_BIG       "0000005b 0400 0000 00000001 00000000"
@@ -37,7 +37,7 @@
 
 #define WLAN(control) control "2c00" ADDRESSES "1000"
 
-/* Headers, each before a whole packet that is expected to be found. */
+/* Headers, each before a complete packet that must be found. */
 static const struct {
     uint32_t linktype;
     const char *header;
@@ -309,11 +309,11 @@ static void test_headers_before_ip(void) {
         tap_ok(carry_packet_knows_link(links[i].linktype), "link type %u is known",
                links[i].linktype);
         frame->bytes[frame->size - 1] ^= 1;
-        expect(frame, links[i].version6 ? "tcp bad" : "ip good, tcp bad", "and its damage found");
+        expect(frame, links[i].version6 ? "tcp bad" : "ip good, tcp bad", "its damage is found");
     }
 }
 
-/* Headers that hide or contradict what follows: nothing may be found behind them. */
+/* Headers that hide or contradict their content: nothing may be found after them. */
 static void test_headers_that_end_the_walk(void) {
     static const struct {
         uint32_t linktype;
@@ -332,7 +332,7 @@ static void test_headers_that_end_the_walk(void) {
         {LINK_PPP, "c021", "PPP's link control"},
         {LINK_PPP, "002d", "PPP with compressed headers"},
         {LINK_PPP, "ff03 ff03 0021", "PPP framed twice"},
-        {51, "11 a7 0001 0030 0021", "a PPPoE session's end"},
+        {51, "11 a7 0001 0030 0021", "the end of a PPPoE session"},
         {51, "12 00 0001 0030 0021", "another version of PPPoE"},
         {1, ETHERNET "8863 11 00 0001 0030 0021", "PPPoE discovery"},
         {LINK_CHDLC, "0f00 8035", "SLARP"},
@@ -345,26 +345,28 @@ static void test_headers_that_end_the_walk(void) {
         {LINK_WLAN, "0801 2c00" ADDRESSES "1100" SNAP "0800", "802.11's second fragment"},
         {LINK_RADIOTAP, "0100 0800 00000000" WLAN("0801") SNAP "0800", "radiotap of version 1"},
         {LINK_RADIOTAP, "0000 0700 000000" WLAN("0801") SNAP "0800", "radiotap of 7 bytes"},
-        {LINK_RADIOTAP, "0000 ff00 00000000" WLAN("0801") SNAP "0800", "radiotap beyond all"},
+        {LINK_RADIOTAP, "0000 ff00 00000000" WLAN("0801") SNAP "0800",
+         "radiotap that extends beyond the frame"},
         {LINK_AVS, "80211001 00000007" WLAN("0801") SNAP "0800", "AVS of 7 bytes"},
-        {LINK_AVS, "80211001 ffffffff" WLAN("0801") SNAP "0800", "AVS beyond all"},
+        {LINK_AVS, "80211001 ffffffff" WLAN("0801") SNAP "0800",
+         "AVS that extends beyond the frame"},
         {LINK_PPI, "0100 0800 01000000" ETHERNET4, "PPI of version 1"},
         {LINK_PPI, "0000 0400 01000000 0200000000020000 0800", "PPI of 4 bytes"},
-        {LINK_PPI, "0000 ff00 01000000" ETHERNET4, "PPI beyond all"},
+        {LINK_PPI, "0000 ff00 01000000" ETHERNET4, "PPI that extends beyond the frame"},
         {LINK_PPI, "0000 0800 01000100" ETHERNET4, "PPI with a link type above 16 bits"},
         {10, "41 020000000001 020000000002" SNAP "0800", "FDDI station management"},
         {6, "10 00 020000000001 020000000002" SNAP "0800", "Token Ring management"},
         {6, "10 40 020000000001 020000000002 06b0 0011 0020" SNAP "0800",
          "Token Ring with unannounced routing"},
         {LINK_NFLOG, "02 01 0014 3000 0900", "netfilter log of version 1"},
-        {LINK_NFLOG, "07 00 0014 3000 0900", "netfilter log of a bridge that does not say of what"},
+        {LINK_NFLOG, "07 00 0014 3000 0900", "netfilter log of a bridge without an ethertype"},
         {LINK_NFLOG, "07 00 0014 0500 0100 08000000 3000 0900", "half an ethertype"},
         {LINK_NFLOG, "07 00 0014 0800 0100 0806 0300 3000 0900", "netfilter log of ARP"},
         {LINK_NFLOG, "02 00 0014 0300 0100 3000 0900", "a field below its own header"},
-        {LINK_NFLOG, "02 00 0014 ff0f 0100 3000 0900", "a field beyond all"},
+        {LINK_NFLOG, "02 00 0014 ff0f 0100 3000 0900", "a field that extends beyond the frame"},
         {LINK_NFLOG, "02 00 0014 0000 0900", "a packet's field of size 0"},
         {LINK_PKTAP, "08000000 01000000 01000000 0200000000020000 0800", "PKTAP of 8 bytes"},
-        {LINK_PKTAP, "ffffffff 01000000 01000000" ETHERNET4, "PKTAP beyond all"},
+        {LINK_PKTAP, "ffffffff 01000000 01000000" ETHERNET4, "PKTAP that extends beyond the frame"},
         {LINK_PKTAP, "0c000000 00000000 01000000" ETHERNET4, "PKTAP without a packet"},
         {LINK_PKTAP, "0c000000 01000000 01000100" ETHERNET4, "PKTAP with a large link type"},
         {LINK_FRELAY, "1940 03 cc", "a frame relay address of a byte"},
@@ -372,8 +374,8 @@ static void test_headers_that_end_the_walk(void) {
         {LINK_FRELAY, "0001 03 08 0075", "frame relay's link management"},
         {LINK_FRELAY, "1841 03 80 00000c 0800", "frame relay with SNAP of another organisation"},
         {LINK_FRELAY, "1841 03 80 0080c2 0003" ETHERNET4, "a bridged token ring"},
-        {8, "02 45" ZEROS14, "a direction that SLIP has not"},
-        {166, "02 03 0021", "a direction that pppd has not"},
+        {8, "02 45" ZEROS14, "a direction that SLIP lacks"},
+        {166, "02 03 0021", "a direction that pppd lacks"},
         {166, "00 13 0021", "pppd's numbered frames"},
         {LINK_ATM, "424203 0000", "ATM with another LLC"},
         {LINK_ATM, "00", "ATM with a byte before IP"},
@@ -384,7 +386,7 @@ static void test_headers_that_end_the_walk(void) {
         {7, "01 02 d4 02 0001", "a later fragment on ARCNET"},
         {7, "01 02 d4 ff ffff d4 02 0001", "a later fragment on ARCNET, with an exception"},
         {117, "2c 02 0100" ZEROS32 ZEROS8, "a pflog header of 44 bytes"},
-        {117, "ff 02 0100" ZEROS32 ZEROS8, "a pflog header beyond all"},
+        {117, "ff 02 0100" ZEROS32 ZEROS8, "a pflog header that extends beyond the frame"},
         {117, "2d 03 0100" ZEROS32 ZEROS8 "01000000", "pflog of another family"},
         {226, "02 02 0001 0000002b 00000002 00000000 00000000 00000001", "ipnet of version 2"},
         {226, "01 03 0001 0000002b 00000002 00000000 00000000 00000001", "another family's ipnet"},
@@ -401,26 +403,27 @@ static void test_headers_that_end_the_walk(void) {
         {113, "0004 0338 0000 0000000000000000 0004" SNAP "0800", "LLC on a device of netlink"},
         {143, "c0 00 0043 1234" ETHERNET4, "management of a cable modem"},
         {143, "02 00 0043 1234" ETHERNET4, "a packet of DOCSIS with a parameter"},
-        {143, "01 ff 0043 1234" ETHERNET4, "an extended header of DOCSIS beyond all"},
+        {143, "01 ff 0043 1234" ETHERNET4,
+         "an extended header of DOCSIS that extends beyond the frame"},
         {143, "01 06 0049 3501 80 02 12 00 1234" ETHERNET4, "DOCSIS, encrypted upstream"},
         {143, "01 08 0049 10 00 4501 80 02 12 00 1234" ETHERNET4, "DOCSIS, encrypted downstream"},
         {197, "0102030405060708 03 00 0000 0000 002f 0000" ETHERNET4, "ERF of another type"},
         {197, "0102030405060708 82 00 0000 0000 002f 80ffffff", "ERF extensions without an end"},
         {178, "4d4744 01" ETHERNET4, "another magic number than Juniper's"},
-        {178, "4d4743 80 ffff" ETHERNET4, "Juniper's extensions beyond all"},
+        {178, "4d4743 80 ffff" ETHERNET4, "Juniper's extensions that extend beyond the frame"},
         {178, "4d4743 02 0000", "Juniper's frames without a link and a packet"},
         {274, "55555555555555 e6" ETHERNET4, "the beginning of an interrupted frame"},
         {1, ETHERNET "8847 000641ff 10000007", "another associated channel in MPLS"},
         {1, ETHERNET "894f 4fc2 02 01 004500ff", "NSH of version 1"},
         {1, ETHERNET "894f 0fc1 02 01 004500ff", "NSH of 4 bytes"},
-        {1, ETHERNET "894f 0fff 02 01 004500ff", "NSH beyond all"},
-        {1, ETHERNET "894f 0fc2 02 06 004500ff", "NSH before something unassigned"},
+        {1, ETHERNET "894f 0fff 02 01 004500ff", "NSH that extends beyond the frame"},
+        {1, ETHERNET "894f 0fc2 02 06 004500ff", "NSH before an unassigned protocol"},
         {1, ETHERNET "d28b 0002 0010 0000000100000002 0800", "another kind of Arista's"},
         {1, ETHERNET "d28b 0001 0030 0000000100000002 0800", "an unknown time stamp of Arista's"},
         {128, "02 00 0001 01" ETHERNET4, "TZSP of version 2"},
-        {128, "01 04 0001 01" ETHERNET4, "TZSP that keeps something alive"},
-        {128, "01 00 0002 01" ETHERNET4, "TZSP with something else"},
-        {128, "01 00 0001 0a ff" ETHERNET4, "a tag of TZSP beyond all"},
+        {128, "01 04 0001 01" ETHERNET4, "a keepalive of TZSP"},
+        {128, "01 00 0002 01" ETHERNET4, "TZSP with another encapsulation"},
+        {128, "01 00 0001 0a ff" ETHERNET4, "a tag of TZSP that extends beyond the frame"},
         {1, ETHERNET "88e5 0c 00 00000042 0800", "MACsec, encrypted"},
         {1, ETHERNET "88e5 08 00 00000042 0800", "MACsec, encrypted but not changed"},
         {1, ETHERNET "88e5 04 00 00000042 0800", "MACsec, changed"},
@@ -429,14 +432,14 @@ static void test_headers_that_end_the_walk(void) {
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         struct frame *frame = start_link(ends[i].linktype, ends[i].header);
         put_inner(frame, false);
-        expect(frame, "", "nothing behind %s", ends[i].name);
+        expect(frame, "", "nothing is found after %s", ends[i].name);
     }
     tap_ok(TAP_TRUE(!carry_packet_knows_link(147)) && TAP_TRUE(!carry_packet_knows_link(0x0800)) &&
                TAP_TRUE(!carry_packet_knows_link(0x10001)),
-           "unknown link types are known to be so");
+           "unknown link types are reported as unknown");
 }
 
-/* IP that ends beyond what the header around it says, by a byte. */
+/* IP that ends a byte beyond the length in the header around it. */
 static void test_lengths_around_ip(void) {
     static const struct {
         uint32_t linktype;
@@ -454,7 +457,7 @@ static void test_lengths_around_ip(void) {
     for (size_t i = 0; i < sizeof shorter / sizeof *shorter; i++) {
         struct frame *frame = start_link(shorter[i].linktype, shorter[i].header);
         put_inner(frame, false);
-        expect(frame, "ip good, tcp unverifiable/length", "IP longer than %s says",
+        expect(frame, "ip good, tcp unverifiable/length", "IP longer than the length in %s",
                shorter[i].name);
     }
 }
@@ -464,7 +467,7 @@ static void test_mpls_stacks(void) {
     for (int i = 0; i < 10000; i++)
         put(frame, "000640ff");
     put_inner(frame, false);
-    expect(frame, "", "a stack of labels whose bottom is no label");
+    expect(frame, "", "a stack of labels without a bottom");
 
     frame = start(ETHERNET4);
     put_ip(frame, 137, 4 + 20 + 23);
@@ -490,21 +493,21 @@ static void test_netlink_messages(void) {
         put(frame, "00");
     }
     expect(frame, "ip good, tcp good, ip good, tcp good, ip good, tcp good",
-           "netlink: the packets of all messages");
+           "netlink: the packets of all messages are found");
 
     frame = start_link(LINK_NETLINK, "0004 0338 0000 0000000000000000 000c");
     for (int i = 0; i < 1000; i++)
         put(frame, "10000000 0200 0000 00000001 00000000");
     put(frame, LOG "02 00 0014 2f00 0900");
     put_inner(frame, false);
-    expect(frame, "ip good, tcp good", "a packet behind 1,000 other messages");
+    expect(frame, "ip good, tcp good", "a packet after 1,000 other messages");
 }
 
 static void test_sctp_without_ip(void) {
     struct frame *frame = start_link(248, "c350 0050 00000001 00000000 0e00 0004");
     expect(frame, "sctp absent", "SCTP without IP");
     frame->bytes[11] = 1;
-    expect(frame, "sctp bad", "its CRC32c is looked at");
+    expect(frame, "sctp bad", "the CRC32c of SCTP without IP is checked");
 }
 
 /* --- IEEE 802.11 --- */
@@ -516,7 +519,7 @@ static void test_wlan_fragments(void) {
     expect(frame, "ip good, tcp unverifiable/fragment", "802.11's first fragment");
 }
 
-/* A subframe of an A-MSDU: what begins with it must end with end_subframe(). */
+/* Appends the start of a subframe of an A-MSDU, which end_subframe() must end. */
 static uint32_t start_subframe(struct frame *frame, const char *type) {
     uint32_t subframe = put(frame, ETHERNET "0000" SNAP);
     put(frame, type);
@@ -544,27 +547,28 @@ static void test_wlan_aggregates(void) {
     put_inner(frame, false);
     end_subframe(frame, subframe, false);
     expect(frame, "ip good, tcp good, tcp good, ip good, tcp good",
-           "A-MSDU: the packets of all subframes");
+           "A-MSDU: the packets of all subframes are found");
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[2].network_offset, second) && TAP_EQ(result.sums[2].version, 6),
            "A-MSDU: each sum belongs to its own packet");
     frame->wire = frame->size;
     frame->size -= 5;
     expect(frame, "ip good, tcp good, tcp good, ip good, tcp unverifiable/snaplen",
-           "A-MSDU: the last one's end was not captured");
+           "A-MSDU: the end of the last subframe was not captured");
     frame->size = frame->wire;
     set16(frame, second + 4, 24);
     expect(frame, "ip good, tcp good, tcp unverifiable/length, ip good, tcp good",
-           "A-MSDU: no packet reaches into the next");
+           "A-MSDU: no packet extends into the next subframe");
 
     frame = start_link(LINK_WLAN, WLAN("8801") "8000");
     subframe = start_subframe(frame, "0800");
     put_ip(frame, TCP, 20 + 1480);
     put_tcp(frame, &flow4, 1480);
     end_subframe(frame, subframe, false);
-    expect(frame, "ip good, tcp good", "A-MSDU: lengths above 1,500 are no ethertypes");
+    expect(frame, "ip good, tcp good", "A-MSDU: lengths above 1,500 are not ethertypes");
     set16(frame, subframe + 12, 0xffff);
-    expect(frame, "ip good, tcp good", "A-MSDU: a subframe beyond all is the last");
+    expect(frame, "ip good, tcp good",
+           "A-MSDU: a subframe that extends beyond the frame is the last");
 
     frame = start_link(LINK_WLAN, WLAN("8801") "8000");
     for (int i = 0; i < 1000; i++)
@@ -575,7 +579,7 @@ static void test_wlan_aggregates(void) {
 
 /* --- Damage --- */
 
-/* Headers with some bytes changed: reads stay inside, and repairs repair. */
+/* Headers with some changed bytes: reads remain inside, and repairs make sums good. */
 static void test_damaged_headers(void) {
     rng_restart();
     bool ok = true;
@@ -590,7 +594,7 @@ static void test_damaged_headers(void) {
         if (!ok)
             tap_note("damaged: link type %u: %s", links[i].linktype, links[i].header);
     }
-    tap_ok(ok, "what is expected makes bad sums good, behind damaged headers");
+    tap_ok(ok, "after damaged headers, storing the expected value makes bad sums good");
 }
 
 int main(void) {

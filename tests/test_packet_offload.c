@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * IPv4 header sums of 0 that a network card is left to fill in, and those that are damage. Every
+ * Tests IPv4 header sums of 0 that are left to a network card, and those that are damage. Every
  * expect() also cuts the frame at every byte: no cut may turn partial into bad, or bad into
  * partial.
  */
@@ -17,12 +17,12 @@
 
 enum { PIM = 103, SCTP = 132 };
 
-/* Two numbers about the sums of TCP in IPv4: where they stand, or what they should hold. */
+/* The offsets of the sums of TCP in IPv4, or their values. */
 struct fields {
     uint32_t ip, tcp;
 };
 
-/* The packet has a header sum of 0. */
+/* Appends a packet with an IPv4 header sum of 0. */
 static struct fields put_empty(struct frame *frame, uint32_t tcp_sum) {
     struct fields at;
     at.ip = put_ip(frame, TCP, 20 + PAYLOAD) + 10;
@@ -32,12 +32,12 @@ static struct fields put_empty(struct frame *frame, uint32_t tcp_sum) {
     return at;
 }
 
-/* What TCP holds where it is left to the card. */
+/* Returns the value in TCP if its sum is left to the card. */
 static uint32_t left(void) {
     return pseudo(&flow4, TCP, 20 + PAYLOAD).sum;
 }
 
-/* What both should hold. */
+/* The right values of both sums. */
 static struct fields right;
 
 static void find_right(void) {
@@ -46,7 +46,7 @@ static void find_right(void) {
     right.tcp = get16(frame, put_tcp(frame, &flow4, PAYLOAD) + 16);
 }
 
-/* --- What is left to the card --- */
+/* --- Sums that are left to the card --- */
 
 static void test_beside_a_partial_sum(void) {
     struct frame *frame = start(ETHERNET4);
@@ -58,34 +58,36 @@ static void test_beside_a_partial_sum(void) {
     tap_ok(TAP_EQ(sum->cause, CARRY_CAUSE_HEADER) && TAP_EQ(sum->reason, CARRY_REASON_NONE) &&
                TAP_EQ(sum->stored, 0) && TAP_EQ(sum->expected, right.ip) &&
                TAP_EQ(result.sums[1].cause, CARRY_CAUSE_NONE),
-           "it says by what it is told, and what the card stores");
+           "its cause and the value that the card stores are reported");
     set16(frame, at.tcp, pseudo(&flow4, TCP, 0).sum);
-    expect(frame, "ip partial, tcp partial", "beside one without its length");
+    expect(frame, "ip partial, tcp partial",
+           "a header of 0 beside a partial sum without its length");
     set16(frame, at.ip - 8, 0);
-    expect(frame, "ip partial, tcp partial", "large sends leave the total length out, too");
+    expect(frame, "ip partial, tcp partial",
+           "a header of 0 without its total length, as in large sends");
 
     frame = start(ETHERNET "8100 0007 0800");
     put_ip_options(frame, UDP, 20, "01010101");
     uint32_t udp = put_udp(frame, &flow4, 12);
     set16(frame, 18 + 10, 0);
     set16(frame, udp + 6, pseudo(&flow4, UDP, 20).sum);
-    expect(frame, "ip partial, udp partial", "UDP behind options, in a VLAN");
+    expect(frame, "ip partial, udp partial", "UDP after options, in a VLAN");
 }
 
 static void test_in_tunnels(void) {
     struct frame *frame = start(ETHERNET4);
     uint32_t outer = put_ip(frame, 4, 20 + 20 + PAYLOAD);
     struct fields at = put_empty(frame, left());
-    expect(frame, "ip good, ip partial, tcp partial", "the inner header alone");
+    expect(frame, "ip good, ip partial, tcp partial", "only the inner header is 0");
     set16(frame, outer + 10, 0);
-    expect(frame, "ip partial, ip partial, tcp partial", "both headers");
+    expect(frame, "ip partial, ip partial, tcp partial", "both headers are 0");
     set16(frame, at.ip, right.ip);
-    expect(frame, "ip partial, ip good, tcp partial", "the outer header alone");
+    expect(frame, "ip partial, ip good, tcp partial", "only the outer header is 0");
     set16(frame, at.tcp, right.tcp);
     expect(frame, "ip bad, ip good, tcp good", "nothing in the tunnel is partial");
 }
 
-/* As Linux leaves it: what is outside is right for when all that is inside is complete. */
+/* Outer sums are right for completed inner ones, as Linux leaves them. */
 static void test_sums_around(void) {
     enum { SIZE = 8 + 8 + 14 + 20 + 20 + PAYLOAD };
     struct frame *frame = start(ETHERNET4);
@@ -99,34 +101,36 @@ static void test_sums_around(void) {
     seal(frame, udp + 6, udp, SIZE, pseudo(&flow4, UDP, SIZE));
     set16(frame, at.ip, 0);
     set16(frame, at.tcp, left());
-    expect(frame, "ip good, udp partial, ip partial, tcp partial", "UDP around two that are left");
+    expect(frame, "ip good, udp partial, ip partial, tcp partial",
+           "UDP around two sums that are left to the card");
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].expected, result.sums[1].stored) &&
                TAP_EQ(result.sums[2].expected, right.ip),
-           "UDP is right already");
+           "the expected value of UDP equals the stored one");
     set16(frame, at.ip, right.ip ^ 1);
-    expect(frame, "ip good, udp bad, ip bad, tcp partial", "not around a header that is bad");
+    expect(frame, "ip good, udp bad, ip bad, tcp partial", "UDP around a bad header is bad");
     set16(frame, at.ip, 0);
     set16(frame, at.tcp, right.tcp);
-    expect(frame, "ip good, udp bad, ip bad, tcp good", "nor around a 0 that is damage");
+    expect(frame, "ip good, udp bad, ip bad, tcp good", "UDP around a 0 that is damage is bad");
 }
 
-/* --- What is not --- */
+/* --- Sums that are not left to the card --- */
 
 static void test_near_misses(void) {
     struct frame *frame = start(ETHERNET4);
     const struct fields at = put_empty(frame, right.tcp);
-    expect(frame, "ip bad, tcp good", "a header of 0 beside a sum that is right");
+    expect(frame, "ip bad, tcp good", "a header of 0 beside a right sum is bad");
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[0].cause, CARRY_CAUSE_NONE) &&
                TAP_EQ(result.sums[0].expected, right.ip),
-           "it is damage like any other");
+           "such a header has no cause");
     set16(frame, at.tcp, right.tcp ^ 0x0100);
-    expect(frame, "ip bad, tcp bad", "beside one that is bad");
+    expect(frame, "ip bad, tcp bad", "a header of 0 beside a bad sum is bad");
     set16(frame, at.tcp, 0);
-    expect(frame, "ip bad, tcp bad", "beside one that is 0, too");
+    expect(frame, "ip bad, tcp bad", "a header of 0 beside a sum of 0 is bad");
     set16(frame, at.tcp, ~left() & 0xffff);
-    expect(frame, "ip bad, tcp bad", "beside the sum of the pseudo-header, inverted");
+    expect(frame, "ip bad, tcp bad",
+           "a header of 0 beside the inverted sum of the pseudo-header is bad");
     set16(frame, at.tcp, left());
     static const uint16_t others[] = {0x0001, 0xffff, 0x8000};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -134,7 +138,7 @@ static void test_near_misses(void) {
         expect(frame, "ip bad, tcp partial", "a header of %#x beside a partial sum", others[i]);
     }
     set16(frame, at.ip, right.ip);
-    expect(frame, "ip good, tcp partial", "a header that is right");
+    expect(frame, "ip good, tcp partial", "a right header beside a partial sum is good");
 }
 
 static void test_without_a_partial_sum(void) {
@@ -143,42 +147,44 @@ static void test_without_a_partial_sum(void) {
     uint32_t udp = put_udp(frame, &flow4, 12);
     set16(frame, ip + 10, 0);
     set16(frame, udp + 6, 0);
-    expect(frame, "ip bad, udp absent", "beside a UDP sum that the sender left out");
+    expect(frame, "ip bad, udp absent", "a header of 0 beside an absent UDP sum is bad");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, ICMP, 12);
     uint32_t icmp = put(frame, "08 00 0000 0001 0002 31323334");
     seal(frame, icmp + 2, icmp, 12, oracle_start(0));
     set16(frame, ip + 10, 0);
-    expect(frame, "ip bad, icmp good", "beside ICMP, which has no pseudo-header");
+    expect(frame, "ip bad, icmp good",
+           "a header of 0 beside ICMP, which has no pseudo-header, is bad");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, ESP, 40);
     put_many(frame, 40, 0x11, 13);
     set16(frame, ip + 10, 0);
-    expect(frame, "ip bad", "before what cannot be looked into");
+    expect(frame, "ip bad", "a header of 0 before an unknown protocol is bad");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, SCTP, 28);
     put(frame, "1389 c001 12345678 00000001 00 03 0010 00000001 0000 0000 00000000");
     set16(frame, ip + 10, 0);
-    expect(frame, "ip bad, sctp bad", "beside SCTP that is bad");
+    expect(frame, "ip bad, sctp bad", "a header of 0 beside bad SCTP is bad");
 
     frame = start(ETHERNET4);
     ip = put(frame, "45 00 0014 0000 0000 40 fd 0000" SRC4 DST4);
     seal_ip(frame, ip);
     set16(frame, ip + 4, get16(frame, ip + 10));
     set16(frame, ip + 10, 0);
-    expect(frame, "ip good", "a 0 that verifies");
+    expect(frame, "ip good", "a header of 0 that verifies is good");
 }
 
 static void test_fragments(void) {
     struct frame *frame = start(ETHERNET4);
     struct fields at = put_empty(frame, left());
     set16(frame, at.ip - 4, 0x2000);
-    expect(frame, "ip bad, tcp unverifiable/fragment", "a first fragment: cards cut none");
+    expect(frame, "ip bad, tcp unverifiable/fragment",
+           "a header of 0 in a first fragment is bad: cards do not fragment");
     set16(frame, at.ip - 4, 0x0010);
-    expect(frame, "ip bad", "another fragment");
+    expect(frame, "ip bad", "a header of 0 in another fragment is bad");
 
     frame = start(ETHERNET4);
     uint32_t outer = put_ip(frame, 4, 20 + 20 + 20 + PAYLOAD);
@@ -187,10 +193,10 @@ static void test_fragments(void) {
     uint32_t around = put_ip(frame, 4, 20 + 20 + PAYLOAD);
     set16(frame, around + 10, 0);
     put_empty(frame, left());
-    expect(frame, "ip good, ip partial, ip partial, tcp partial", "whole packets in a fragment");
+    expect(frame, "ip good, ip partial, ip partial, tcp partial", "complete packets in a fragment");
 }
 
-/* No card completes what an ICMP error quotes. */
+/* No card completes a packet that an ICMP error quotes. */
 static void test_quotes(void) {
     enum { SIZE = 8 + 20 + 20 + PAYLOAD };
     struct frame *frame = start(ETHERNET4);
@@ -203,10 +209,11 @@ static void test_quotes(void) {
     set16(frame, at.ip, right.ip);
     seal(frame, icmp + 2, icmp, SIZE, oracle_start(0));
     set16(frame, ip + 10, 0);
-    expect(frame, "ip bad, icmp good, ip good, tcp partial", "a quoted sum says nothing outside");
+    expect(frame, "ip bad, icmp good, ip good, tcp partial",
+           "a quoted partial sum does not affect the outer header");
 }
 
-/* The sums of another packet in the same frame say nothing. */
+/* A partial sum of another packet in the same frame has no effect. */
 static void test_neighbours(void) {
     struct frame *frame = start("8801 2c00 020000000001 020000000002 020000000003 1000 8000");
     frame->linktype = 105;
@@ -218,7 +225,7 @@ static void test_neighbours(void) {
     expect(frame, "ip bad, tcp good, ip good, tcp partial", "two packets in an A-MSDU");
 }
 
-/* --- What a cut leaves --- */
+/* --- Cut frames --- */
 
 static void expect_cut(const struct frame *frame, uint32_t captured, enum carry_verdict verdict,
                        const char *name) {
@@ -235,13 +242,18 @@ static void test_cuts(void) {
     struct frame *frame = start(ETHERNET4);
     struct fields at = put_empty(frame, left());
     expect_cut(frame, frame->size - 1, CARRY_VERDICT_UNVERIFIABLE, "TCP that looks partial");
-    expect_cut(frame, TCP_FIELD_END, CARRY_VERDICT_UNVERIFIABLE, "its field, and no more");
-    expect_cut(frame, TCP_FIELD_END - 1, CARRY_VERDICT_UNVERIFIABLE, "half of its field");
-    expect_cut(frame, 14 + 20, CARRY_VERDICT_UNVERIFIABLE, "the header alone");
+    expect_cut(frame, TCP_FIELD_END, CARRY_VERDICT_UNVERIFIABLE,
+               "TCP that looks partial, cut after its field");
+    expect_cut(frame, TCP_FIELD_END - 1, CARRY_VERDICT_UNVERIFIABLE,
+               "TCP that looks partial, cut within its field");
+    expect_cut(frame, 14 + 20, CARRY_VERDICT_UNVERIFIABLE,
+               "TCP that looks partial, cut before TCP");
     set16(frame, at.tcp, right.tcp);
-    expect_cut(frame, frame->size - 1, CARRY_VERDICT_BAD, "TCP that is not partial, cut");
-    expect_cut(frame, TCP_FIELD_END, CARRY_VERDICT_BAD, "its field shows that");
-    expect_cut(frame, TCP_FIELD_END - 1, CARRY_VERDICT_UNVERIFIABLE, "half of its field does not");
+    expect_cut(frame, frame->size - 1, CARRY_VERDICT_BAD, "TCP that is not partial, cut by a byte");
+    expect_cut(frame, TCP_FIELD_END, CARRY_VERDICT_BAD,
+               "TCP that is not partial, cut after its field");
+    expect_cut(frame, TCP_FIELD_END - 1, CARRY_VERDICT_UNVERIFIABLE,
+               "TCP that is not partial, cut within its field");
 
     frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, UDP, 20);
@@ -250,7 +262,8 @@ static void test_cuts(void) {
     set16(frame, udp + 6, 0);
     expect_cut(frame, udp + 8, CARRY_VERDICT_BAD, "UDP that is absent, cut");
     set16(frame, udp + 2, 4789);
-    expect_cut(frame, udp + 8, CARRY_VERDICT_UNVERIFIABLE, "on the port of a tunnel");
+    expect_cut(frame, udp + 8, CARRY_VERDICT_UNVERIFIABLE,
+               "UDP that is absent, cut, on the port of a tunnel");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, 41, 40 + 8 + 20 + 20 + PAYLOAD);
@@ -260,7 +273,7 @@ static void test_cuts(void) {
     put_tcp(frame, &flow4, PAYLOAD);
     set16(frame, ip + 10, 0);
     expect_cut(frame, frame->size - 1, CARRY_VERDICT_UNVERIFIABLE,
-               "PIM, of which only the whole tells whether it is partial");
+               "PIM, where only the complete packet shows whether it is partial");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, ICMP, 8 + 128 + 12);
@@ -269,8 +282,8 @@ static void test_cuts(void) {
     put_many(frame, quote + 128 - frame->size, 0, 0);
     put(frame, "2000 0000 0008 0101 00000000");
     set16(frame, ip + 10, 0);
-    expect_cut(frame, quote + 40, CARRY_VERDICT_BAD, "in what an ICMP error quotes");
-    expect_cut(frame, quote + 128 + 2, CARRY_VERDICT_BAD, "in the extension behind that");
+    expect_cut(frame, quote + 40, CARRY_VERDICT_BAD, "in the quote of an ICMP error");
+    expect_cut(frame, quote + 128 + 2, CARRY_VERDICT_BAD, "in the extension after the quote");
 
     frame = start(ETHERNET4);
     ip = put_ip(frame, 41, 40 + 8 + 40 + 8 + 4);
@@ -279,7 +292,7 @@ static void test_cuts(void) {
     put_ipv6(frame, ESP, 8);
     put_many(frame, 8 + 4, 0x11, 13);
     set16(frame, ip + 10, 0);
-    expect_cut(frame, frame->size - 1, CARRY_VERDICT_BAD, "behind an ICMPv6 error");
+    expect_cut(frame, frame->size - 1, CARRY_VERDICT_BAD, "after an ICMPv6 error");
 }
 
 /* --- Finding and repairing --- */
@@ -299,34 +312,34 @@ static void test_repair(void) {
     struct frame *frame = start(ETHERNET4);
     const struct fields at = put_empty(frame, left());
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_BAD), changes), 0),
-           "what is left to the card is not bad");
+           "sums that are left to the card are not bad");
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 2) &&
                TAP_EQ(get16(frame, at.ip), right.ip) && TAP_EQ(get16(frame, at.tcp), right.tcp) &&
                TAP_EQ(changes[1].verdict, CARRY_VERDICT_PARTIAL) &&
                TAP_EQ(changes[1].cause, CARRY_CAUSE_HEADER),
-           "both are partial");
+           "both sums are partial");
     set16(frame, at.ip, 0);
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 0),
-           "a 0 by itself is not partial");
+           "a header of 0 alone is not partial");
     set16(frame, at.tcp, left());
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, 0, changes), 2),
-           "both are repaired by default");
+           "both sums are repaired by default");
     set16(frame, at.ip, 0);
     tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 1) &&
                TAP_EQ(changes[0].verdict, CARRY_VERDICT_BAD) &&
                TAP_EQ(get16(frame, at.ip), right.ip),
-           "a 0 by itself is filled in");
+           "a header of 0 alone is filled in");
     set16(frame, at.ip, 0);
     set16(frame, at.tcp, left());
     tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 2) &&
                TAP_EQ(get16(frame, at.ip), right.ip),
-           "so are both");
+           "both sums are filled in");
     set16(frame, at.ip, 0);
     frame->wire = frame->size;
     frame->size = 14 + 20;
     tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 1) &&
                TAP_EQ(get16(frame, at.ip), right.ip),
-           "so is the header of a packet of which there is no more");
+           "the header of a packet without content is filled in");
 }
 
 static void test_options(void) {
@@ -336,11 +349,11 @@ static void test_options(void) {
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) &&
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_BAD),
-           "without room for the sum that tells, it is bad");
+           "without room for the sum that shows offload, the header is bad");
     tap_ok(TAP_EQ(carry_packet_walk(&view, NULL, sums, 2), 2) &&
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_UNVERIFIABLE) &&
                TAP_EQ(sums[0].reason, CARRY_REASON_NONE) && TAP_EQ(sums[0].cause, CARRY_CAUSE_NONE),
-           "nothing is said where nothing is summed");
+           "the walk, which does not sum, reports no cause");
     tap_ok(TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_NONE), "none") &&
                TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_HEADER), "header") &&
                TAP_STREQ(carry_packet_cause_name(CARRY_CAUSE_ADLER32), "adler32") &&
@@ -348,7 +361,7 @@ static void test_options(void) {
            "causes have names");
 }
 
-/* Of headers, and of nothing else: what says that a sender leaves them to a card. */
+/* Evidence that a sender leaves headers, and only headers, to a card. */
 static void test_known_sender(void) {
     const struct carry_packet_options known = {.flags = CARRY_PACKET_IP_ZERO_PARTIAL,
                                                .fix = BIT(CARRY_VERDICT_PARTIAL)};
@@ -360,26 +373,26 @@ static void test_known_sender(void) {
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_PARTIAL) &&
                TAP_EQ(sums[0].cause, CARRY_CAUSE_NONE) && TAP_EQ(sums[0].expected, right.ip) &&
                TAP_EQ(sums[1].verdict, CARRY_VERDICT_GOOD),
-           "a 0 by itself is partial");
+           "with the flag, a header of 0 alone is partial");
     view.captured = 14 + 20;
     tap_ok(TAP_GE(carry_packet_check(&view, &known, sums, 2), 1) &&
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_PARTIAL) &&
                TAP_EQ(sums[0].reason, CARRY_REASON_NONE),
-           "so it is where the rest is not there");
+           "with the flag, a header of 0 in a cut frame is partial");
     view.captured = frame->size;
     tap_ok(TAP_EQ(carry_packet_fix(&view, &known, sums, 2), 1) &&
                TAP_EQ(get16(frame, at.ip), right.ip),
-           "and is repaired as that");
+           "with the flag, a header of 0 is repaired as a partial one");
     set16(frame, at.ip, 1);
     tap_ok(TAP_EQ(carry_packet_check(&view, &known, sums, 2), 2) &&
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_BAD) &&
                TAP_EQ(carry_packet_fix(&view, &known, sums, 2), 0),
-           "any other value is bad");
+           "with the flag, any other wrong value is bad");
     set16(frame, at.ip, right.ip);
     set16(frame, at.tcp, 0);
     tap_ok(TAP_EQ(carry_packet_check(&view, &known, sums, 2), 2) &&
                TAP_EQ(sums[1].verdict, CARRY_VERDICT_BAD),
-           "so is a 0 of TCP");
+           "with the flag, a TCP sum of 0 is bad");
 }
 
 int main(void) {

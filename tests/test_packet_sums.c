@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The packet walk on protocols that are neither TCP, UDP nor ICMP: what each covers, and what the
- * others around it would have covered. See harness/frame.h for what every frame is put through.
+ * Tests the packet walk on protocols other than TCP, UDP and ICMP: the bytes that each sum covers,
+ * and those that similar protocols would cover. harness/frame.h describes what is done with every
+ * frame.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static const struct flow *flow_of(bool version6) {
     return version6 ? &flow6 : &flow4;
 }
 
-/* A frame up to and with the IP header, for `size` bytes of content. */
+/* Returns a frame up to the end of the IP header, for `size` bytes of content. */
 static struct frame *start_ip(bool version6, uint8_t protocol, uint32_t size) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
     if (version6)
@@ -37,7 +38,7 @@ static struct frame *start_ip(bool version6, uint8_t protocol, uint32_t size) {
     return frame;
 }
 
-/* "ip good, " in front over IPv4, which has a sum of its own. */
+/* Expects "ip good, " before the verdicts over IPv4, which has its own sum. */
 static void expect_ip(const struct frame *frame, bool version6, const char *expected,
                       const char *name) {
     char all[200] = "";
@@ -47,7 +48,9 @@ static void expect_ip(const struct frame *frame, bool version6, const char *expe
     expect(frame, all, "%s over %s", name, version6 ? "IPv6" : "IPv4");
 }
 
-/* A message of `size` bytes, at the end of the frame, that verifies, and is covered as a whole. */
+/*
+ * Checks a message of `size` bytes at the end of the frame, whose sum is good and covers all of it.
+ */
 static void expect_covered(struct frame *frame, bool version6, const char *protocol, uint32_t size,
                            const char *name) {
     char expected[40];
@@ -55,24 +58,24 @@ static void expect_covered(struct frame *frame, bool version6, const char *proto
     expect_ip(frame, version6, expected, name);
     snprintf(expected, sizeof expected, "%s bad", protocol);
     frame->bytes[frame->size - 1] ^= 1;
-    expect_ip(frame, version6, expected, "the last byte of it matters,");
+    expect_ip(frame, version6, expected, "its last byte is covered,");
     frame->bytes[frame->size - 1] ^= 1;
     frame->bytes[frame->size - size + 1] ^= 0x80;
     struct result result = check(frame);
     tap_ok(TAP_TRUE(result.count) &&
                TAP_NE(result.sums[result.count - 1].verdict, CARRY_VERDICT_GOOD),
-           "the second byte of it matters");
+           "its second byte is covered");
     frame->bytes[frame->size - size + 1] ^= 0x80;
 }
 
 /* --- DCCP --- */
 
-/* A Data packet of 12 bytes of header and 10 of data, covered as `coverage` says. */
+/* Returns a Data packet of 12 bytes of header and 10 of data, with the coverage `coverage`. */
 static struct frame *start_dccp(bool version6, unsigned coverage, uint32_t covered) {
     struct frame *frame = start_ip(version6, DCCP, 22);
     uint32_t dccp = put(frame, "1389 c001 03 00 0000 04 000001");
     put_many(frame, 10, 0x31, 7);
-    frame->bytes[dccp + 5] = (uint8_t)(0x50 | coverage); /* CCVal is none of its business */
+    frame->bytes[dccp + 5] = (uint8_t)(0x50 | coverage); /* CCVal does not affect the sum */
     seal(frame, dccp + 6, dccp, covered, pseudo(flow_of(version6), DCCP, 22));
     return frame;
 }
@@ -100,7 +103,7 @@ static void test_dccp_coverage(void) {
 
 /* --- SCTP --- */
 
-/* Stores at `field` the CRC of `size` bytes from `cover` on, its lowest byte first. */
+/* Stores at `field` the CRC of `size` bytes from `cover` on, lowest byte first. */
 static void seal_crc32c(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size) {
     memset(frame->bytes + field, 0, 4);
     uint32_t crc = oracle_run(&oracle_crc32c, frame->bytes + cover, size, 0);
@@ -108,7 +111,7 @@ static void seal_crc32c(struct frame *frame, uint32_t field, uint32_t cover, uin
         frame->bytes[field + (uint32_t)i] = (uint8_t)(crc >> 8 * i);
 }
 
-/* The common header, and a DATA chunk with `size` bytes. */
+/* Returns a frame with the common header, and a DATA chunk with `size` bytes. */
 static struct frame *start_sctp(bool version6, uint32_t size) {
     struct frame *frame = start_ip(version6, SCTP, 12 + 16 + size);
     uint32_t sctp = put(frame, "1389 c001 12345678 00000000");
@@ -131,13 +134,13 @@ static void test_sctp_is_crc32c(void) {
     uint32_t first = get16(frame, sctp + 100), second = get16(frame, sctp + 102);
     set16(frame, sctp + 100, second);
     set16(frame, sctp + 102, first);
-    expect(frame, "ip good, sctp bad", "SCTP notices words that changed places");
+    expect(frame, "ip good, sctp bad", "SCTP detects exchanged words");
     struct result result = check(frame);
     const struct carry_packet_sum *sum = &result.sums[1];
     tap_ok(TAP_EQ(sum->field_size, 4) && TAP_EQ(sum->field_offset, sctp + 8) &&
                TAP_EQ(sum->cover_offset, sctp) && TAP_EQ(sum->cover_size, 328) &&
                TAP_TRUE(!sum->pseudo) && TAP_EQ(sum->stored, good),
-           "four bytes, as they stand in the frame");
+           "the four bytes are reported in the order of the frame");
     set16(frame, sctp + 100, first);
     set16(frame, sctp + 102, second);
     frame->bytes[sctp + 8] ^= 1;
@@ -146,12 +149,12 @@ static void test_sctp_is_crc32c(void) {
                TAP_EQ(sum->expected, good),
            "stored and expected are both in that order");
     memset(frame->bytes + sctp + 8, 0, 4);
-    expect(frame, "ip good, sctp absent", "SCTP 0: agreed upon, or left to offload");
+    expect(frame, "ip good, sctp absent", "SCTP 0 is absent: agreed upon, or left to offload");
     frame->bytes[sctp + 11] = 1;
     expect(frame, "ip good, sctp bad", "SCTP 1: all four bytes are the field");
 }
 
-/* A router may have changed what it quotes. */
+/* Routers may change packets that they quote. */
 static void test_quoted_sctp(void) {
     struct frame *frame = start_ip(false, ICMP, 8 + 20 + 28);
     uint32_t icmp = put(frame, "03 03 0000 00000000");
@@ -164,7 +167,7 @@ static void test_quoted_sctp(void) {
     frame->bytes[sctp + 8] ^= 1;
     seal(frame, icmp + 2, icmp, 8 + 20 + 28, oracle_start(0));
     expect(frame, "ip good, icmp good, ip good, sctp unverifiable/quoted",
-           "one that does not verify says nothing");
+           "a quoted packet of SCTP that does not verify is unverifiable");
 }
 
 static void test_sctp_without_room(void) {
@@ -174,7 +177,7 @@ static void test_sctp_without_room(void) {
     memset(sums, 0x5a, sizeof sums);
     tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) &&
                TAP_EQ(sums[0].protocol, CARRY_PROTOCOL_IP) && TAP_EQ(sums[1].protocol, 0x5a),
-           "without room for it SCTP is left out");
+           "without room for it, SCTP is omitted");
 }
 
 static void test_sctp_is_filled_in(void) {
@@ -182,16 +185,16 @@ static void test_sctp_is_filled_in(void) {
     uint32_t sctp = frame->size - 49;
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     memset(frame->bytes + sctp + 8, 0, 4);
-    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0), "repair leaves SCTP 0 as it is");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 0), "repair does not change SCTP 0");
     tap_ok(TAP_EQ(carry_packet_fill(&view, NULL, NULL, 0), 1),
-           "what offload left of SCTP is filled in");
+           "SCTP that was left to offload is filled in");
     expect(frame, "ip good, sctp good", "SCTP filled in");
     frame->bytes[sctp + 9] ^= 0x10;
-    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1), "bad SCTP is put right");
-    expect(frame, "ip good, sctp good", "SCTP put right");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1), "bad SCTP is repaired");
+    expect(frame, "ip good, sctp good", "SCTP is repaired");
 }
 
-/* RFC 1950, section 8.2, a byte at a time. */
+/* Stores the checksum of RFC 1950, section 8.2, computed a byte at a time. */
 static void seal_adler32(struct frame *frame, uint32_t field, uint32_t cover, uint32_t size) {
     uint32_t sum = 1, of_sums = 0;
     memset(frame->bytes + field, 0, 4);
@@ -207,18 +210,19 @@ static enum carry_cause cause_of_sctp(const struct frame *frame) {
     return check(frame).sums[1].cause;
 }
 
-/* What SCTP was sealed with before RFC 3309: no receiver accepts it, but nobody damaged it. */
+/* SCTP before RFC 3309 had this checksum: no receiver accepts it, but it is not damage. */
 static void test_sctp_with_adler32(void) {
     static const uint32_t sizes[] = {0, 1, 300, 5551 - 28, 5552 - 28, 5553 - 28, 3 * 5552, 60000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct frame *frame = start_sctp(false, sizes[i]);
         uint32_t size = 28 + sizes[i], sctp = frame->size - size;
-        memset(frame->bytes + sctp + 28, 0xff, sizes[i]); /* the largest sums there are */
+        memset(frame->bytes + sctp + 28, 0xff, sizes[i]); /* the largest sums possible */
         seal_adler32(frame, sctp + 8, sctp, size);
         expect(frame, "ip good, sctp bad", "%u bytes of SCTP with Adler-32", size);
-        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_ADLER32), "it is named");
+        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_ADLER32), "Adler-32 is recognised");
         frame->bytes[frame->size - 1] ^= 1;
-        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_NONE), "damage to it is not");
+        tap_ok(TAP_EQ(cause_of_sctp(frame), CARRY_CAUSE_NONE),
+               "damaged Adler-32 is not recognised");
     }
 }
 
@@ -230,13 +234,14 @@ static void test_adler32_is_spared(void) {
         const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
         seal_adler32(frame, sctp + 8, sctp, 328);
         set16(frame, 14 + 10, 0x1234);
-        tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1), "repair spares Adler-32 alone");
-        expect(frame, "ip good, sctp bad", "Adler-32 is left");
+        tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 1),
+               "repair changes everything except Adler-32");
+        expect(frame, "ip good, sctp bad", "Adler-32 is not changed");
         size_t count =
             way ? carry_packet_fix(&view, &bad, NULL, 0) : carry_packet_fill(&view, NULL, NULL, 0);
-        tap_ok(TAP_EQ(count, 1),
-               way ? "unless bad sums are named" : "to fill in knows CRC32c alone");
-        expect(frame, "ip good, sctp good", "CRC32c in its place");
+        tap_ok(TAP_EQ(count, 1), way ? "if bad sums are requested, Adler-32 is replaced"
+                                     : "filling in stores CRC32c only");
+        expect(frame, "ip good, sctp good", "CRC32c replaces Adler-32");
     }
 }
 
@@ -247,13 +252,13 @@ static void test_sctp_cut(void) {
     frame->size = 14 + 20 + 11;
     expect(frame, "ip good, sctp unverifiable/snaplen", "SCTP cut within the field");
     struct result result = check(frame);
-    tap_ok(TAP_EQ(result.sums[1].stored, 0), "nothing is stored then");
+    tap_ok(TAP_EQ(result.sums[1].stored, 0), "no stored value is reported then");
     frame = start_ip(false, SCTP, 11);
     put(frame, "1389 c001 12345678 000000");
     expect(frame, "ip good, sctp unverifiable/malformed", "SCTP shorter than its header");
 }
 
-/* A common header in UDP from a client's port, then chunks. */
+/* Returns a frame with a common header in UDP from a client's port, then chunks. */
 static struct frame *start_sctp_udp(bool version6, const char *chunks) {
     struct frame *frame = start_ip(version6, UDP, 0);
     uint32_t udp = put(frame, "c350 26ab 0000 0000"), sctp = udp + 8;
@@ -304,15 +309,15 @@ static void test_sctp_in_udp(void) {
     const struct carry_packet_sum *sum = &result.sums[2];
     tap_ok(TAP_EQ(sum->cover_offset, 14 + 20 + 8) && TAP_EQ(sum->cover_size, 12 + 20) &&
                TAP_TRUE(!sum->pseudo) && TAP_EQ(sum->network_offset, 14) && TAP_EQ(sum->version, 4),
-           "the CRC covers what UDP holds, not its header");
+           "the CRC covers the content of UDP, not its header");
     put(frame, "ffff");
-    expect(frame, "ip good, udp good, sctp good", "padding behind UDP lies outside");
+    expect(frame, "ip good, udp good, sctp good", "padding after UDP is not covered");
     frame = start_sctp_udp(false, DATA_CHUNK);
     frame->bytes[frame->size - 2] ^= 1;
-    expect(frame, "ip good, udp bad, sctp bad", "both cover the data");
+    expect(frame, "ip good, udp bad, sctp bad", "both sums cover the data");
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
-    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2), "both are put right");
-    expect(frame, "ip good, udp good, sctp good", "SCTP in UDP put right");
+    tap_ok(TAP_EQ(carry_packet_fix(&view, NULL, NULL, 0), 2), "both sums are repaired");
+    expect(frame, "ip good, udp good, sctp good", "SCTP in UDP is repaired");
 
     frame->wire = frame->size;
     frame->size -= 2;
@@ -320,7 +325,7 @@ static void test_sctp_in_udp(void) {
            "SCTP in UDP, cut off in its last chunk");
 }
 
-/* RFC 6951, section 5.3: unlike tunnels, SCTP must have UDP's sum over IPv6. */
+/* RFC 6951, section 5.3: UDP around SCTP, unlike UDP around tunnels, must have a sum over IPv6. */
 static void test_udp_zero_around_sctp(void) {
     struct frame *frame = start_sctp_udp(false, DATA_CHUNK);
     set16(frame, 14 + 20 + 6, 0);
@@ -363,12 +368,14 @@ static void test_ospf2_skips_its_authentication(void) {
     result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].verdict, CARRY_VERDICT_BAD) &&
                TAP_EQ(result.sums[1].stored, 0x1234) && TAP_EQ(result.sums[1].expected, good),
-           "what is expected leaves the authentication out too");
+           "the expected value excludes the authentication too");
 
     frame = start_ospf2("0002", "0000010a00001234");
-    expect(frame, "ip good, ospf absent", "OSPFv2 with cryptographic authentication has none");
+    expect(frame, "ip good, ospf absent",
+           "OSPFv2 with cryptographic authentication has no checksum");
     set16(frame, frame->size - 44 + 12, 0);
-    expect(frame, "ip good, ospf absent", "OSPFv2 with cryptographic authentication holds 0");
+    expect(frame, "ip good, ospf absent",
+           "OSPFv2 with cryptographic authentication has the checksum 0");
 }
 
 static void test_ospf2_lengths(void) {
@@ -377,7 +384,7 @@ static void test_ospf2_lengths(void) {
     set16(frame, 14 + 2, 20 + 44 + 6);
     seal_ip(frame, 14);
     put(frame, "fff60003 0001");
-    expect(frame, "ip good, ospf good", "OSPFv2 covers its own length, not what follows it");
+    expect(frame, "ip good, ospf good", "OSPFv2 covers its own length, not later bytes");
     for (uint32_t size = 0; size < 24; size++) {
         set16(frame, ospf + 2, size);
         expect(frame, "ip good, ospf unverifiable/malformed", "OSPFv2 length %u", size);
@@ -391,7 +398,7 @@ static void test_ospf2_lengths(void) {
     expect(frame, "ip good", "OSPF version 1 is not known");
 }
 
-/* A Hello of 36 bytes, and `trailer` bytes behind it. */
+/* Returns a Hello of 36 bytes, with `trailer` bytes after it. */
 static struct frame *start_ospf3(bool version6, uint32_t trailer) {
     struct frame *frame = start_ip(version6, OSPF, 36 + trailer);
     uint32_t ospf = put(frame, "03 01 0024 0a000001 00000000 0000 00 00");
@@ -409,10 +416,10 @@ static void test_ospf3(void) {
     uint32_t ospf = frame->size - 56;
     expect(frame, "ospf good", "OSPFv3: its own length is that of the pseudo-header");
     set16(frame, ospf + 12, 0);
-    expect(frame, "ospf absent", "OSPFv3 with an authentication trailer has none");
+    expect(frame, "ospf absent", "OSPFv3 with an authentication trailer has no checksum");
     frame = start_ospf3(true, 0);
     set16(frame, ospf + 12, 0);
-    expect(frame, "ospf bad", "OSPFv3 without a trailer must have one");
+    expect(frame, "ospf bad", "OSPFv3 without a trailer must have a checksum");
 }
 
 static void test_eigrp(void) {
@@ -437,9 +444,9 @@ static void test_rsvp(void) {
     set16(frame, rsvp + 6, 3);
     expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP length without its checksum");
     set16(frame, rsvp + 2, 0);
-    expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP 0 is none only if it is covered");
+    expect(frame, "ip good, rsvp unverifiable/malformed", "RSVP 0 is absent only if it is covered");
     set16(frame, rsvp + 6, 20);
-    expect(frame, "ip good, rsvp absent", "RSVP 0: none was sent");
+    expect(frame, "ip good, rsvp absent", "RSVP 0 is absent");
 }
 
 /* --- PIM --- */
@@ -455,7 +462,7 @@ static void test_pim(void) {
     expect_covered(frame, true, "pim", 20, "PIM Hello with a pseudo-header");
 }
 
-/* A Register message that holds a packet; `covered` bytes of it are. */
+/* Returns a Register message with a packet, of which the sum covers `covered` bytes. */
 static struct frame *start_register(bool version6, const char *flags, uint32_t covered) {
     uint32_t size = 8 + (version6 ? 40 : 20) + 23;
     struct frame *frame = start_ip(version6, PIM, size);
@@ -479,10 +486,11 @@ static void test_pim_register_covers_8_bytes(void) {
         expect_ip(frame, version6, only[version6], "the packet in a Register is not covered,");
         struct result result = check(frame);
         tap_ok(TAP_EQ(result.sums[result.count - (version6 ? 2 : 3)].cover_size, 8),
-               "it says 8 bytes");
+               "the cover has 8 bytes");
 
         frame = start_register(version6, "00000000", 0);
-        expect_ip(frame, version6, inner[version6], "PIM Register that covers all is good too,");
+        expect_ip(frame, version6, inner[version6],
+                  "PIM Register that covers everything is good too,");
         uint32_t good8 =
             get16(start_register(version6, "00000000", 8), 14 + 20 + version6 * 20 + 2);
         frame = start_register(version6, "00000000", 0);
@@ -491,25 +499,25 @@ static void test_pim_register_covers_8_bytes(void) {
         result = check(frame);
         const struct carry_packet_sum *sum = &result.sums[version6 ? 0 : 1];
         tap_ok(TAP_EQ(sum->expected, good8) && TAP_EQ(sum->cover_size, 8),
-               "8 bytes are what is expected");
+               "the expected value covers 8 bytes");
     }
     expect(start_register(false, "40000000", 8), "ip good, pim good",
-           "the header in a Null-Register is for show");
+           "the header in a Null-Register has no content");
     expect(start_register(false, "bfffffff", 8), "ip good, pim good, ip good, tcp good",
-           "no other bit of a Register says that");
+           "no other bit marks a Null-Register");
     struct frame *frame = start_ip(false, PIM, 8 + 20);
     uint32_t pim = put(frame, "21 00 0000 40000000"), shown = put_ip(frame, PIM, 0);
     seal(frame, pim + 2, pim, 8, oracle_start(0));
     expect(frame, "ip good, pim good, ip good", "the header in a Null-Register");
     frame->bytes[shown + 12] ^= 1;
-    expect(frame, "ip good, pim good, ip bad", "its damage");
+    expect(frame, "ip good, pim good, ip bad", "damage of the header in a Null-Register is found");
     set16(frame, shown + 10, 0);
-    expect(frame, "ip good, pim good", "without a sum");
+    expect(frame, "ip good, pim good", "the header in a Null-Register may lack a sum");
     frame = start_ip(false, PIM, 8 + 40);
     pim = put(frame, "21 00 0000 40000000"), put_ip(frame, PIM, 20);
     put_many(frame, 20, 0x31, 7);
     seal(frame, pim + 2, pim, 8, oracle_start(0));
-    expect(frame, "ip good, pim good", "a header of a packet with content is not for show");
+    expect(frame, "ip good, pim good", "a header with a content is not that of a Null-Register");
     frame = start_register(false, "00000000", 0);
     frame->wire = frame->size;
     frame->size = 14 + 20 + 12;
@@ -544,7 +552,7 @@ static void test_vrrp(void) {
     set16(frame, 14 + 20 + 6, 0x1234);
     struct result result = check(frame);
     tap_ok(TAP_EQ(result.sums[1].expected, good) && TAP_TRUE(result.sums[1].pseudo),
-           "the pseudo-header is what is expected of VRRPv3");
+           "the expected value for VRRPv3 includes the pseudo-header");
 
     frame = start_ip(false, VRRP, 36);
     uint32_t carp = put(frame, "21 01 00 07 00 01 0000 0102030405060708");
@@ -580,7 +588,7 @@ static void test_mobility(void) {
     put_tcp(frame, &flow6, 3);
     expect(frame, "mipv6 good, tcp good", "Mobility covers itself, and a header may follow");
     frame->bytes[mobility + 15] ^= 1;
-    expect(frame, "mipv6 bad, tcp good", "Mobility: its last byte matters");
+    expect(frame, "mipv6 bad, tcp good", "Mobility: its last byte is covered");
     frame->bytes[mobility + 1] = 7;
     expect(frame, "mipv6 unverifiable/malformed", "Mobility longer than the packet");
 
@@ -610,7 +618,7 @@ static void test_hip(void) {
 
 /* --- All of them --- */
 
-/* What bytes at random, of a size at random, make of each protocol: reads stay inside. */
+/* Random bytes of random size for each protocol: reads remain inside. */
 static void test_noise(void) {
     static const uint8_t protocols[] = {SCTP, DCCP, RSVP, EIGRP, OSPF, PIM, VRRP, PGM, HIP, MIPV6};
     bool ok = true;
@@ -627,7 +635,7 @@ static void test_noise(void) {
         struct result result = check_cut(frame, frame->size - (uint32_t)rng_below(8));
         ok = ok && TAP_TRUE(repairs(frame, &result));
     }
-    tap_ok(ok, "what is expected makes bad sums good, in noise");
+    tap_ok(ok, "in random bytes, storing the expected value makes bad sums good");
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The packet walk through tunnels: GRE, and what UDP carries. */
+/* Tests the packet walk through tunnels: GRE, and tunnels over UDP. */
 #include <carry/packet.h>
 #include <carry/sum.h>
 
@@ -11,12 +11,12 @@
 
 enum { GRE = 47 };
 
-/* Where they stand in the frames below. */
+/* Offsets in the frames below. */
 enum { IP_AT = 14, CONTENT4_AT = 34, CONTENT6_AT = 54 };
 
 /* --- Making tunnels --- */
 
-/* Ethernet and IP for any content: close_ip() tells its size. */
+/* Appends Ethernet and IP for any content; close_ip() sets the size. */
 static struct frame *start_ip(bool version6, uint8_t protocol) {
     struct frame *frame = start(version6 ? ETHERNET6 : ETHERNET4);
     if (version6)
@@ -35,7 +35,7 @@ static void close_ip(struct frame *frame) {
     seal_ip(frame, IP_AT);
 }
 
-/* The same with UDP from a client's port, with a header of its content. */
+/* Like start_ip(), with UDP from a client's port, and a header as its content. */
 static struct frame *start_udp(bool version6, uint16_t port, const char *header) {
     struct frame *frame = start_ip(version6, UDP);
     uint32_t udp = put(frame, "c350 0000 0000 0000");
@@ -60,7 +60,7 @@ static void close_udp(struct frame *frame) {
     seal_udp(frame);
 }
 
-/* A header of a tunnel over UDP and IPv4, then a packet of IPv4. */
+/* Returns a header of a tunnel over UDP and IPv4, then a packet of IPv4. */
 static struct frame *tunnel(uint16_t port, const char *header) {
     struct frame *frame = start_udp(false, port, header);
     put_inner(frame, false);
@@ -83,7 +83,7 @@ static struct frame *gre(const char *header) {
     return frame;
 }
 
-/* Stores GRE's own sum. */
+/* Stores GRE's checksum. */
 static void seal_gre(struct frame *frame) {
     seal(frame, CONTENT4_AT + 4, CONTENT4_AT, frame->size - CONTENT4_AT, oracle_start(0));
 }
@@ -99,8 +99,9 @@ static void test_gre_fields(void) {
     expect(gre("0000 0800"), "ip good, " INNER4, "GRE");
     expect(gre("2000 0800 00000007"), "ip good, " INNER4, "GRE with a key");
     expect(gre("1000 0800 00000001"), "ip good, " INNER4, "GRE with a sequence number");
-    expect(gre("3000 0800 00000007 00000001"), "ip good, " INNER4, "GRE with both");
-    expect(gre("0002 0800"), "ip good", "GRE of version 2 holds nothing");
+    expect(gre("3000 0800 00000007 00000001"), "ip good, " INNER4,
+           "GRE with a key and a sequence number");
+    expect(gre("0002 0800"), "ip good", "GRE of version 2 ends the walk");
     expect(gre("0000 0801"), "ip good", "GRE of an unknown type");
 
     struct frame *frame = gre("b000 0800 0000 0000 00000007 00000001");
@@ -111,17 +112,19 @@ static void test_gre_fields(void) {
     put(frame, "00ff");
     close_ip(frame);
     seal_gre(frame);
-    expect(frame, "ip good, gre good, ip good, tcp bad", "and what is behind it");
+    expect(frame, "ip good, gre good, ip good, tcp bad",
+           "GRE's sum covers the bytes after the packet");
     set16(frame, CONTENT4_AT + 4, 0);
-    expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is a sum like any other");
+    expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is an ordinary sum");
 }
 
-/* What makers put into GRE by types of their own. */
+/* GRE with types that manufacturers define. */
 static void test_gre_types_of_makers(void) {
     expect(gre("0000 8909 0800 0101 0001 0000"), "ip good, " INNER4,
-           "Cisco MetaData: the type of what follows comes first");
-    expect(gre("0000 8909 0101 0001 0064 0800"), "ip good, " INNER4, "or last, as in Ethernet");
-    expect(gre("0000 8909 86dd 0101 0001 0000"), "ip good", "with another type");
+           "Cisco MetaData: the type of the content is first");
+    expect(gre("0000 8909 0101 0001 0064 0800"), "ip good, " INNER4,
+           "Cisco MetaData: the type of the content is last, as in Ethernet");
+    expect(gre("0000 8909 86dd 0101 0001 0000"), "ip good", "Cisco MetaData with another type");
     expect(gre("0000 883e"), "ip good, " INNER4, "WCCP version 1");
     expect(gre("0000 883e 00000000"), "ip good, " INNER4, "WCCP version 2");
     expect(gre("0000 883e 80010064"), "ip good, " INNER4, "WCCP version 2 with a service");
@@ -133,9 +136,9 @@ static void test_gre_types_of_makers(void) {
         put(frame, "0801 2c00 020000000001 020000000002 020000000003 1000 aaaa03 000000 0800");
         put_inner(frame, false);
         close_ip(frame);
-        expect(frame, "ip good, " INNER4, "IEEE 802.11 as Aruba has it: %s", aruba[i]);
+        expect(frame, "ip good, " INNER4, "IEEE 802.11 in Aruba's form: %s", aruba[i]);
         set16(frame, CONTENT4_AT + 2, i & 1 ? 0x8380 : 0x8201);
-        expect(frame, "ip good", "another type");
+        expect(frame, "ip good", "another type of Aruba's");
     }
 }
 
@@ -144,15 +147,15 @@ static void test_gre_source_routes(void) {
     seal_gre(frame);
     expect(frame, "ip good, gre good, " INNER4, "a source route in GRE, which its sum covers");
     expect(gre("4000 0800 0000 0004 0000 00 00"), "ip good, " INNER4,
-           "without a sum, its field is there");
+           "a source route in GRE without a sum: its field is present");
     expect(gre("7000 0800 0000 0000 00000007 00000001 0800 04 08 c0000201 c6336407"
                "fffe 00 02 fde8 0000 00 00"),
-           "ip good, " INNER4, "two routes behind a key and a sequence number");
+           "ip good, " INNER4, "two routes after a key and a sequence number");
     expect(gre("4000 0800 0000 0000 0000 00 04 c0000201 0800 00 00 0000 00 00"), "ip good, " INNER4,
-           "only a route for no family and without bytes is the last");
+           "only an empty route for no family is the last");
     expect(gre("4000 0800 0000 0000 0800 00 04 c0000201"), "ip good", "routes without an end");
     expect(gre("4000 0800 0000 0000 0800 00 ff c0000201 0000 00 00"), "ip good",
-           "a route that goes beyond the packet");
+           "a route that extends beyond the packet");
     frame = start_ip(false, GRE);
     put(frame, "4000 0800 0000 0000");
     for (int i = 0; i < 10000; i++)
@@ -186,11 +189,11 @@ static void test_gre_over_what_is_outside(void) {
     set16(frame, IP_AT + 6, 0x2000);
     seal_ip(frame, IP_AT);
     expect(frame, "ip good, gre unverifiable/fragment, ip good, tcp good",
-           "GRE in a first fragment: a packet that is all there is judged");
+           "GRE in a first fragment: a complete packet is judged");
     frame->size -= 5;
     close_ip(frame);
     expect(frame, "ip good, gre unverifiable/fragment, ip good, tcp unverifiable/fragment",
-           "GRE in a first fragment: a packet that goes on in the next is not");
+           "GRE in a first fragment: a packet that continues in the next one is not judged");
 }
 
 static void test_gre_version_1(void) {
@@ -203,11 +206,12 @@ static void test_gre_version_1(void) {
     close_ip(frame);
     expect(frame, "ip good, " INNER4, "EoIP");
     set16(frame, CONTENT4_AT + 4, 14 + 42);
-    expect(frame, "ip good, ip good, tcp unverifiable/length", "its payload ends before TCP does");
+    expect(frame, "ip good, ip good, tcp unverifiable/length",
+           "EoIP whose payload ends before TCP");
     set16(frame, CONTENT4_AT + 4, 14 + 43 + 3);
-    expect(frame, "ip good", "a payload that goes beyond the packet");
+    expect(frame, "ip good", "EoIP whose payload extends beyond the packet");
     set16(frame, CONTENT4_AT + 4, 0);
-    expect(frame, "ip good", "a payload of 0 bytes");
+    expect(frame, "ip good", "EoIP with a payload of 0 bytes");
     set16(frame, CONTENT4_AT + 4, 14 + 43);
     set16(frame, CONTENT4_AT, 0x0001);
     expect(frame, "ip good", "GRE version 1 without a key");
@@ -238,7 +242,7 @@ static void test_gre_types(void) {
     expect(gre("1000 22eb 00000001 20000000 00000000 00000800"), "ip good, " INNER4,
            "ERSPAN type III with IP");
     expect(gre("1000 22eb 00000001 20000000 00000000 00000400" ETHERNET4), "ip good",
-           "ERSPAN type III with neither");
+           "ERSPAN type III with neither of them");
     expect(gre("1000 22eb 00000001 30000000 00000000 00000000" ETHERNET4), "ip good",
            "ERSPAN of an unknown type");
 }
@@ -251,7 +255,7 @@ static void test_vxlan(void) {
         expect(tunnel(ports[i], "08000000 00002a00" ETHERNET4), THROUGH, "VXLAN to port %u",
                ports[i]);
     struct frame *frame = tunnel(50000, "08000000 00002a00" ETHERNET4);
-    expect(frame, NOT_THROUGH, "VXLAN to no port of its own");
+    expect(frame, NOT_THROUGH, "VXLAN to another port");
     set16(frame, CONTENT4_AT, 4789);
     seal_udp(frame);
     expect(frame, THROUGH, "VXLAN from its port");
@@ -275,7 +279,9 @@ static void test_vxlan(void) {
         expect(tunnel(4789, others[i]), NOT_THROUGH, "no VXLAN: %.8s", others[i]);
 }
 
-/* Receivers ignore them (RFC 7348, section 5), but so does other traffic on the port. */
+/*
+ * Receivers ignore reserved bits (RFC 7348, section 5), but other traffic on the port has them too.
+ */
 static void test_vxlan_with_reserved_bits(void) {
     static const char *const reserved[] = {
         "18000000 00002a00" ETHERNET4, "48000000 00002a00" ETHERNET4,
@@ -288,20 +294,23 @@ static void test_vxlan_with_reserved_bits(void) {
         expect(frame, THROUGH, "VXLAN with reserved bits: %.17s", reserved[i]);
         put(frame, "00000000");
         close_udp(frame);
-        expect(frame, NOT_THROUGH, "no VXLAN: IP does not fill the frame");
+        expect(frame, NOT_THROUGH, "not VXLAN: IP does not fill the frame");
     }
-    expect(tunnel6(4789, "08010000 00002a00" ETHERNET6), THROUGH6, "with IPv6 in it");
-    expect(tunnel(4789, "08010000 00002a00" ETHERNET "0806"), NOT_THROUGH, "no IP in it");
-    expect(tunnel(4789, "08010000 00002a00" ETHERNET6), NOT_THROUGH, "IP of another version");
+    expect(tunnel6(4789, "08010000 00002a00" ETHERNET6), THROUGH6,
+           "VXLAN with reserved bits and IPv6");
+    expect(tunnel(4789, "08010000 00002a00" ETHERNET "0806"), NOT_THROUGH,
+           "not VXLAN: no IP in it");
+    expect(tunnel(4789, "08010000 00002a00" ETHERNET6), NOT_THROUGH,
+           "not VXLAN: IP of another version");
     struct frame *frame = start_udp(false, 4789, "08010000 00002a00" ETHERNET4);
     put_ip(frame, TCP, 20);
     put_tcp(frame, &flow4, 0);
     put(frame, "000000000000");
     close_udp(frame);
-    expect(frame, THROUGH, "the shortest frame is padded");
+    expect(frame, THROUGH, "VXLAN with reserved bits: the shortest frame is padded");
     put(frame, "00");
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "longer ones are not");
+    expect(frame, NOT_THROUGH, "not VXLAN: a longer frame is padded");
 }
 
 static void test_geneve(void) {
@@ -311,9 +320,10 @@ static void test_geneve(void) {
            "Geneve with an option, and IPv6");
     expect(tunnel(6081, "0080 0800 00002a00"), THROUGH, "Geneve's control flag");
     expect(tunnel(6081, "4000 0800 00002a00"), NOT_THROUGH, "Geneve of version 1");
-    expect(tunnel(6081, "3f00 0800 00002a00"), NOT_THROUGH, "options that go beyond the packet");
+    expect(tunnel(6081, "3f00 0800 00002a00"), NOT_THROUGH,
+           "Geneve with options that extend beyond the packet");
 
-    /* Receivers ignore them (RFC 8926, section 3.4), but so does other traffic on the port. */
+    /* Receivers ignore them (RFC 8926, section 3.4), but other traffic on the port has them too. */
     static const char *const reserved[] = {
         "0001 0800 00002a00",
         "0000 0800 00002a01",
