@@ -334,10 +334,10 @@ static void test_geneve(void) {
         expect(frame, THROUGH, "Geneve with reserved bits: %.18s", reserved[i]);
         put(frame, "00000000");
         close_udp(frame);
-        expect(frame, NOT_THROUGH, "no Geneve: IP does not fill it");
+        expect(frame, NOT_THROUGH, "not Geneve: IP does not fill it");
     }
     expect(tunnel6(6081, "0001 86dd 00002a00"), THROUGH6, "Geneve with a reserved bit, and IPv6");
-    expect(tunnel(6081, "0001 8847 00002a00 00001140"), NOT_THROUGH, "no Geneve: neither holds IP");
+    expect(tunnel(6081, "0001 8847 00002a00 00001140"), NOT_THROUGH, "not Geneve: no IP in it");
 }
 
 /* --- GTP, Teredo, LISP --- */
@@ -357,14 +357,14 @@ static void test_gtp(void) {
            "GTP-U with an extension header that is cut");
     expect(gtp("34ff 0000 00000001 0000 00 85 01 1009 c0 02 010203040506 00", 8), THROUGH,
            "GTP-U with two extension headers");
-    expect(gtp("34ff 0000 00000001 0000 00 00", 8), THROUGH, "GTP-U with none of them");
+    expect(gtp("34ff 0000 00000001 0000 00 00", 8), THROUGH, "GTP-U with none of these fields");
     expect(gtp("34ff 0000 00000001 0000 00 85 00 1009 00", 8), NOT_THROUGH,
-           "an extension header of 0 bytes");
+           "GTP-U with an extension header of 0 bytes");
     expect(gtp("1eff 0000 0000 0001 00ffffff 0123456789abcdef", 20), THROUGH, "GTP version 0");
     expect(gtp("20ff 0000 00000001", 8), NOT_THROUGH, "GTP'");
-    expect(gtp("38ff 0000 00000001", 8), NOT_THROUGH, "no GTP: a bit that is reserved");
+    expect(gtp("38ff 0000 00000001", 8), NOT_THROUGH, "not GTP: a reserved bit");
     expect(gtp("50ff 0000 00000001", 8), NOT_THROUGH, "GTP version 2");
-    expect(gtp("30fe 0000 00000001", 8), NOT_THROUGH, "GTP-U, but no user packet");
+    expect(gtp("30fe 0000 00000001", 8), NOT_THROUGH, "GTP-U without a user packet");
     expect(gtp("30ff 0000 00000001", 9), NOT_THROUGH, "GTP-U of another length");
     expect(gtp("1eff 0000 0000 0001 00ffffff 0123456789abcdef", 8), NOT_THROUGH,
            "GTP version 0 of another length");
@@ -375,7 +375,7 @@ static void test_gtp(void) {
     expect(frame, NOT_THROUGH, "GTP-U with neither IPv4 nor IPv6");
 }
 
-/* A receiver takes what GTP's length says. The packet in it must say the same. */
+/* Receivers obey GTP's length. The inner packet must have the same one. */
 static void test_gtp_with_bytes_behind_it(void) {
     static const struct {
         const char *header;
@@ -389,17 +389,17 @@ static void test_gtp_with_bytes_behind_it(void) {
         struct frame *frame = gtp(headers[i].header, headers[i].fixed_size);
         put(frame, "deadbeef 00");
         close_udp(frame);
-        expect(frame, THROUGH, "GTP that is shorter than UDP says: %.4s", headers[i].header);
+        expect(frame, THROUGH, "GTP that is shorter than UDP: %.4s", headers[i].header);
         set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 1);
         seal_udp(frame);
-        expect(frame, NOT_THROUGH, "no GTP: the packet in it is shorter still");
+        expect(frame, NOT_THROUGH, "not GTP: the inner packet is even shorter");
         set16(frame, CONTENT4_AT + 10, get16(frame, CONTENT4_AT + 10) + 5);
         seal_udp(frame);
-        expect(frame, NOT_THROUGH, "no GTP: it is longer than UDP");
+        expect(frame, NOT_THROUGH, "not GTP: it is longer than UDP");
     }
 }
 
-/* The inner packet's source is made one of Teredo. */
+/* Returns a Teredo packet whose inner packet has the given addresses. */
 static struct frame *teredo(const char *header, const char *src, const char *dst) {
     struct frame *frame = start_udp(false, 3544, header);
     put(frame, "60000000 0017 06 40");
@@ -416,8 +416,8 @@ static struct frame *teredo(const char *header, const char *src, const char *dst
 static void test_teredo(void) {
     expect(teredo("", TEREDO, DST6), THROUGH6, "Teredo");
     expect(teredo("", SRC6, TEREDO), THROUGH6, "Teredo, to a client");
-    expect(teredo("", LOCAL, DST6), THROUGH6, "Teredo, before there is an address");
-    expect(teredo("", SRC6, DST6), NOT_THROUGH, "no Teredo: other addresses");
+    expect(teredo("", LOCAL, DST6), THROUGH6, "Teredo, before the client has an address");
+    expect(teredo("", SRC6, DST6), NOT_THROUGH, "not Teredo: other addresses");
     expect(teredo("0000 0d28 c0000201", TEREDO, DST6), THROUGH6, "Teredo with an origin");
     expect(teredo("0001 00 00 0102030405060708 00", TEREDO, DST6), THROUGH6,
            "Teredo with authentication");
@@ -430,7 +430,7 @@ static void test_teredo(void) {
     expect(frame, THROUGH6, "Teredo with a trailer");
     set16(frame, CONTENT4_AT + 8 + 4, 0x17 + 7);
     seal_udp(frame);
-    expect(frame, NOT_THROUGH, "no Teredo: a length beyond the datagram");
+    expect(frame, NOT_THROUGH, "not Teredo: a length beyond the datagram");
 }
 
 static void test_lisp(void) {
@@ -439,25 +439,25 @@ static void test_lisp(void) {
     struct frame *frame = tunnel(4341, "88112233 000000ff");
     put(frame, "00");
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "no LISP: a packet that leaves a byte");
+    expect(frame, NOT_THROUGH, "not LISP: a byte after the packet");
     frame->bytes[CONTENT4_AT + 16] = 0x65;
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "no LISP: a packet of another version");
-    expect(tunnel(4341, "881122"), NOT_THROUGH, "no LISP: half a header");
+    expect(frame, NOT_THROUGH, "not LISP: a packet of another version");
+    expect(tunnel(4341, "881122"), NOT_THROUGH, "not LISP: half a header");
 
     expect(tunnel(4342, "80000000"), THROUGH, "an encapsulated control message of LISP");
-    expect(tunnel(4342, "88000000"), NOT_THROUGH, "a secured one is left");
+    expect(tunnel(4342, "88000000"), NOT_THROUGH, "a secured control message of LISP");
     expect(tunnel(4342, "30000000"), NOT_THROUGH, "another control message of LISP");
 }
 
 static void test_mpls(void) {
     expect(tunnel(6635, "00001140"), THROUGH, "MPLS in UDP, one label");
     expect(tunnel6(6635, "00002040 00001140"), THROUGH6, "MPLS in UDP, two labels, IPv6");
-    expect(tunnel(6635, "00001040"), NOT_THROUGH, "no MPLS: a stack without bottom");
+    expect(tunnel(6635, "00001040"), NOT_THROUGH, "not MPLS: a stack without bottom");
     struct frame *frame = tunnel(6635, "00001140");
     put(frame, "00");
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "no MPLS: a packet that leaves a byte");
+    expect(frame, NOT_THROUGH, "not MPLS: a byte after the packet");
 }
 
 #define ZEROS8    "0000000000000000"
@@ -470,9 +470,10 @@ static void test_mpls(void) {
 static void test_capwap(void) {
     expect(tunnel(5247, "00100200 00000000" ETHERNET4), THROUGH, "CAPWAP with Ethernet");
     expect(tunnel(5247, "00100300 e03c0000" WLAN4), THROUGH, "CAPWAP with 802.11");
-    expect(tunnel(5247, "00100300 e03c0000" SWAPPED4), THROUGH, "frame control is swapped");
+    expect(tunnel(5247, "00100300 e03c0000" SWAPPED4), THROUGH,
+           "CAPWAP with swapped frame control");
     expect(tunnel(5247, "00100300 e03c0000 0188" WLAN_REST "3070 0000" SNAP4), THROUGH,
-           "frame control is swapped, with QoS");
+           "CAPWAP with swapped frame control and QoS");
     expect(tunnel(5247, "00200320 00000000 04bf230000000000" SWAPPED4), THROUGH,
            "CAPWAP with information on the radio");
     static const char *const others[] = {
@@ -486,29 +487,30 @@ static void test_capwap(void) {
         "00080300 0108 0000 84802d2b4590 54f201e1b299 10f311eaeec1 7630 aaaa03 000000 0800",
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        expect(tunnel(5247, others[i]), NOT_THROUGH, "CAPWAP that is left: %.17s", others[i]);
+        expect(tunnel(5247, others[i]), NOT_THROUGH, "CAPWAP that is not followed: %.17s",
+               others[i]);
     expect(tunnel(5247, "00100300 e03c0000 0801" WLAN_REST "3170" SNAP4), NOT_THROUGH,
            "CAPWAP with a fragment of 802.11");
     expect(tunnel(5247, "00100300 e03c0000 0100" WLAN_REST "3070" SNAP4), NOT_THROUGH,
            "CAPWAP with 802.11 management");
     struct frame *frame = start_udp(false, 5247, "00f80300 00000000" WLAN4);
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "a CAPWAP header that goes beyond the datagram");
+    expect(frame, NOT_THROUGH, "a CAPWAP header that extends beyond the datagram");
 }
 
 static void test_capwap_fragments(void) {
     expect(tunnel(5247, "00100280 00070000" ETHERNET4), THROUGH,
-           "a whole packet in CAPWAP's first fragment");
+           "a complete packet in CAPWAP's first fragment");
     struct frame *frame = tunnel(5247, "00100280 00070000" ETHERNET4);
     frame->size -= 5;
     close_udp(frame);
     expect(frame, "ip good, udp good, ip good, tcp unverifiable/fragment",
-           "a packet that goes on in CAPWAP's next fragment");
+           "a packet that continues in CAPWAP's next fragment");
     frame->bytes[CONTENT4_AT + 8 + 3] = 0x00;
     frame->bytes[CONTENT4_AT + 8 + 2] = 0x02;
     close_udp(frame);
     expect(frame, "ip good, udp good, ip good, tcp unverifiable/length",
-           "a packet that goes beyond CAPWAP without fragments");
+           "a packet that extends beyond CAPWAP without fragments");
 }
 
 /* --- Other tunnels --- */
@@ -517,10 +519,10 @@ static void test_gre_in_udp(void) {
     expect(tunnel(4754, "0000 0800"), THROUGH, "GRE in UDP");
     expect(tunnel6(4754, "2000 86dd 00000007"), THROUGH6, "GRE in UDP, with a key");
     expect(tunnel(4754, "0000 6558" ETHERNET4), THROUGH, "GRE in UDP, with Ethernet");
-    expect(tunnel(4754, "4000 0800 00000000 0000 00 00"), NOT_THROUGH, "no routes");
-    expect(tunnel(4754, "0001 0800"), NOT_THROUGH, "no other version");
-    expect(tunnel(4754, "0000 0801"), NOT_THROUGH, "no unknown type");
-    expect(tunnel(4754, "000008"), NOT_THROUGH, "no half of a header");
+    expect(tunnel(4754, "4000 0800 00000000 0000 00 00"), NOT_THROUGH, "GRE in UDP with routes");
+    expect(tunnel(4754, "0001 0800"), NOT_THROUGH, "GRE in UDP of another version");
+    expect(tunnel(4754, "0000 0801"), NOT_THROUGH, "GRE in UDP of an unknown type");
+    expect(tunnel(4754, "000008"), NOT_THROUGH, "GRE in UDP with half a header");
 }
 
 static void test_ethernet_in_ip(void) {
@@ -550,7 +552,7 @@ static void test_nhrp(void) {
     expect(frame, "ip good, nhrp good", "NHRP");
     put(frame, "ffffff");
     close_ip(frame);
-    expect(frame, "ip good, nhrp good", "what is behind NHRP is not covered");
+    expect(frame, "ip good, nhrp good", "bytes after NHRP are not covered");
     frame->bytes[nhrp + 0x33] ^= 1;
     expect(frame, "ip good, nhrp bad", "damaged NHRP");
     frame->bytes[nhrp + 16] = 2;
@@ -564,17 +566,18 @@ static void test_ayiya(void) {
     static const char *const identity = "42 52 11 29 12345678" SRC6 LOCAL "00000000";
     expect(tunnel6(5072, identity), THROUGH6, "AYIYA with IPv6");
     expect(tunnel(5072, "00 00 01 04 12345678 55"), THROUGH, "AYIYA with IPv4");
-    expect(tunnel(5072, "00 00 00 04 12345678 55"), NOT_THROUGH, "AYIYA that does nothing");
-    expect(tunnel(5072, "f0 00 01 04 12345678 55"), NOT_THROUGH, "an identity beyond all");
+    expect(tunnel(5072, "00 00 00 04 12345678 55"), NOT_THROUGH, "AYIYA without an operation");
+    expect(tunnel(5072, "f0 00 01 04 12345678 55"), NOT_THROUGH,
+           "AYIYA with an identity that extends beyond the frame");
     struct frame *frame = tunnel6(5072, identity);
     put(frame, "00");
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "no AYIYA: a packet that leaves a byte");
+    expect(frame, NOT_THROUGH, "not AYIYA: a byte after the packet");
 }
 
 /* --- Mirrors --- */
 
-/* Frames come with their check sequence. */
+/* Returns a mirrored frame, which contains its check sequence. */
 static struct frame *omnipeek(const char *header) {
     struct frame *frame = tunnel(5000, header);
     put(frame, "00000000");
@@ -586,27 +589,30 @@ static void test_peekremote(void) {
     expect(omnipeek("00ffabcd 02 00000037 00000006" ZEROS32 ZEROS8 "0000" WLAN4), THROUGH,
            "OmniPeek's newer header");
     expect(omnipeek("00ffabcd 02 00000008 00000006" WLAN4), NOT_THROUGH, "a header of 8 bytes");
-    expect(omnipeek("00ffabcd 02 ffffffff 00000006" WLAN4), NOT_THROUGH, "a header beyond all");
+    expect(omnipeek("00ffabcd 02 ffffffff 00000006" WLAN4), NOT_THROUGH,
+           "a header that extends beyond the frame");
     expect(omnipeek("c4 9f 004f 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), THROUGH,
            "OmniPeek's older header");
     expect(omnipeek("c4 9f 0fff 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), THROUGH,
-           "of a frame that was cut");
+           "OmniPeek's header of a cut frame");
     expect(omnipeek("c4 9f 004e 004f 00 00 0000000000000001 0c 06 50 00" WLAN4), NOT_THROUGH,
-           "of more than the frame");
+           "OmniPeek's header with a captured size above the frame's");
     expect(omnipeek("c4 9f 004f 004e 00 00 0000000000000001 0c 06 50 00" WLAN4), NOT_THROUGH,
-           "of another size");
+           "OmniPeek's header with another size");
 }
 
 static void test_aruba_erm(void) {
     expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004b" WLAN4), THROUGH, "Aruba's records");
-    expect(tunnel(5555, "5f000000 000f423f 0000004b 000000ff" WLAN4), THROUGH, "of cut frames");
+    expect(tunnel(5555, "5f000000 000f423f 0000004b 000000ff" WLAN4), THROUGH,
+           "Aruba's records of cut frames");
     expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004b 0002 06 50" WLAN4), THROUGH,
-           "with a radio header");
+           "Aruba's records with a radio header");
     expect(tunnel(5555, "5f000000 000f4240 0000004b 0000004b" WLAN4), NOT_THROUGH,
-           "a second of a million microseconds");
+           "Aruba's records with a million microseconds");
     expect(tunnel(5555, "5f000000 000f423f 0000004b 0000004a" WLAN4), NOT_THROUGH,
-           "more than the whole frame");
-    expect(tunnel(5555, "5f000000 000f423f 0000004a 0000004b" WLAN4), NOT_THROUGH, "another size");
+           "Aruba's records with a captured size above the frame's");
+    expect(tunnel(5555, "5f000000 000f423f 0000004a 0000004b" WLAN4), NOT_THROUGH,
+           "Aruba's records with another size");
     expect(tunnel(5555, "00 00 0800 69000000" WLAN4), THROUGH, "PPI");
     expect(tunnel(5555, "00 00 0900 02000000 00" WLAN4), THROUGH, "radiotap");
     expect(tunnel(5555, "00ffabcd 02 00000009" WLAN4), THROUGH, "OmniPeek's header");
@@ -614,8 +620,10 @@ static void test_aruba_erm(void) {
 
 static void test_hp_erm(void) {
     expect(tunnel(7932, "000000010002000300040005" ETHERNET4), THROUGH, "HP's mirror");
-    expect(tunnel(7932, "000000010002000300040005" ETHERNET "0806"), NOT_THROUGH, "no IP in it");
-    expect(tunnel(7932, "0000000100020003000400" ETHERNET4), NOT_THROUGH, "a byte less");
+    expect(tunnel(7932, "000000010002000300040005" ETHERNET "0806"), NOT_THROUGH,
+           "HP's mirror without IP");
+    expect(tunnel(7932, "0000000100020003000400" ETHERNET4), NOT_THROUGH,
+           "HP's mirror with a header that lacks a byte");
 }
 
 static void test_tzsp(void) {
@@ -634,7 +642,7 @@ static void test_zero_around_mirrors(void) {
     }
 }
 
-/* Two packets in one frame of 802.11 (an A-MSDU). */
+/* Appends two packets in one frame of 802.11 (an A-MSDU). */
 static void put_aggregate(struct frame *frame) {
     put(frame, "00100300 e03c0000 8801" WLAN_REST "3070 8000");
     put(frame, ETHERNET "0033" SNAP4);
@@ -654,7 +662,7 @@ static void test_capwap_with_aggregates(void) {
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     tap_ok(TAP_EQ(carry_packet_check(&view, &options, sums, CARRY_PACKET_SUMS_MAX), 2),
-           "none of its packets is looked at without tunnels");
+           "its packets are not examined if tunnels are excluded");
 
     frame = start_ip(false, ICMP);
     uint32_t icmp = put(frame, "03 03 0000 00000000"), quoted = frame->size;
@@ -673,7 +681,7 @@ static void test_capwap_with_aggregates(void) {
            "an error quotes both packets of an A-MSDU");
 }
 
-/* The inner one ends in bytes that are no frame; the outer one still goes on behind it. */
+/* The inner A-MSDU ends in bytes that are no frame; the outer one continues after it. */
 static void test_aggregates_within_each_other(void) {
     struct frame *frame = start("8801 2c00 020000000001 020000000002 020000000003 1000 8000");
     frame->linktype = 105;
@@ -698,10 +706,11 @@ static void test_l2tp(void) {
     expect(tunnel6(1701, "0102 0011 0022 0057"), THROUGH6, "L2TP with priority, IPv6, no HDLC");
     expect(tunnel(1701, "0802 0011 0022 0001 0000 ff03 0021"), THROUGH, "L2TP, numbered");
     expect(tunnel(1701, "0202 0011 0022 0003 aabbcc ff03 0021"), THROUGH, "L2TP with an offset");
-    expect(tunnel(1701, "0202 0011 0022 ffff ff03 0021"), NOT_THROUGH, "an offset beyond the end");
+    expect(tunnel(1701, "0202 0011 0022 ffff ff03 0021"), NOT_THROUGH,
+           "L2TP with an offset beyond the end");
     expect(tunnel(1701, "8002 0011 0022 ff03 0021"), NOT_THROUGH, "a control message of L2TP");
     expect(tunnel(1701, "0003 0011 0022 ff03 0021"), NOT_THROUGH, "L2TP version 3");
-    expect(tunnel(1701, "0042 0011 0022 ff03 0021"), NOT_THROUGH, "no L2TP: a reserved bit");
+    expect(tunnel(1701, "0042 0011 0022 ff03 0021"), NOT_THROUGH, "not L2TP: a reserved bit");
 
     struct frame *frame = tunnel(1701, "4a02 0000 0011 0022 0001 0000 0001 aa ff03 0021");
     uint32_t size = frame->size - CONTENT4_AT - 8;
@@ -711,23 +720,23 @@ static void test_l2tp(void) {
     set16(frame, CONTENT4_AT + 8 + 2, size - 1);
     seal_udp(frame);
     expect(frame, "ip good, udp good, ip good, tcp unverifiable/length",
-           "an L2TP message that ends before TCP does");
+           "an L2TP message that ends before TCP");
     set16(frame, CONTENT4_AT + 8 + 2, size + 1);
     seal_udp(frame);
-    expect(frame, NOT_THROUGH, "an L2TP message that goes beyond UDP");
+    expect(frame, NOT_THROUGH, "an L2TP message that extends beyond UDP");
     set16(frame, CONTENT4_AT + 8 + 2, 14);
     seal_udp(frame);
     expect(frame, NOT_THROUGH, "an L2TP message that ends in its header");
 }
 
-/* --- What is left --- */
+/* --- Tunnels that are not followed --- */
 
-/* The size of the cookie before what L2TPv3 carries, and the layer behind it, were agreed upon. */
+/* Frames of L2TPv3 show neither the size of the cookie nor the layer after it. */
 static void test_l2tp_version_3_is_left(void) {
     expect(tunnel(1701, "0003 0000 00000007"), NOT_THROUGH, "a session of L2TPv3 over UDP");
     expect(tunnel(1701, "0003 0000 00000007" ETHERNET4), NOT_THROUGH,
            "Ethernet in L2TPv3 over UDP");
-    expect(tunnel(1701, "c803 000c 00000007 0000 0000"), NOT_THROUGH, "its control messages");
+    expect(tunnel(1701, "c803 000c 00000007 0000 0000"), NOT_THROUGH, "control messages of L2TPv3");
     static const char *const over_ip[] = {
         "00000007", "00020011 0022 ff03 0021", "00000007" ETHERNET4,
         "00000007 0123456789abcdef 00000000" ETHERNET4, "00000000 c803 000c 00000007 0000 0000"};
@@ -740,16 +749,16 @@ static void test_l2tp_version_3_is_left(void) {
     }
 }
 
-/* ESP is encrypted; IKE stands behind a marker on its port (RFC 3948), and alone on its own. */
+/* ESP is encrypted. IKE follows a marker on ESP's port (RFC 3948), and has its own port too. */
 static void test_esp_and_ike_in_udp_are_left(void) {
     expect(tunnel(4500, "00000100 00000001"), NOT_THROUGH, "ESP in UDP");
     expect(tunnel(4500, "00000000 0102030405060708 0000000000000000 2120 22 08 00000000 00000020"),
-           NOT_THROUGH, "IKE behind its marker");
+           NOT_THROUGH, "IKE after its marker");
     expect(tunnel(500, "0102030405060708 0000000000000000 2120 22 08 00000000 0000001c"),
            NOT_THROUGH, "IKE");
     struct frame *frame = start_udp(false, 4500, "ff");
     close_udp(frame);
-    expect(frame, NOT_THROUGH, "what keeps a translation of addresses alive");
+    expect(frame, NOT_THROUGH, "a keepalive for address translation");
     frame = start_udp(false, 4500, "00000100 00000001");
     close_udp(frame);
     set16(frame, CONTENT4_AT + 6, 0);
@@ -779,9 +788,10 @@ static void test_lengths_around_tunnels(void) {
     set16(frame, CONTENT4_AT + 4, size - 1);
     set16(frame, CONTENT4_AT + 6, 0);
     expect(frame, "ip good, udp absent, ip good, tcp unverifiable/length",
-           "a packet that goes beyond the UDP datagram around it");
+           "a packet that extends beyond the outer UDP datagram");
     set16(frame, CONTENT4_AT + 4, size + 1);
-    expect(frame, "ip good, udp unverifiable/malformed", "UDP beyond IP is not entered");
+    expect(frame, "ip good, udp unverifiable/malformed",
+           "UDP that extends beyond IP is not entered");
     set16(frame, CONTENT4_AT + 4, 7);
     expect(frame, "ip good, udp unverifiable/malformed", "UDP of 7 bytes is not entered");
 
@@ -790,7 +800,7 @@ static void test_lengths_around_tunnels(void) {
     set16(frame, CONTENT4_AT + 4, size + 100);
     seal_ip(frame, IP_AT);
     expect(frame, "ip good, udp unverifiable/fragment, ip good, tcp good",
-           "a first fragment that holds a whole packet of a tunnel");
+           "a first fragment with a complete packet of a tunnel");
 }
 
 static void test_big_tcp(void) {
@@ -807,7 +817,7 @@ static void test_big_tcp(void) {
 
 /* --- Offload --- */
 
-/* What transmit offload leaves: the inner sum for the card, those around as they will be then. */
+/* Transmit offload leaves the inner sum to the card, with outer sums that are right for then. */
 static void test_partial_in_tunnels(void) {
     static const char *const headers[] = {"0000 0d28 c0000201", "0001 00 00 0102030405060708 00"};
     for (size_t odd = 0; odd < 2; odd++) {
@@ -816,18 +826,19 @@ static void test_partial_in_tunnels(void) {
         uint32_t good = get16(frame, tcp + 16);
         uint32_t left = pseudo(&(struct flow){TEREDO, DST6}, TCP, 23).sum;
         set16(frame, tcp + 16, left);
-        expect(frame, "ip good, udp partial, tcp partial", "UDP waits for TCP at an %s offset",
-               odd ? "odd" : "even");
+        expect(frame, "ip good, udp partial, tcp partial",
+               "UDP is partial until TCP is completed, at an %s offset", odd ? "odd" : "even");
         struct result result = check(frame);
         tap_ok(TAP_EQ(result.sums[1].expected, udp) && TAP_EQ(result.sums[2].expected, good),
-               "it is told to stay as it is");
+               "the expected value of such UDP is the stored one");
         frame->bytes[IP_AT + 8] ^= 1;
-        expect(frame, "ip bad, udp partial, tcp partial", "an IP header waits for nothing");
+        expect(frame, "ip bad, udp partial, tcp partial", "an IP header does not depend on TCP");
         frame->bytes[IP_AT + 8] ^= 1;
         set16(frame, CONTENT4_AT + 6, udp ^ 1);
-        expect(frame, "ip good, udp bad, tcp partial", "UDP that would still be bad");
+        expect(frame, "ip good, udp bad, tcp partial", "UDP that would remain bad");
         seal_udp(frame);
-        expect(frame, "ip good, udp good, tcp partial", "UDP that covers the partial sum as it is");
+        expect(frame, "ip good, udp good, tcp partial",
+               "UDP that is right with the present partial sum");
         set16(frame, CONTENT4_AT + 6, udp);
         set16(frame, tcp + 16, left ^ 1);
         expect(frame, "ip good, udp bad, tcp bad", "UDP around a bad sum is bad");
@@ -839,17 +850,18 @@ static void test_partial_in_tunnels(void) {
     set16(frame, CONTENT4_AT + 4, 60000);
     seal_ip(frame, IP_AT);
     expect(frame, "ip good, udp unverifiable/fragment, tcp partial",
-           "a fragment is not judged by what the partial sum in it will be");
+           "a fragment is not judged by the future value of its partial sum");
 
     frame = gre("8000 0800 0000 0000");
     seal_gre(frame);
     set16(frame, frame->size - 23 + 16, pseudo(&flow4, TCP, 23).sum);
-    expect(frame, "ip good, gre partial, ip good, tcp partial", "GRE waits for TCP");
+    expect(frame, "ip good, gre partial, ip good, tcp partial",
+           "GRE is partial until TCP is completed");
 }
 
-/* --- Wrong guesses --- */
+/* --- Other traffic on the ports of tunnels --- */
 
-/* Clients may be given the port of a tunnel: what they get must not be taken for one. */
+/* Clients may use the port of a tunnel: their traffic must not be taken for a tunnel. */
 static void test_other_traffic_on_ports_of_tunnels(void) {
     static const uint16_t ports[] = {1701, 2152, 3386, 3544, 4341, 4342, 4754, 4789, 4790, 5000,
                                      5072, 5247, 5555, 6081, 6635, 7932, 8472, 9899, 37008};

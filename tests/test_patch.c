@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations, keys and transactions, as programs use them: the same where there are sites and where
- * there are none.
+ * Tests operations, keys and transactions as programs use them. The results must be the same with
+ * sites and without.
  */
 #include <string.h>
 
@@ -88,7 +88,8 @@ OPERATION(five, uint64_t, (uint8_t a, uint16_t b, uint32_t c, uint64_t d, bool e
 OPERATION(six, uint64_t, (uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f),
           a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f, a ^ b ^ c ^ d ^ e ^ f);
 
-/* What all of them return, with the first functions or the second; names the first that is wrong */
+/* Checks the results with the first or the second functions; sets `wrong` to the first wrong name.
+ */
 #define EXPECT(name, arguments, first, second)                                                     \
     if (carry_call(name) arguments != (is_second ? (second) : (first)))                            \
     return #name
@@ -175,36 +176,36 @@ static void report(bool is_second, const char *when) {
 
 static void test_operations(void) {
     struct carry_patch patch;
-    report(false, "as they begin");
+    report(false, "initially");
     carry_patch_begin(&patch);
     SET(second);
     tap_ok(!wrong_operation(false), "nothing changes before the commit");
-    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "several keys in one commit");
-    report(true, "set to others");
-    tap_ok(TAP_EQ(carry_get(six), six_second), "carry_get() tells the function");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "several keys can be set in one commit");
+    report(true, "after a commit");
+    tap_ok(TAP_EQ(carry_get(six), six_second), "carry_get() returns the function");
     carry_patch_begin(&patch);
     SET(first);
     carry_patch_abort(&patch);
-    report(true, "after a change that was given up");
+    report(true, "after an aborted change");
     carry_patch_begin(&patch);
     SET(first);
-    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key may be set again after that");
-    report(false, "set back");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key can be set again after an abort");
+    report(false, "after they are set back");
 }
 
 static void test_keys(void) {
     struct carry_patch patch;
-    tap_ok(TAP_EQ(taken(), 0xc), "keys as they begin");
+    tap_ok(TAP_EQ(taken(), 0xc), "keys have their initial values");
     carry_patch_begin(&patch);
     carry_enable(&patch, key);
     carry_disable(&patch, key_on);
     carry_patch_commit(&patch);
-    tap_ok(TAP_EQ(taken(), 0x3), "one on, one off");
+    tap_ok(TAP_EQ(taken(), 0x3), "one key is set, one is cleared");
     carry_patch_begin(&patch);
     carry_disable(&patch, key);
     carry_enable(&patch, key_on);
     carry_patch_commit(&patch);
-    tap_ok(TAP_EQ(taken(), 0xc), "and back");
+    tap_ok(TAP_EQ(taken(), 0xc), "both keys are set back");
 }
 
 static void test_same_key_twice(void) {
@@ -215,8 +216,9 @@ static void test_same_key_twice(void) {
     carry_enable(&patch, key);
     carry_set(&patch, negative, negative_second);
     carry_set(&patch, negative, negative_first);
-    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key set twice in one commit");
-    tap_ok(TAP_EQ(taken() & 3, 3) && TAP_EQ(carry_call(negative)(1), 1), "the last value counts");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key can be set twice in one commit");
+    tap_ok(TAP_EQ(taken() & 3, 3) && TAP_EQ(carry_call(negative)(1), 1),
+           "the last value of a key takes effect");
     carry_patch_begin(&patch);
     carry_disable(&patch, key);
     carry_patch_commit(&patch);
@@ -230,19 +232,19 @@ static void test_nothing(void) {
     carry_set(&patch, nothing, CARRY_OP_NOTHING(nothing));
     carry_patch_commit(&patch);
     carry_call(nothing)();
-    tap_ok(TAP_EQ(calls, calls_before), "an operation that does nothing");
+    tap_ok(TAP_EQ(calls, calls_before), "an operation can do nothing");
     carry_patch_begin(&patch);
     carry_set(&patch, nothing, nothing_first);
     carry_patch_commit(&patch);
     carry_patch_stats(&before);
     carry_patch_begin(&patch);
-    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "an empty commit");
+    tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "an empty commit succeeds");
     carry_patch_stats(&after);
     tap_ok(TAP_EQ(after.commits, before.commits + 1) && TAP_EQ(after.written, before.written),
-           "which writes nothing");
+           "an empty commit writes nothing");
 }
 
-/* --- Functions that tell the value --- */
+/* --- Resolvers: functions that return the initial value --- */
 
 static unsigned resolved;
 
@@ -270,15 +272,16 @@ static void test_resolve(bool has_sites) {
     carry_set(&patch, answer_set_before, answer_first);
     carry_patch_commit(&patch);
     tap_ok(TAP_EQ(carry_call(answer)(), 1) && TAP_EQ(resolved, 0),
-           "who tells the value is not asked early");
-    /* Valgrind runs the text that it read before: no writer is seen to work. */
+           "a resolver is not called early");
+    /* Valgrind runs the text that it read before, so that no way to write seems to work. */
     int refused = fault_under_valgrind() ? CARRY_ERROR_PERMISSION : 0;
     tap_ok(TAP_EQ(carry_patch_apply(CARRY_PATCH_QUIET), refused), "all sites are patched, or none");
     if (has_sites)
         tap_ok(TAP_EQ(carry_call(answer)(), 2) && TAP_GT(resolved, 0),
-               "who tells the value was asked");
-    tap_ok(TAP_EQ(carry_call(answer_set_before)(), 1), "but not for what was set before");
-    report(false, "all patched");
+               "a resolver is called when sites are patched");
+    tap_ok(TAP_EQ(carry_call(answer_set_before)(), 1),
+           "a resolver is not called for an operation that was set before");
+    report(false, "after all sites are patched");
 }
 
 int main(void) {
@@ -287,7 +290,7 @@ int main(void) {
     bool has_sites = stats.sites > 0;
     tap_note("%zu sites in %zu objects", stats.sites, stats.objects);
     tap_ok(TAP_EQ(stats.unpatched[CARRY_PATCH_NOT_ASKED], stats.sites) && TAP_EQ(stats.commits, 0),
-           "no site is patched unasked");
+           "no site is patched without a request");
     test_operations();
     test_keys();
     test_same_key_twice();

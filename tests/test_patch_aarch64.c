@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sites of AArch64: their instructions in each state, how far they reach, what is refused, and
- * changes under threads.
+ * Tests the sites of AArch64: their instructions in each state, their range, refusals, and changes
+ * while threads run them.
  *
  * usage: test_patch_aarch64 GUARD ("remap" or "jump", as in carry_patch_select())
  */
@@ -31,12 +31,12 @@ static const struct placed_kind *kinds;
 #define ADD3   0x91000c00 /* add x0, x0, 3 */
 #define MOV(n) (0xd2800000 | (n) << 5)
 
-/* Each state that there is, in an order in which every one is reached from another. */
+/* Each state, in an order in which every one is reached from another. */
 static const struct {
     size_t kind;
     size_t state;
     uint32_t instruction;
-    bool to_function; /* its offset is to the state's function */
+    bool to_function; /* the offset leads to the state's function */
     const char *name;
 } states[] = {
     {CALL, 1, BL(0), true, "direct"},
@@ -94,17 +94,17 @@ static void test_states(void) {
     }
 }
 
-/* The result is then what the register held before. */
+/* The result is then the previous content of the register. */
 static void test_nothing(void) {
     const struct placed_kind *call = &kinds[CALL];
     size_t wrong = placed_commit(call->key, (uintptr_t)carry_patch_nothing) != 0;
     for (size_t i = 0; i < call->count; i++)
         wrong += instruction_at(call->sites[i].site) != NOP || call->sites[i].function(5) != 5;
-    tap_ok(TAP_EQ(wrong, 0), "call: nothing");
+    tap_ok(TAP_EQ(wrong, 0), "call: replaced by nothing");
     placed_commit(call->key, call->states[0].value);
 }
 
-/* --- Reach --- */
+/* --- Range --- */
 
 static void test_reach(void) {
     static const intptr_t reach = (intptr_t)1 << 27;
@@ -126,7 +126,7 @@ static void test_reach(void) {
         wrong += reaches != cases[i].reaches ||
                  (reaches && instruction_at(bytes) != BL(cases[i].distance / 4));
     }
-    tap_ok(TAP_EQ(wrong, 0), "calls reach 128 MiB, and no further");
+    tap_ok(TAP_EQ(wrong, 0), "calls reach up to 128 MiB");
 }
 
 /* --- Records of newer libraries --- */
@@ -157,14 +157,15 @@ static void test_unknown(void) {
     }
     struct carry_patch_counts before = placed_counts();
     uint32_t instruction = instruction_at(kinds[CALL].sites[0].site);
-    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0), "records of newer libraries");
+    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0),
+           "records of newer libraries are accepted");
     struct carry_patch_counts after = placed_counts();
     tap_ok(TAP_EQ(after.unpatched[CARRY_PATCH_UNKNOWN_KIND],
                   before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count),
-           "are counted");
+           "records of newer libraries are counted");
     tap_ok(TAP_EQ(placed_commit(&other_key, 1), 0) &&
                TAP_EQ(instruction_at(kinds[CALL].sites[0].site), instruction),
-           "and left alone");
+           "sites of newer libraries are not changed");
     carry_patch_unregister(made);
 }
 
@@ -199,12 +200,12 @@ static bool alternatives_are(bool on) {
 static void test_alternatives(void) {
     tap_ok(TAP_EQ(by_feature(), 7), "an alternative by feature before it is patched");
     carry_patch_apply(0);
-    tap_ok(TAP_EQ(by_feature(), 8), "and after");
-    tap_ok(alternatives_are(false), "alternatives by key");
+    tap_ok(TAP_EQ(by_feature(), 8), "an alternative by feature after it is patched");
+    tap_ok(alternatives_are(false), "alternatives by key are original at first");
     placed_commit(&carry_key_several, 1);
-    tap_ok(alternatives_are(true), "of several instructions, replaced");
+    tap_ok(alternatives_are(true), "alternatives of several instructions are replaced");
     placed_commit(&carry_key_several, 0);
-    tap_ok(alternatives_are(false), "and restored");
+    tap_ok(alternatives_are(false), "alternatives of several instructions are restored");
 }
 
 /* --- With threads --- */
@@ -215,30 +216,33 @@ static void test_flips(void) {
     size_t rounds = effort_chosen()->rounds / 4;
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         struct verdict verdict = check_flips(&kinds[i], rounds, 2);
-        verdict_report(&verdict, "%s: changed %zu times as threads run it", kinds[i].name, rounds);
+        verdict_report(&verdict, "%s: changed %zu times while threads run it", kinds[i].name,
+                       rounds);
     }
     struct verdict verdict = check_parked(effort_chosen()->rounds / 100 + 1);
-    verdict_report(&verdict, "calls change as threads are inside of them");
+    verdict_report(&verdict, "calls change while threads are inside of them");
 }
 
 /* Without page exchange, only B, BL and NOP change while threads run. */
 static void test_in_place(void) {
     const struct placed_kind *call = &kinds[CALL];
-    tap_ok(TAP_EQ(placed_commit(call->key, call->states[2].value), 0), "a body, with threads");
+    tap_ok(TAP_EQ(placed_commit(call->key, call->states[2].value), 0),
+           "a body can be set with threads");
     tap_ok(TAP_EQ(placed_counts().inlined, in_place ? 0 : placed_site_count(call)) &&
                TAP_EQ(call->sites[0].function(1), 4),
-           in_place ? "is called" : "stands in for calls");
+           in_place ? "a body is called with threads" : "replaces calls");
     placed_commit(call->key, call->states[1].value);
     tap_ok(TAP_EQ(placed_commit(kinds[WORD].key, 1), 0) &&
                TAP_EQ(kinds[WORD].sites[0].function(0), in_place ? 1 : 2),
-           in_place ? "alternatives stay" : "alternatives change");
+           in_place ? "alternatives do not change with threads"
+                    : "alternatives change with threads");
     tap_ok(TAP_EQ(in_place, !!placed_counts().unpatched[CARRY_PATCH_PERMISSION]),
-           "and are counted");
+           "unchanged alternatives are counted");
     placed_commit(kinds[WORD].key, 0);
     tap_ok(TAP_STREQ(placed_counts().guard, in_place ? "none" : "remap"), "the guard is reported");
 }
 
-/* What a site holds each time that all cores are synchronised. */
+/* The content of a site at each synchronisation of all cores. */
 static const uint8_t *watched;
 static uint32_t seen[4];
 static size_t seen_count;
@@ -254,7 +258,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
     return __real_syscall(number, a, b, c, d, e, f);
 }
 
-/* A thread that runs the new branch must see the data that was written before it. */
+/* A thread that runs the new branch must see data that was written before. */
 static void test_order(void) {
     const struct placed_kind *branch = &kinds[UNLIKELY];
     placed_commit(branch->key, 0);
@@ -275,7 +279,7 @@ static int commit_both(const struct placed_kind *kind, size_t state,
     return carry_patch_commit(&patch);
 }
 
-/* What has to stay keeps nothing else from changing. */
+/* Sites that cannot change do not prevent other changes. */
 static void test_together(void) {
     const struct placed_kind *call = &kinds[CALL];
     const struct placed_kind *word = &kinds[WORD];
@@ -284,19 +288,20 @@ static void test_together(void) {
                TAP_EQ(word->sites[0].function(0), replaced),
            "calls change beside alternatives");
     tap_ok(TAP_EQ(in_place, !!placed_counts().unpatched[CARRY_PATCH_PERMISSION]),
-           "which are counted");
+           "alternatives that did not change are counted");
     commit_both(call, 2, word, 0);
     carry_patch_apply(CARRY_PATCH_QUIET);
     tap_ok(TAP_EQ(placed_counts().inlined, placed_site_count(call)),
-           "bodies come in while no thread runs their sites");
+           "bodies are inlined while no thread runs their sites");
     tap_ok(TAP_EQ(commit_both(call, 2, word, 1), 0) &&
                TAP_EQ(placed_counts().inlined, placed_site_count(call)) &&
                TAP_EQ(word->sites[0].function(0), replaced),
-           "and stay where they are");
+           "inlined bodies remain with threads");
     int error = placed_commit(call->key, call->states[1].value);
     tap_ok(TAP_EQ(error, in_place ? CARRY_ERROR_PERMISSION : 0) &&
                TAP_EQ(call->sites[0].function(5), in_place ? 8 : 7),
-           in_place ? "from which nothing leads away" : "until they change");
+           in_place ? "inlined bodies cannot change with threads"
+                    : "inlined bodies change with threads");
 }
 
 int main(int argc, char **argv) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that demand landing pads (BTI of AArch64) demand them after commits, too, however text is
- * written: an indirect call of a function without one raises SIGILL.
+ * Tests that pages that demand landing pads (BTI of AArch64) still demand them after commits,
+ * however text is written: an indirect call of a function without one raises SIGILL.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@ static void leave(int number) {
     siglongjmp(before, 1);
 }
 
-/* By BLR: the compiler must not see which function it is. */
+/* Calls the function by BLR: the compiler must not know it. */
 static bool is_refused(uint64_t (*volatile function)(void)) {
     if (sigsetjmp(before, 1))
         return true;
@@ -40,7 +40,7 @@ static int set_choice(uintptr_t on) {
     return carry_patch_commit(&patch);
 }
 
-/* How text is written, and how threads are held; NULL: there are none. */
+/* How text is written, and how threads are held; NULL: there are no threads. */
 static const struct way {
     const char *backend, *guard;
 } ways[] = {
@@ -49,7 +49,7 @@ static const struct way {
 };
 static const struct way *way;
 
-static int stop[2]; /* a pipe, which the other thread waits for */
+static int stop[2]; /* a pipe on which the other thread waits */
 
 static void *wait_for_end(void *unused) {
     char byte;

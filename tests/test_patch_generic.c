@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operations and keys, as all architectures have them: before anything is patched, after, after
- * each change and one that is given up. Compiled once more with CARRY_NO_SITES.
+ * Tests operations and keys as on all architectures: before sites are patched, after that, after
+ * each change, and after an abort. Compiled a second time with CARRY_NO_SITES.
  */
 #include <carry/patch.h>
 #include <stdio.h>
@@ -75,7 +75,9 @@ CARRY_OP_DEFINE(text, skip_one);
 CARRY_OP_DEFINE_RESOLVED(choice, undecided, choose);
 CARRY_KEY_DEFINE(key, false);
 
-/* `chosen`: what was undecided is asked for when sites are patched, so where there are any. */
+/*
+ * `chosen`: undecided operations were resolved when sites were patched, so only if there are sites.
+ */
 static void check_calls(const char *when, bool changed, bool chosen) {
     int number = 6;
     carry_call(action)(&number);
@@ -123,7 +125,7 @@ static void check_abort(void) {
     note_changes(&patch, true);
     carry_patch_abort(&patch);
     check("after an abort", false, HAS_SITES);
-    tap_ok(TAP_EQ(carry_get(none), return_1), "after an abort: the function is still the first");
+    tap_ok(TAP_EQ(carry_get(none), return_1), "after an abort: the function is unchanged");
 }
 
 static void check_stats(void) {
@@ -131,13 +133,13 @@ static void check_stats(void) {
     carry_patch_stats(&stats);
     if (HAS_SITES) {
         tap_ok(TAP_TRUE(stats.objects) && TAP_EQ(stats.unrecorded, 0),
-               "the program's sites are known");
+               "the program's sites are registered");
         tap_ok(TAP_TRUE(stats.direct) && TAP_TRUE(stats.inlined) && TAP_TRUE(stats.branches),
-               "and patched");
+               "the program's sites are patched");
     } else {
-        /* The library, which is linked into this program, may have some. */
+        /* The library, which is linked into this program, may have sites. */
         tap_ok(stats.objects || stats.unrecorded == DEFINITIONS, "the program has no sites");
-        tap_ok(TAP_EQ(stats.commits, 5), "apply and four changes were counted");
+        tap_ok(TAP_EQ(stats.commits, 5), "apply and four changes are counted");
     }
     for (size_t i = 0; i < CARRY_PATCH_REASONS; i++)
         tap_ok(TAP_EQ(stats.unpatched[i], 0), "none unpatched: %s",
@@ -148,7 +150,7 @@ int main(void) {
     check("unpatched", false, false);
     /* It runs what it has translated, not what stands in the text: the library notices. */
     int refused = HAS_SITES && fault_under_valgrind() ? CARRY_ERROR_PERMISSION : CARRY_OK;
-    tap_ok(TAP_EQ(carry_patch_apply(0), refused), "apply");
+    tap_ok(TAP_EQ(carry_patch_apply(0), refused), "sites are patched on request");
     check("patched", false, HAS_SITES);
     check_changes();
     check_abort();

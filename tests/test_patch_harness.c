@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of live patching find what is broken? */
+/* Tests that the checks of live patching catch their mutants. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +40,10 @@ static const struct twin {
     {"not_written", BROKEN_PATCH_NOT_WRITTEN, flips_of_alternatives},
 };
 
-/* How a child ends that makes a check of a twin: broken ones crash, hang or give wrong results. */
+/*
+ * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
+ * Returns how the child ends.
+ */
 static int ends(enum broken_patch twin, struct verdict (*check)(void)) {
     fflush(stdout);
     pid_t child = fork();
@@ -65,13 +68,13 @@ static void test_twin(const struct twin *twin) {
     else
         tap_ok(TAP_NE(WEXITSTATUS(status), 0), "%s is caught: wrong results", twin->name);
     status = ends(BROKEN_PATCH_NOT, twin->check);
-    tap_ok(TAP_EQ(status, 0), "what it is a twin of passes");
+    tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 
 int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind runs the text that it read before");
-    carry_patch_select("mprotect", "trap"); /* which works in emulators too */
+    carry_patch_select("mprotect", "trap"); /* works in emulators too */
     placed_kinds();
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The core of `patch` alone, under a simulated host that judges each write and fails on demand,
- * against a model that derives the bytes of every site from the table in <carry/patch/x86_64.h>.
+ * Tests only the core of `patch`, with a simulated host that judges each write and fails on demand.
+ * A model derives the expected bytes of every site from the table in <carry/patch/x86_64.h>.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 #define CALL      6
 #define BRANCH    5
 
-/* What the data beside the text holds. */
+/* The data beside the text. */
 struct data {
     struct carry_site records[SIM_SITES_MAX];
     struct carry_key keys[KEYS];
-    uint8_t stubs[SIM_SITES_MAX][64]; /* of branches, and what alternatives read */
+    uint8_t stubs[SIM_SITES_MAX][64]; /* of branches, and the bytes of alternatives */
     uint8_t bodies[FUNCTIONS][8];
 };
 _Static_assert(sizeof(struct data) <= SIM_DATA_BYTES, "the data has room");
@@ -37,7 +37,7 @@ static struct model {
     uint8_t text[SIM_TEXT_BYTES];
 } model;
 
-static const char *broken; /* the first thing that was not as in the model */
+static const char *broken; /* the first difference from the model */
 
 static void require(bool ok, const char *what) {
     if (!ok && !broken)
@@ -97,8 +97,8 @@ static void state_of_branch(size_t i, uintptr_t address, bool on, bool patched, 
 }
 
 /*
- * NOPs, the longest first; or a single one, behind prefixes if need be. They are written out, not
- * the encoder's: that is what they check.
+ * Writes NOPs, the longest first; or a single one, with prefixes if necessary. They are listed
+ * here, because the encoder's own are checked against them.
  */
 static void put_nops(uint8_t *bytes, size_t length, bool single) {
     static const uint8_t nops[9][9] = {
@@ -159,7 +159,7 @@ static bool is_single(size_t i) {
            data->records[i].flags & CARRY_SITE_SINGLE;
 }
 
-/* Does a site that has to change stand, or is it to stand, for that function? */
+/* Returns whether a stop is needed: a changing site is, or becomes, several instructions. */
 static bool model_stops;
 
 static bool wants_stop(size_t key, uintptr_t value) {
@@ -167,7 +167,7 @@ static bool wants_stop(size_t key, uintptr_t value) {
     return sim.can_stop && !sim.alone && (model.values[key] == function || value == function);
 }
 
-/* A commit that makes the keys of `changed` what `wanted` says; `fails` once it writes. */
+/* Models a commit that sets the keys of `changed` to `wanted`; `fails`: a write fails. */
 static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails, int error) {
     static struct model next;
     next = model;
@@ -209,7 +209,7 @@ static void compare_with_model(void) {
 
 /* --- Sites --- */
 
-/* Keys 0 to 7 are operations, the others are on or off. */
+/* Keys 0 to 7 are operations, the others are booleans. */
 static bool is_operation(size_t key) {
     return key < 8;
 }
@@ -240,7 +240,7 @@ static size_t make_alternative(size_t i, uintptr_t address, uintptr_t key) {
     return length;
 }
 
-/* Returns its length. */
+/* Returns the site's length. */
 static size_t make_site(size_t i, uintptr_t address) {
     size_t key = rng_below(KEYS);
     uintptr_t at = (uintptr_t)&data->keys[key];
@@ -258,15 +258,18 @@ static size_t make_site(size_t i, uintptr_t address) {
     return BRANCH;
 }
 
-/* Never back into the site before, which may end there too. */
+/* Returns an address near the end of a page, but not inside of the previous site. */
 static uintptr_t near_page_end(uintptr_t address) {
     uintptr_t end = (address | (SIM_PAGE_BYTES - 1)) - rng_below(4);
     return end > address ? end : address;
 }
 
-static bool apart = true; /* some sites lie pages apart from the next */
+static bool apart = true; /* some sites are pages apart from the next */
 
-/* Sites that touch, straddle lines and pages, or lie pages apart; in records in any order. */
+/*
+ * Makes sites that touch, cross lines and pages, or are pages apart; the records are in random
+ * order.
+ */
 static void make_sites(size_t count) {
     uintptr_t address = (uintptr_t)sim.text + rng_below(64);
     const uintptr_t end = (uintptr_t)sim.text + SIM_TEXT_BYTES - 64;
@@ -313,7 +316,7 @@ static void reset_keys(void) {
         data->keys[key].value = is_operation(key) ? function_at(NEAR) : 0;
 }
 
-/* Unpatched text with about `count` sites, which nobody knows yet. */
+/* Makes unpatched text with about `count` sites, which are not registered yet. */
 static void start(size_t count) {
     if (records)
         carry_patch_unregister(data->records);
@@ -377,7 +380,7 @@ static int commit_chosen(void) {
     return carry_patch_commit(&patch);
 }
 
-/* Commits what is chosen, and has the model do so. */
+/* Commits the chosen changes in the library and in the model. */
 static void commit_both(bool fails, int error) {
     int expected = model_commit(changed, wanted, fails, error);
     require(commit_chosen() == expected, "commit returns another value than the model");
@@ -397,9 +400,9 @@ static const struct mode {
     {.name = "alone, in pairs", .alone = true, .writes_pairs = true},
     {.name = "live, in spans"},
     {.name = "live, in pairs", .writes_pairs = true},
-    {.name = "live, where all may be stopped", .writes_pairs = true, .can_stop = true},
+    {.name = "live, where all CPUs can be stopped", .writes_pairs = true, .can_stop = true},
     {.name = "live, at once", .at_once = true},
-    {.name = "live, at once, where all may be stopped", .can_stop = true, .at_once = true},
+    {.name = "live, at once, where all CPUs can be stopped", .can_stop = true, .at_once = true},
 };
 #define MODES (sizeof modes / sizeof *modes)
 
@@ -430,7 +433,7 @@ static void test_steps(const struct mode *mode) {
     report(mode->name);
 }
 
-/* What some pages show already is written to all again, as it is. */
+/* Pages that already show the new state are written again with all others. */
 static void test_half_exchanged(void) {
     start_registered(600);
     set_mode(&(struct mode){.at_once = true});
@@ -441,12 +444,12 @@ static void test_half_exchanged(void) {
     size_t opens = sim.opens;
     commit_both(false, 0);
     require(!sim.exchange_fails && sim.opens == opens + 2, "another number of sessions");
-    require(sim.traps, "nobody waits for what is written twice");
+    require(sim.traps, "no guard is written for the second attempt");
     compare_with_model();
-    report("pages that are exchanged in part");
+    report("pages that are exchanged only in part are written again");
 }
 
-/* A breakpoint that is set at a site between the look at it and the exchange. */
+/* A breakpoint appears at a site between its check and the exchange. */
 static void test_breakpoint(void) {
     start_registered(1);
     set_mode(&(struct mode){.at_once = true});
@@ -485,7 +488,7 @@ static bool begins_on(size_t page) {
     return begins;
 }
 
-/* Sixteen pages in a row with sites, or fewer. */
+/* Returns the number of runs of up to sixteen adjacent pages with sites. */
 static size_t spans(void) {
     size_t count = 0;
     for (size_t page = 0, length = 0; page < SIM_TEXT_BYTES / SIM_PAGE_BYTES; page++) {
@@ -499,9 +502,9 @@ static void test_spans(void) {
     start_registered(600);
     choose_all();
     commit_both(false, 0);
-    /* A step writes nothing of a span whose only site is as short as a guard. */
+    /* A step skips a span whose only site is as short as a guard. */
     require(sim.writes <= 3 * spans() && sim.writes > 2 * spans(), "other writes than spans");
-    report("a span of pages and a step are one write");
+    report("each step writes a span of pages once");
 }
 
 static void test_random_commits(const struct mode *mode, const struct effort *effort) {
@@ -517,7 +520,7 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
         size_t writes = sim.writes;
         size_t stops = sim.stops;
         size_t stops_refused = sim.stops_refused;
-        /* Whether the failure hits is known once it has: the model then goes first on a copy. */
+        /* Whether a write fails is known only afterwards: the model then works on a copy. */
         uint8_t *before = malloc(SIM_TEXT_BYTES);
         memcpy(before, sim.text, SIM_TEXT_BYTES);
         int error = commit_chosen();
@@ -536,9 +539,10 @@ static void test_random_commits(const struct mode *mode, const struct effort *ef
     report(mode->name);
 }
 
-/* Every write of a commit fails in its turn; then all go through. */
+/* Each write of a commit fails in turn; then all succeed. */
 static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
-    start_registered(mode->writes_pairs ? 150 : 600); /* fewer writes where spans go at once */
+    start_registered(mode->writes_pairs ? 150
+                                        : 600); /* fewer writes, where spans are written at once */
     set_mode(mode);
     if (patched) {
         choose_all();
@@ -566,7 +570,7 @@ static void test_rollback(const struct mode *mode, bool patched, bool halfway) {
     report(mode->name);
 }
 
-/* A page that cannot be written keeps nothing else from being restored. */
+/* A page that cannot be written does not prevent others from being restored. */
 static void test_stuck_page(const struct mode *mode) {
     start_registered(400);
     set_mode(mode);
@@ -584,7 +588,7 @@ static void test_stuck_page(const struct mode *mode) {
     report(mode->name);
 }
 
-/* A page is lost once guards stand on it: all others are restored, those of its span too. */
+/* A page is lost after guards are on it: all others are restored, including those of its span. */
 static void test_lost_page(const struct mode *mode) {
     unsigned lost = 0;
     apart = false;
@@ -606,7 +610,7 @@ static void test_lost_page(const struct mode *mode) {
                 require(!memcmp(sim.text + offset, model.text + offset, end - offset),
                         "a site of another page is not restored");
         }
-        if (broken || !sim.verdict.ok) /* the next start() would forget it */
+        if (broken || !sim.verdict.ok) /* the next start() would discard the failure */
             break;
     }
     apart = true;
@@ -637,8 +641,9 @@ static void test_refusals(void) {
         sim.refusal = refusals[i];
         choose_all();
         commit_both(true, refusals[i]);
-        report(i ? "no synchronisation: unpatched sites follow, patched ones stay"
-                 : "no permission: unpatched sites follow, patched ones stay");
+        report(
+            i ? "no synchronisation: unpatched sites follow their keys, patched ones do not change"
+              : "no permission: unpatched sites follow their keys, patched ones do not change");
     }
 }
 
@@ -652,7 +657,7 @@ static void test_without_traps(void) {
     require(sim.opens == 1 && !sim.writes, "something is written");
     sim.holds_no_traps = false;
     commit_both(false, 0);
-    report("nobody would wait at a trap: none is written");
+    report("where traps do not hold threads, none is written");
 }
 
 static void test_select(void) {
@@ -671,7 +676,10 @@ static void test_allocation(void) {
             "registering without memory");
     sim.allocations = SIZE_MAX;
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
-    /* The plan keeps its memory, so it is in want only where a plan is the largest so far. */
+    /*
+     * The plan keeps its memory, so an allocation is needed only where a plan is the largest so
+     * far.
+     */
     sim.allocations = 0;
     choose_all();
     require(commit_chosen() == CARRY_ERROR_MEMORY, "a commit without memory");
@@ -707,7 +715,10 @@ static void test_foreign_bytes(void) {
     report("a site with a foreign byte: nothing is written");
 }
 
-/* Those of an object that is there, or comes later, and those of a key that another one follows. */
+/*
+ * Foreign bytes in an object that is loaded, or is loaded later, and in sites whose key another one
+ * follows.
+ */
 static void test_foreign_bytes_elsewhere(void) {
     start_registered(100);
     size_t one = 0;
@@ -716,17 +727,17 @@ static void test_foreign_bytes_elsewhere(void) {
     uint8_t *byte = sim.writable + offset_of_site(one);
     *byte ^= 0x80;
     model.text[byte - sim.writable] ^= 0x80;
-    require(carry_patch_apply(0) == CARRY_ERROR_BYTES, "apply finds none");
+    require(carry_patch_apply(0) == CARRY_ERROR_BYTES, "apply does not find the foreign byte");
     compare_with_model();
     require(carry_patch_import(&data->keys[key_of(one)], &data->keys[KEYS - 1]) ==
                 CARRY_ERROR_BYTES,
-            "an import finds none");
+            "an import does not find the foreign byte");
     carry_patch_unimport(&data->keys[key_of(one)]);
     carry_patch_unregister(data->records);
     require(carry_patch_register(data->records, data->records + records) == CARRY_ERROR_BYTES,
-            "an object that is loaded has none");
+            "loading an object does not find the foreign byte");
     require(!sim.opens, "text is opened for nothing");
-    report("a foreign byte in an object, whatever asks");
+    report("a foreign byte in an object is always found");
 }
 
 static void test_is_site(void) {
@@ -738,7 +749,7 @@ static void test_is_site(void) {
             is_site = is_site || offset_of_site(i) == offset;
         right = right && carry_patch_is_site((uintptr_t)sim.text + offset) == is_site;
     }
-    require(right, "a site is not found, or one that is none");
+    require(right, "a site is not found, or another address is");
     require(!carry_patch_is_site(UINTPTR_MAX), "the last address is a site");
     report("sites are found by address");
 }
@@ -765,8 +776,8 @@ static void test_objects(void) {
     for (size_t i = 0; i < sites; i++)
         require(carry_patch_is_site(carry_site_address(&data->records[i])), "a site is not found");
     carry_patch_unregister(middle);
-    carry_patch_unregister(middle); /* again, when it has gone */
-    carry_patch_unregister(NULL);   /* none came without records */
+    carry_patch_unregister(middle); /* a second time */
+    carry_patch_unregister(NULL);   /* no object has no records */
     for (size_t i = 0; i < sites; i++) {
         bool is_there = &data->records[i] < middle;
         require(carry_patch_is_site(carry_site_address(&data->records[i])) == is_there,
@@ -778,7 +789,9 @@ static void test_objects(void) {
     report("sites of several objects");
 }
 
-/* Everyone stands still for as long as text is written, both ways, and for no other change. */
+/*
+ * All CPUs are stopped while several instructions are written or replaced, and for no other change.
+ */
 static void test_stop(void) {
     static const struct mode *const mode = &modes[MODES - 1];
     start_registered(300);
@@ -805,12 +818,12 @@ static void test_stop(void) {
     sim.stop_fails = false;
     commit_both(false, 0);
     require(sim.stops == 2, "it does not stop to take several instructions away");
-    report("calls that become several instructions, and calls again");
+    report("calls become several instructions, and calls again");
 }
 
-/* --- Records that no compiler makes --- */
+/* --- Records that compilers do not emit --- */
 
-/* Linkers that fold functions leave two records of one site: it is written once. */
+/* Linkers that fold functions leave two records of one site: it is written only once. */
 static void test_duplicates(const struct mode *mode) {
     start(100);
     size_t one = 0;
@@ -834,7 +847,10 @@ static bool is_lone_call(size_t i) {
     return lone;
 }
 
-/* An alternative where a call is, from `offset` on; its replacement begins as the call does. */
+/*
+ * Makes an alternative that begins `offset` bytes into a call; its replacement begins as the call
+ * does.
+ */
 static void make_overlap(size_t call, size_t offset, size_t length, uint8_t change) {
     const uintptr_t at = carry_site_address(&data->records[call]) + offset;
     uint8_t *aux = data->stubs[records], state[64];
@@ -847,7 +863,7 @@ static void make_overlap(size_t call, size_t offset, size_t length, uint8_t chan
                 length, CARRY_SITE_SINGLE);
 }
 
-/* Sites that overlap, and are not one: what is right for one is not for the other. */
+/* Overlapping sites that are not equal: the content of one contradicts the other. */
 static void test_overlaps(void) {
     static const struct {
         size_t offset, length;
@@ -875,7 +891,7 @@ static void test_overlaps(void) {
     }
 }
 
-/* Calls have room for six bytes. */
+/* A site of a call has six bytes. */
 static void test_long_body(void) {
     start(60);
     make_body(records++, NEARER, "\x48\x8d\x87\x00\x01\x00\x00", 7, 0);
@@ -885,7 +901,7 @@ static void test_long_body(void) {
     report("a body that is too long for a call is called");
 }
 
-/* A function's body may be told where its first instruction is a site. */
+/* A record may describe a function's body whose first instruction is a site. */
 static void test_body_at_site(void) {
     start(60);
     for (size_t i = 0; i < 50; i++) {
@@ -901,10 +917,10 @@ static void test_body_at_site(void) {
         require(data->records[i].length < 2 || carry_patch_is_inside(address + 1),
                 "what is inside of a site is hidden");
     }
-    report("bodies hide no site");
+    report("bodies do not hide sites");
 }
 
-/* --- Values that are asked for, and keys of other objects --- */
+/* --- Operations that are resolved, and keys of other objects --- */
 
 static unsigned resolved;
 
@@ -965,17 +981,17 @@ static void test_imports(void) {
     compare_with_model();
     carry_patch_unimport(&data->keys[1]);
     require(data->keys[0].imports == &data->keys[2], "another import went");
-    carry_patch_unimport(&data->keys[1]); /* again, when it has gone */
+    carry_patch_unimport(&data->keys[1]); /* a second time */
     require(data->keys[0].imports == &data->keys[2], "another import went later");
     carry_patch_unimport(&data->keys[2]);
     require(!data->keys[0].imports, "an import is left behind");
-    carry_patch_unimport(&data->keys[0]); /* which follows none */
+    carry_patch_unimport(&data->keys[0]); /* a key that follows none */
     require(!carry_patch_import(&data->keys[0], &data->keys[0]) && !data->keys[0].original,
             "a key follows itself");
-    report("imports follow, those of imports too");
+    report("imports follow their key, directly and indirectly");
 }
 
-/* Sites that were patched before they followed a key of another value. */
+/* Sites are patched before their key follows another key with another value. */
 static void test_late_import(void) {
     for (int patched = 0; patched < 2; patched++) {
         start_registered(200);
@@ -984,10 +1000,10 @@ static void test_late_import(void) {
         require(!patched || !carry_patch_apply(0), "apply fails");
         sim.refusal = CARRY_ERROR_PERMISSION;
         require(carry_patch_import(&data->keys[1], &data->keys[0]) == patched * sim.refusal,
-                "an error that there is not, or one that is kept secret");
+                "a wrong result");
         require(data->keys[1].value == function_at(NEARER), "the key does not follow");
         carry_patch_unimport(&data->keys[1]);
-        report(patched ? "an import whose patched sites cannot change says so"
+        report(patched ? "an import whose patched sites cannot change fails"
                        : "an import whose sites are original cannot fail");
     }
 }
@@ -1014,7 +1030,7 @@ static void random_commits(const struct mode *mode) {
     test_random_commits(mode, effort_chosen());
 }
 
-/* The host need not keep what it knows of the text of an object that goes. */
+/* The host may discard what it knows of the text of an unloaded object. */
 static void test_forget(void) {
     start_registered(20);
     uintptr_t low = UINTPTR_MAX, high = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sites rewritten while threads run them.
+ * Tests sites that are patched while threads run them.
  *
  * usage: test_patch_live GUARD WRITER      as in carry_patch_select()
  */
@@ -28,10 +28,10 @@
 #include "hosted/patch.h"
 
 static const struct effort *effort;
-static size_t rounds; /* of everything: an exchange of pages takes four times as long as a trap */
+static size_t rounds; /* of all tests: an exchange of pages costs four times as much as a trap */
 static const char *guard, *writer;
 
-/* Emulators may keep what they once read of the text. */
+/* Returns whether an emulator runs this, which may keep text that it has read. */
 static bool emulated(void) {
     return fault_under_valgrind() || placed_in_qemu();
 }
@@ -41,7 +41,7 @@ static bool emulated(void) {
 static void test_flips(void) {
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         const struct placed_kind *kind = &placed_kinds()[i];
-        size_t flips = rounds / 2; /* of each of them: millions at level long */
+        size_t flips = rounds / 2; /* for each kind: millions at level long */
         struct verdict verdict = check_flips(kind, flips, 1);
         verdict_report(&verdict, "%s: %zu commits of %zu sites", kind->name, flips, kind->count);
     }
@@ -59,7 +59,7 @@ static void test_many_threads(void) {
     }
 }
 
-/* --- With something else going on --- */
+/* --- Other activities at the same time --- */
 
 static bool companion_stop;
 static size_t companion_rounds;
@@ -69,8 +69,10 @@ static bool companion_goes_on(void) {
     return !__atomic_load_n(&companion_stop, __ATOMIC_SEQ_CST);
 }
 
-/* Flips calls while two threads run them, and a third one does something until it is told to end;
- * it returns whether it was content. */
+/*
+ * Flips calls while two threads run them, and a third one runs `companion` until it is told to
+ * stop. The companion returns whether it succeeded.
+ */
 static struct verdict flips_beside(void *(*companion)(void *), size_t flips) {
     pthread_t thread;
     void *content = NULL;
@@ -84,7 +86,7 @@ static struct verdict flips_beside(void *(*companion)(void *), size_t flips) {
     __atomic_store_n(&companion_stop, true, __ATOMIC_SEQ_CST);
     pthread_join(thread, &content);
     if (!content)
-        verdict_fail(&verdict, "what went on beside failed in round %zu", companion_rounds);
+        verdict_fail(&verdict, "the other activity failed in round %zu", companion_rounds);
     return verdict;
 }
 
@@ -94,7 +96,7 @@ static void test_beside(void *(*companion)(void *), const char *name) {
     tap_note("%zu rounds", companion_rounds);
 }
 
-/* The numbers of all threads; returns how many. */
+/* Stores the ids of all threads. Returns their number. */
 static size_t list_threads(pid_t *threads, size_t max) {
     DIR *folder = opendir("/proc/self/task");
     size_t count = 0;
@@ -112,7 +114,7 @@ static void on_storm(int signal) {
     errno = saved;
 }
 
-/* Signals to every thread, that which commits too; their handler runs sites. */
+/* Sends signals to every thread, including the one that commits; the handler runs sites. */
 static void *make_storm(void *unused) {
     (void)unused;
     const struct timespec pause = {0, 20000};
@@ -128,7 +130,7 @@ static void *make_storm(void *unused) {
     return &companion_stop;
 }
 
-/* A child is alone at first, then has threads as its parent has, and patches on its own. */
+/* A child process has one thread at first, then as many as its parent, and patches its own text. */
 static bool child_flips(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -167,15 +169,15 @@ static void *come_and_go(void *unused) {
     return &companion_stop;
 }
 
-/* --- Traps of others --- */
+/* --- Traps of other code --- */
 
-/* Volatile, as the compiler takes raise() for a function that calls none of this file. */
+/* Volatile, because the compiler assumes that raise() calls no function of this file. */
 static volatile struct {
     size_t count;
-    int code;     /* of the last */
-    uintptr_t pc; /* behind it */
-    bool at_site; /* one that was not for this handler */
-    bool masked;  /* other signals wait */
+    int code;     /* of the last trap */
+    uintptr_t pc; /* after the trap */
+    bool at_site; /* a trap that belongs to the library */
+    bool masked;  /* other signals are blocked */
 } foreign;
 
 static bool in_sites(uintptr_t address) {
@@ -208,7 +210,7 @@ static bool flips_go_right(void) {
     return verdict.ok && !foreign.at_site;
 }
 
-/* Traps in the ways there are; each must reach the foreign handler once. */
+/* Raises traps in all ways; each must reach the foreign handler once. */
 static bool foreign_gets_its_traps(void) {
     foreign.count = 0;
     __asm__ __volatile__("int3" ::: "memory");
@@ -217,7 +219,7 @@ static bool foreign_gets_its_traps(void) {
     ok = ok && foreign.count == 2 && foreign.code == SI_TKILL;
     kill(getpid(), SIGTRAP);
     ok = ok && foreign.count == 3 && foreign.code == SI_USER;
-    if (!fault_under_valgrind()) /* which does not know the instruction */
+    if (!fault_under_valgrind()) /* valgrind does not know the instruction */
         __asm__ __volatile__(".byte 0xcd, 3" ::: "memory"); /* int $3, in two bytes */
     return ok && foreign.count == (fault_under_valgrind() ? 3 : 4);
 }
@@ -233,7 +235,7 @@ static bool foreign_over_ours(void) {
     return ok && flips_go_right() && foreign_gets_its_traps() && flips_go_right();
 }
 
-/* A polite one: what is not its own it passes on to whom it found. */
+/* A polite handler passes traps that are not its own to the previous handler. */
 static struct sigaction found;
 
 static void on_polite(int signal, siginfo_t *info, void *context) {
@@ -276,8 +278,10 @@ static void set_trap_flag(bool on) {
     __builtin_ia32_writeeflags_u64(on ? flags | 0x100 : flags & ~UINT64_C(0x100));
 }
 
-/* As under a debugger that steps through sites: as long as they are flipped, but not for so short
- * that it proves nothing. The child's alarm ends it where no step is made. */
+/*
+ * Steps through sites, as a debugger does, while they are flipped, and at least a minimum number of
+ * steps. The child's alarm ends it if no step is made.
+ */
 static void *step_through(void *unused) {
     (void)unused;
     while (companion_goes_on() || foreign.count < 100) {
@@ -293,15 +297,17 @@ static bool steps_go_right(void) {
     return flips_beside(step_through, 300).ok && !foreign.at_site;
 }
 
-/* --- What a signal might interrupt --- */
+/* --- Signals during the look-up of sites --- */
 
 static bool interruptible;
 
 bool __real_carry_patch_is_site(uintptr_t address);
 bool __wrap_carry_patch_is_site(uintptr_t address);
 
-/* A handler that jumped out of the look-up would leave it counted for ever, and whoever unloads
- * an object waits for those who look for sites. */
+/*
+ * Checks that signals are blocked: a handler that jumped out of the look-up would leave it counted
+ * forever, and unloading an object waits for all look-ups.
+ */
 bool __wrap_carry_patch_is_site(uintptr_t address) {
     sigset_t mask;
     pthread_sigmask(SIG_BLOCK, NULL, &mask);
@@ -310,7 +316,7 @@ bool __wrap_carry_patch_is_site(uintptr_t address) {
     return __real_carry_patch_is_site(address);
 }
 
-/* A trap that is not the library's; afterwards signals are as they were. */
+/* Raises a trap that is not the library's; afterwards the signal mask is unchanged. */
 static bool looks_up_undisturbed(void) {
     sigset_t mask;
     install_foreign(on_foreign, NULL);
@@ -321,7 +327,7 @@ static bool looks_up_undisturbed(void) {
            !sigismember(&mask, SIGUSR1);
 }
 
-/* The signal that ended the child that did this, or 0. */
+/* Returns the signal that ends a child process which runs `deed`, or 0. */
 static int dies_of(void (*deed)(void)) {
     fflush(stdout);
     pid_t child = fork();
@@ -365,29 +371,31 @@ static void trap_ignored(void) {
     __asm__ __volatile__("int3" ::: "memory");
 }
 
-/* Before this process has committed: each child begins without our handler. */
+/* Must run before this process commits: each child begins without the library's handler. */
 static void test_traps(void) {
-    tap_ok(child_says(NULL, foreign_before_ours), "a handler found gets its traps");
-    tap_ok(child_says(NULL, foreign_over_ours), "a handler installed over ours gets its traps");
-    tap_ok(child_says(NULL, polite_over_ours), "a handler that passes on to ours");
-    tap_ok(child_says(NULL, foreign_leaps_out), "a handler that jumps out, three times");
+    tap_ok(child_says(NULL, foreign_before_ours), "a previous handler receives its traps");
+    tap_ok(child_says(NULL, foreign_over_ours), "a handler installed over ours receives its traps");
+    tap_ok(child_says(NULL, polite_over_ours), "a handler can pass traps to ours");
+    tap_ok(child_says(NULL, foreign_leaps_out), "a handler can jump out, three times");
     tap_ok(child_says(NULL, looks_up_undisturbed), "no handler interrupts the look-up of sites");
     if (emulated())
-        tap_skip("single steps", "this emulator makes none");
+        tap_skip("single steps", "this emulator makes no single steps");
     else
-        tap_ok(child_says(NULL, steps_go_right), "single steps through sites");
-    tap_ok(TAP_EQ(dies_of(trap_of_nobody), SIGTRAP), "a trap of nobody kills");
-    tap_ok(TAP_EQ(dies_of(raise_for_nobody), SIGTRAP), "a signal for nobody kills");
-    tap_ok(TAP_EQ(dies_of(trap_between_polite_ones), SIGTRAP), "so does a trap that all pass on");
-    tap_ok(TAP_EQ(dies_of(raise_ignored), 0), "where it was ignored, a signal stays so");
-    tap_ok(TAP_EQ(dies_of(trap_ignored), SIGTRAP), "and a trap still kills");
+        tap_ok(child_says(NULL, steps_go_right), "single steps through sites work");
+    tap_ok(TAP_EQ(dies_of(trap_of_nobody), SIGTRAP), "an unhandled trap ends the process");
+    tap_ok(TAP_EQ(dies_of(raise_for_nobody), SIGTRAP), "an unhandled signal ends the process");
+    tap_ok(TAP_EQ(dies_of(trap_between_polite_ones), SIGTRAP),
+           "a trap that all handlers pass on ends the process");
+    tap_ok(TAP_EQ(dies_of(raise_ignored), 0), "an ignored signal remains ignored");
+    tap_ok(TAP_EQ(dies_of(trap_ignored), SIGTRAP),
+           "a trap ends the process although the signal is ignored");
 }
 
 /* --- Cancelled --- */
 
 static bool committed;
 
-/* Writing text has points of cancellation; the first one behind the commits is meant. */
+/* The thread must not end before the first point of cancellation after the commits. */
 static void *commit_cancelled(void *unused) {
     const struct placed_kind *kind = &placed_kinds()[0];
     pthread_cancel(pthread_self());
@@ -407,12 +415,12 @@ static bool commits_although_cancelled(void) {
 }
 
 static void test_cancelled(void) {
-    tap_ok(child_says(NULL, commits_although_cancelled), "a thread that is cancelled commits");
+    tap_ok(child_says(NULL, commits_although_cancelled), "a cancelled thread commits");
 }
 
 /* --- Objects that are loaded while a transaction is open --- */
 
-/* As constructors do, while this thread waits as it would for the dynamic linker. */
+/* Acts like constructors, while this thread waits as it would for the dynamic linker. */
 static void *come_as_object(void *unused) {
     static const struct carry_site sites[] = {{.kind = UINT8_MAX, .length = 1}};
     struct carry_patch_counts stats;
@@ -434,10 +442,11 @@ static bool objects_come_meanwhile(void) {
 }
 
 static void test_objects(void) {
-    tap_ok(child_says(NULL, objects_come_meanwhile), "objects come while a transaction is open");
+    tap_ok(child_says(NULL, objects_come_meanwhile),
+           "objects can be loaded while a transaction is open");
 }
 
-/* Why this machine cannot run what would be written; NULL if it can. */
+/* Returns why this machine cannot run what would be written; NULL if it can. */
 static const char *obstacle(void) {
     if (emulated())
         return "this emulator runs what it read before";
@@ -446,14 +455,14 @@ static const char *obstacle(void) {
     return NULL;
 }
 
-/* What is in the text, so that a library that patches nothing does not pass. */
+/* Checks the text, so that a library that patches nothing does not pass. */
 static void test_written(void) {
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
     if (refused && obstacle()) {
         tap_skip("the text was written", "%s", obstacle());
-        tap_ok(TAP_EQ(stats.written, 0), "then nothing is written");
+        tap_ok(TAP_EQ(stats.written, 0), "nothing is written here");
         return;
     }
     tap_note("backend %s, guard %s, %llu sites written", stats.backend, stats.guard,
@@ -480,12 +489,12 @@ int main(int argc, char **argv) {
     test_many_threads();
     test_beside(make_storm, "signals to all threads, whose handler runs sites");
     if (emulated())
-        tap_skip("children that patch", "no emulator of threads survives their fork");
+        tap_skip("children that patch", "emulators cannot fork processes with threads");
     else if (fault_under_asan())
         tap_skip("children that patch", "a sanitizer's locks may be held when its threads fork");
     else
-        test_beside(fork_children, "children that patch, as their parent goes on");
-    test_beside(come_and_go, "threads that come and go");
+        test_beside(fork_children, "child processes patch while their parent continues");
+    test_beside(come_and_go, "threads start and end");
     test_written();
     return tap_done();
 }

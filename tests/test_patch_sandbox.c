@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `patch` in a Linux process that may not do everything: each case in a child of its own, its name
- * says what is refused and which way to write text is left.
+ * Tests `patch` in a Linux process with restrictions. Each case runs in its own child process; its
+ * name states what is refused, and which way to write text remains.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@
 #define MFD_EXEC 0x10
 #endif
 
-/* --- What is patched --- */
+/* --- Sites that are patched --- */
 
 CARRY_OP(int, step, int);
 CARRY_KEY(traced);
@@ -67,12 +67,12 @@ static bool is_traced_here(void) {
     return carry_unlikely(traced);
 }
 
-/* In another page: pages in a row would be exchanged together. */
+/* In another page: adjacent pages would be exchanged together. */
 static __attribute__((noinline, aligned(8192))) int take_step_far(int number) {
     return carry_call(step)(number);
 }
 
-/* By address: to emulators each call may be another copy of the function, of another time. */
+/* Called by address: emulators may have several translations of a function, of different times. */
 static int (*const volatile take_step)(int) = take_step_here;
 static bool (*const volatile is_traced)(void) = is_traced_here;
 
@@ -106,7 +106,7 @@ static void leave(int status, const char *format, va_list args) {
     _exit(status);
 }
 
-/* A thread that runs the sites meanwhile. */
+/* A thread that runs the sites at the same time. */
 static struct {
     pthread_t thread;
     bool runs;
@@ -122,7 +122,7 @@ static void end_runner(void) {
     runner.runs = false;
 }
 
-/* Ends the case if something is not as it should be. */
+/* Ends the case as failed unless `ok`. */
 static __attribute__((format(printf, 2, 3))) void require(bool ok, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -139,7 +139,7 @@ static __attribute__((format(printf, 1, 2))) void skip(const char *format, ...) 
     va_end(args);
 }
 
-/* Its status, or FAILED if it died of a signal. */
+/* Waits for a child process. Returns its status, or FAILED if a signal ended it. */
 static int wait_for(pid_t child) {
     int status;
     if (child < 0 || waitpid(child, &status, 0) != child)
@@ -169,9 +169,9 @@ static void run_case(const char *name, void (*body)(void)) {
     tap_ok(!status, "%s", name);
 }
 
-/* --- What works here: emulators do not see all that is written --- */
+/* --- Ways that work here: emulators do not notice all writes --- */
 
-/* A function that returns its second byte; the same by a way that the library does not share. */
+/* A function that returns its second byte; tests a way to write without the library. */
 static const uint8_t code[] = {0xb8, 1, 0, 0, 0, 0xc3};
 
 static bool returns(uint8_t *place, int number) {
@@ -179,7 +179,7 @@ static bool returns(uint8_t *place, int number) {
     return function() == number;
 }
 
-/* As text is: of a file, which valgrind takes to be constant. */
+/* Maps code from a file, as text is; valgrind assumes that such memory is constant. */
 static uint8_t *map_code(int fd, int protection, int flags) {
     if (ftruncate(fd, 4096) || pwrite(fd, code, sizeof code, 0) != sizeof code)
         _exit(FAILED);
@@ -251,7 +251,7 @@ static void only(const char *backend) {
     carry_patch_select(backend, NULL);
 }
 
-/* --- What a case finds --- */
+/* --- Results of a case --- */
 
 static struct carry_patch_counts stats_now(void) {
     struct carry_patch_counts stats;
@@ -259,7 +259,7 @@ static struct carry_patch_counts stats_now(void) {
     return stats;
 }
 
-/* Commits go through and are in effect, written by `backend` where that works. */
+/* Requires that commits succeed and take effect, written by `backend` where that works. */
 static void require_patching(const char *backend) {
     for (int i = 0; i < 20; i++) {
         bool on = i % 2 == 0;
@@ -274,7 +274,7 @@ static void require_patching(const char *backend) {
     require(!strcmp(stats.backend, backend), "written by %s", stats.backend);
 }
 
-/* Nothing can be written: sites follow their keys in memory, and are counted. */
+/* Requires that nothing is written: sites follow their keys in memory, and are counted. */
 static void require_following(enum carry_patch_reason reason) {
     for (int i = 0; i < 20; i++) {
         bool on = i % 2 == 0;
@@ -288,7 +288,7 @@ static void require_following(enum carry_patch_reason reason) {
             stats.unpatched[reason], carry_patch_reason_name(reason));
 }
 
-/* A commit fails, and nothing has changed. */
+/* Requires that a commit fails and changes nothing. */
 static void require_refusal(bool on, int expected) {
     if (!stats_now().branches)
         skip("nothing that is written is run here");
@@ -323,7 +323,7 @@ static void stop_runner(void) {
     require(!runner.wrong, "the thread saw something else");
 }
 
-/* --- The dynamic linker, which lists objects under a lock of its own --- */
+/* --- The dynamic linker, which lists objects under its own lock --- */
 
 static int ask_there(struct dl_phdr_info *info, size_t size, void *stop) {
     (void)info;
@@ -369,7 +369,7 @@ static void ask_within_linker(void) {
     require_beside_linker(ask_there);
 }
 
-/* --- What is refused --- */
+/* --- Refusals --- */
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -378,13 +378,13 @@ static void refuse(const struct sandbox_rule *rules, size_t count) {
         skip("no filters of system calls here: %s", strerror(errno));
 }
 
-/* /proc/self/mem is the one file that is opened to read and write here. */
+/* /proc/self/mem is the only file here that is opened for reading and writing. */
 static const struct sandbox_rule no_procmem[] = {
     {SYS_openat, EACCES, 2, O_ACCMODE, O_RDWR},
 };
 static const struct sandbox_rule no_memfd[] = {{.call = SYS_memfd_create, .error = EPERM}};
 
-/* As systemd's MemoryDenyWriteExecute has it. */
+/* Like systemd's MemoryDenyWriteExecute. */
 static const struct sandbox_rule no_new_code[] = {
     {SYS_mmap, EPERM, 2, PROT_WRITE | PROT_EXEC, PROT_WRITE | PROT_EXEC},
     {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
@@ -397,7 +397,7 @@ static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0
 
 #define REFUSE(rules) refuse(rules, COUNT(rules))
 
-/* Valgrind takes such pages for itself, and dies where it needs more than it has. */
+/* Valgrind itself maps such pages, and ends the process if it cannot. */
 static void skip_under_valgrind(void) {
     if (fault_under_valgrind())
         skip("valgrind needs new code");
@@ -414,13 +414,13 @@ static void refuse_exec_gain(void) {
         skip("this kernel has no PR_SET_MDWE");
 }
 
-/* --- One after the other, alone and with a thread --- */
+/* --- Each restriction alone and with a thread --- */
 
 static void plain(void) {
     require_patching("procmem");
 }
 
-/* Beside threads, in copies of pages. */
+/* Sites are patched with threads, in copies of pages. */
 static void plain_alias(void) {
     REFUSE(no_procmem);
     require_patching(runner.runs ? "mprotect" : "alias");
@@ -461,7 +461,7 @@ static void filter_alias(void) {
     require_patching("alias");
 }
 
-/* As the kernel's setting vm.memfd_noexec has it, and as older kernels do. */
+/* Like the kernel's setting vm.memfd_noexec, and like older kernels. */
 static const struct sandbox_rule no_plain_memfd[] = {
     {SYS_memfd_create, EACCES, 1, MFD_EXEC, 0},
 };
@@ -496,10 +496,10 @@ static void no_proc(void) {
     require_patching("alias");
 }
 
-/* Of what such tools answer in the kernel's place, or need for themselves. */
+/* For system calls that such tools handle themselves, or need. */
 static void run_native(const char *name, void (*body)(void)) {
     if (fault_under_valgrind() || fault_under_asan())
-        tap_skip(name, "valgrind or a sanitizer stands before the kernel");
+        tap_skip(name, "valgrind or a sanitizer handles the system calls");
     else
         run_case(name, body);
 }
@@ -520,7 +520,7 @@ static void run_both(const char *name, void (*body)(void)) {
     run_case(text, threaded);
 }
 
-/* --- Permission that goes --- */
+/* --- Permission that is withdrawn --- */
 
 static void procmem_goes(void) {
     needs("procmem");
@@ -534,7 +534,7 @@ static void procmem_goes(void) {
         require_refusal(true, CARRY_ERROR_PERMISSION);
 }
 
-/* Another way is found while there is one. */
+/* Another way to write is found while one exists. */
 static void procmem_goes_alias_stays(void) {
     require_patching("procmem");
     closefrom(3);
@@ -635,9 +635,9 @@ static void block_traps(int how) {
     pthread_sigmask(how, &trap, NULL);
 }
 
-/* Of what blocks the signal that a trap sends, the process would die. */
+/* A thread that blocks the trap's signal would be ended by it. */
 static void exchange_refused_blocked(void) {
-    only("procmem"); /* which has no jumps */
+    only("procmem"); /* has no jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     block_traps(SIG_BLOCK);
@@ -645,7 +645,7 @@ static void exchange_refused_blocked(void) {
     block_traps(SIG_UNBLOCK);
     require_refusal(true, CARRY_ERROR_PERMISSION);
     stop_runner();
-    require(!flip(false), "commit fails where nobody blocks it");
+    require(!flip(false), "commit fails although no thread blocks it");
 }
 
 static void ignore(int number) {
@@ -656,7 +656,7 @@ static void exchange_refused_handler(void) {
     struct sigaction action = {.sa_handler = ignore};
     sigfillset(&action.sa_mask);
     sigaction(SIGUSR1, &action, NULL);
-    only("procmem"); /* which has no jumps */
+    only("procmem"); /* has no jumps */
     REFUSE(no_exchange);
     require(!flip(true), "commit fails");
     start_runner();
@@ -664,7 +664,7 @@ static void exchange_refused_handler(void) {
     stop_runner();
 }
 
-/* Nothing is left but to exchange, and traps. */
+/* Leaves only the exchange of pages, and traps. */
 static void leave_traps(void) {
     REFUSE(no_memfd);
     refuse_new_code();
@@ -677,7 +677,7 @@ static void refuse_exchange_of(uintptr_t address) {
     REFUSE(rules);
 }
 
-/* The first pages are exchanged, the last are not, and nobody would wait at traps. */
+/* The first pages are exchanged, the last are not, and traps do not hold threads. */
 static void exchange_refused_in_part(void) {
     uintptr_t here = (uintptr_t)take_step_here, far = (uintptr_t)take_step_far;
     start_runner();
@@ -692,7 +692,7 @@ static void exchange_refused_in_part(void) {
     stop_runner();
 }
 
-/* What worked a moment before is refused now: that is no reason to end the process. */
+/* A way that worked before is refused now: the process must survive that. */
 static void exchange_goes_blocked(void) {
     block_traps(SIG_BLOCK);
     start_runner();
@@ -705,7 +705,10 @@ static void exchange_goes_blocked(void) {
     stop_runner();
 }
 
-/* One descriptor is left, which lists the threads: nobody can be asked. */
+/*
+ * One descriptor is left, which lists the threads, so threads cannot be asked for their signal
+ * mask.
+ */
 static void exchange_refused_descriptors(void) {
     const struct rlimit few = {64, 64};
     int last = -1;
@@ -724,7 +727,7 @@ static void exchange_refused_descriptors(void) {
     stop_runner();
 }
 
-/* Threads that come from the handler, which blocks all signals, are no reason to refuse. */
+/* Threads that run the handler, which blocks all signals, are no reason to refuse. */
 static void exchange_refused_often(void) {
     needs("procmem");
     REFUSE(no_exchange);
@@ -735,7 +738,7 @@ static void exchange_refused_often(void) {
     stop_runner();
 }
 
-/* Pages of text that the program may write hold data of its own. */
+/* Pages of text that the program may write contain its data. */
 static void writable_pages(void) {
     needs("procmem");
     volatile uint8_t *page = (volatile uint8_t *)((uintptr_t)take_step_far & ~UINT64_C(4095));
@@ -750,7 +753,7 @@ static void writable_pages(void) {
     stop_runner();
 }
 
-/* Is the page that holds the sites still one of this program? */
+/* Returns whether the page of the sites still belongs to this program's file. */
 static bool is_ours(void) {
     char line[512], program[256];
     bool found = false;
@@ -793,7 +796,7 @@ static void unknown_sync(void) {
     stop_runner();
 }
 
-/* Once there are threads, nothing that was patched before could be changed. */
+/* After threads have started, sites that were patched before could not be changed. */
 static void no_sync_alone(void) {
     REFUSE(no_membarrier);
     require_following(CARRY_PATCH_NO_SYNC);
@@ -842,7 +845,10 @@ static void reused_descriptors(void) {
     check_user_files(fileno(temporary));
 }
 
-/* Such a file lets whoever has it write to the process. */
+/*
+ * Returns whether such a file is open: a process that inherits it could write this process's
+ * memory.
+ */
 static bool has_memory_open(void) {
     char path[64];
     char target[64];
@@ -871,7 +877,7 @@ static size_t open_descriptors(void) {
     return count;
 }
 
-/* One at most, of /proc/self/mem. */
+/* At most one descriptor, of /proc/self/mem, remains open. */
 static void few_descriptors(void) {
     size_t before = open_descriptors();
     require_patching("procmem");
@@ -957,7 +963,7 @@ static void fork_mprotect(void) {
     fork_and_flip();
 }
 
-/* Neither can have pages of its own: both run on, and neither changes the other's. */
+/* Neither process can have its own pages: both continue, and neither changes the other's text. */
 static void fork_without_descriptors(void) {
     const struct rlimit none = {0, 0};
     REFUSE(no_procmem);
@@ -975,7 +981,7 @@ static void fork_without_descriptors(void) {
     require(is_on(), "the child changed the text");
 }
 
-/* A copy of the shared pages, made writable, would be no copy. */
+/* A copy of the shared pages that is made writable would still be shared. */
 static void fork_alias_then_mprotect(void) {
     REFUSE(no_procmem);
     require(!flip(true) && is_on(), "commit fails");
@@ -1011,7 +1017,7 @@ static void spawn_alias(void) {
     spawn_program();
 }
 
-/* --- Threads that ask for sites while others fork --- */
+/* --- Threads that look up sites while others fork --- */
 
 static void *ask_for_sites(void *unused) {
     (void)unused;
@@ -1032,14 +1038,15 @@ static void fork_while_asked(void) {
             carry_patch_unregister(__start_carry_sites);
             _exit(PASSED);
         }
-        require(wait_for(child) == PASSED, "a child waits for threads that it does not have");
+        require(wait_for(child) == PASSED,
+                "a child process waits for threads that it does not have");
     }
     __atomic_store_n(&runner.stop, true, __ATOMIC_RELAXED);
     for (size_t i = 0; i < COUNT(threads); i++)
         pthread_join(threads[i], NULL);
 }
 
-/* --- Text that a case makes itself: jumps of one operation --- */
+/* --- Text that a case writes itself: jumps of one operation --- */
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define OWN_SITES       256
@@ -1058,7 +1065,7 @@ static void *map_near(size_t size, int flags, uintptr_t hint) {
     return memory;
 }
 
-/* Room for text and records, the text on a boundary of huge pages. */
+/* Reserves room for text and records, with the text at a boundary of huge pages. */
 static void reserve_own(void) {
     uint8_t *room = map_near(3 * HUGE_PAGE_BYTES, 0, 0);
     uintptr_t start = ((uintptr_t)room + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
@@ -1112,7 +1119,10 @@ static void require_own(uintptr_t target) {
     require(own_jumps_to(target), "a commit is not in the text");
 }
 
-/* A commit of the first sites goes through, and they follow their key: their text stays. */
+/*
+ * Requires that a commit of the first sites succeeds, with the sites following their key: their
+ * text is unchanged.
+ */
 static void require_own_follows(size_t count) {
     require(!set_key(own.key, (uintptr_t)own.text + 1), "a commit fails");
     for (size_t i = 0; i < count; i++)
@@ -1120,7 +1130,7 @@ static void require_own_follows(size_t count) {
 }
 
 static void exchange_refused_chosen(void) {
-    needs("alias"); /* which would have jumps */
+    needs("alias"); /* would have jumps */
     reserve_own();
     fill_own();
     require(!carry_patch_register(own.records, own.records + OWN_SITES), "no memory");
@@ -1131,7 +1141,7 @@ static void exchange_refused_chosen(void) {
     stop_runner();
 }
 
-/* Of copies of one page and of two, the second is not written: none takes the place of its page. */
+/* Of copies of one page and of two pages, the second is not written: no copy replaces its page. */
 static void exchange_not_written(void) {
     static const struct sandbox_rule no_two_pages[] = {{SYS_pwrite64, EIO, 2, ~0u, 8192}};
     only("procmem");
@@ -1146,7 +1156,7 @@ static void exchange_not_written(void) {
     stop_runner();
 }
 
-/* --- A back end that worked is refused from now on --- */
+/* --- A backend that worked is refused from now on --- */
 
 static void refuse_writes(const char *guard) {
     needs("procmem");
@@ -1177,7 +1187,7 @@ static void writes_go_alone(void) {
     require_patching("alias");
 }
 
-/* Nothing else is left: the commit fails, and a later one that may write goes through. */
+/* No other way is left: the commit fails, and a later one that may write succeeds. */
 static void writes_go_last(void) {
     only("procmem");
     start_runner();
@@ -1188,12 +1198,12 @@ static void writes_go_last(void) {
     stop_runner();
 }
 
-/* --- A debugger --- */
+/* --- Debuggers --- */
 
 #define DEBUGGER_WRITES 20000
 #define NOT_ALLOWED     77
 
-/* Writes one byte of its parent's text again and again; ends with how often it was lost, or 100. */
+/* Writes one byte of its parent's text repeatedly. Exits with the number of lost writes, or 100. */
 static _Noreturn void be_debugger(uintptr_t address, bool *ready) {
     char path[64];
     int lost = 0;
@@ -1214,7 +1224,9 @@ static _Noreturn void be_debugger(uintptr_t address, bool *ready) {
     _exit(lost < 70 ? lost : 70);
 }
 
-/* Commits change other bytes of the page meanwhile: each byte that was written must stay. */
+/*
+ * Commits change other bytes of the page at the same time: each byte that was written must remain.
+ */
 static void debugger_writes(void) {
     int status;
     needs("procmem");
@@ -1235,10 +1247,10 @@ static void debugger_writes(void) {
     stop_runner();
     if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_ALLOWED)
         skip("no process may trace another here");
-    require(!status, "of what a debugger wrote, %d bytes were lost", WEXITSTATUS(status));
+    require(!status, "%d bytes that a debugger wrote were lost", WEXITSTATUS(status));
 }
 
-/* An object goes, and another one comes to its addresses. */
+/* An object is unloaded, and another one is loaded at its addresses. */
 static void text_goes(void) {
     reserve_own();
     for (int i = 0; i < 4; i++) {
@@ -1268,7 +1280,7 @@ static void text_goes_mprotect(void) {
     text_goes();
 }
 
-/* Ten pages from `page` on, with a site each beside the others', of a key of their own. */
+/* Makes ten pages from `page` on, with one site each at the same offset, of their own key. */
 static void make_ten(size_t page, size_t at, struct carry_key *key, struct carry_site *records) {
     key->value = (uintptr_t)own.text;
     for (size_t i = 0; i < 10; i++) {
@@ -1288,7 +1300,7 @@ static bool ten_are_patched(const struct carry_site *records) {
     return patched;
 }
 
-/* Runs of later commits reach into those of earlier ones, at their beginning, end and middle. */
+/* Runs of later commits overlap earlier ones at their beginning, end and middle. */
 static void overlapping_runs(void) {
     static const size_t pages[] = {40, 35, 44, 60, 52, 30};
     only("alias");
@@ -1306,7 +1318,9 @@ static void overlapping_runs(void) {
         }
 }
 
-/* Those whose first two bytes are not in one aligned word would need traps: they are left. */
+/*
+ * Sites whose first two bytes are not in one aligned word would need traps: they are not patched.
+ */
 static void jumps_chosen(void) {
     needs("alias");
     reserve_own();
@@ -1326,7 +1340,7 @@ static void jumps_chosen(void) {
     stop_runner();
 }
 
-/* How much of our text is in huge pages, in kB. */
+/* Returns how much of the case's text is in huge pages, in kB. */
 static size_t huge_kilobytes(void) {
     char line[512];
     bool here = false;
@@ -1378,7 +1392,7 @@ static void *flip_on_little(void *unused) {
     return NULL;
 }
 
-/* Both threads have the smallest stack there may be, so traps need the alternate one. */
+/* Both threads have the smallest possible stack, so traps need the alternate one. */
 static void small_stacks(void) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -1406,12 +1420,12 @@ static void leaves_state(void) {
     REFUSE(no_memfd);
     refuse_new_code();
     require_refusal(false, CARRY_ERROR_PERMISSION);
-    closefrom(3); /* not even opened */
+    closefrom(3); /* prevents even opening */
     require_refusal(false, CARRY_ERROR_PERMISSION);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     require(sigismember(&after, SIGUSR1) && !sigismember(&after, SIGUSR2) &&
                 !sigismember(&after, SIGTERM),
-            "the mask of signals is another");
+            "the mask of signals has changed");
 }
 
 /* --- All --- */
@@ -1444,29 +1458,29 @@ static void test_refusals(void) {
 }
 
 static void test_changes(void) {
-    run_both("all refused once sites are patched: nothing changes", procmem_goes);
-    run_both("/proc/self/mem refused once sites are patched: alias", procmem_goes_alias_stays);
-    run_both("memfd refused once pages are moved: alias", alias_stays);
-    run_both("/proc/self/mem allowed once pages are moved: alias", procmem_comes_back);
+    run_both("everything refused after sites are patched: nothing changes", procmem_goes);
+    run_both("/proc/self/mem refused after sites are patched: alias", procmem_goes_alias_stays);
+    run_both("memfd refused after pages are moved: alias", alias_stays);
+    run_both("/proc/self/mem allowed after pages are moved: alias", procmem_comes_back);
     run_native("mprotect leaves no writable text", mprotect_closes);
     run_native("no handler for SIGTRAP: nothing, and no writable text", no_trap_handler);
     run_case("membarrier refused, threads: nothing", no_sync);
     run_case("membarrier unknown, threads: nothing", unknown_sync);
     run_case("membarrier refused, alone: nothing", no_sync_alone);
     run_case("membarrier refused, quiet: procmem", no_sync_quiet);
-    run_case("membarrier refused once sites are patched: nothing changes", sync_goes);
-    run_case("signals stay blocked, and others not", leaves_state);
+    run_case("membarrier refused after sites are patched: nothing changes", sync_goes);
+    run_case("blocked signals remain blocked, and others not", leaves_state);
 }
 
 static void test_resources(void) {
-    run_both("descriptors closed and used by others: procmem", reused_descriptors);
-    run_case("no descriptor stays open but one: procmem, alias", few_descriptors);
+    run_both("descriptors closed and reused: procmem", reused_descriptors);
+    run_case("at most one descriptor remains open: procmem, alias", few_descriptors);
     run_native("no descriptors left: mprotect", no_descriptors);
     run_native("no descriptors left, filter against new code: nothing", no_descriptors_no_code);
     run_native("no address space left: procmem", no_address_space);
     run_native("no address space left, /proc/self/mem refused: nothing", no_address_space_alias);
     run_case("small stacks: procmem", small_stacks);
-    run_case("huge pages stay whole: procmem", huge_pages);
+    run_case("huge pages are not split: procmem", huge_pages);
 }
 
 static void test_processes(void) {
@@ -1478,22 +1492,22 @@ static void test_processes(void) {
     run_case("a child without memfd: nothing", fork_alias_then_mprotect);
     run_case("programs run: procmem", spawn_program);
     run_case("programs run: alias", spawn_alias);
-    run_case("fork while threads ask for sites", fork_while_asked);
+    run_case("fork while threads look up sites", fork_while_asked);
     run_case("commits while a thread lists objects", commit_beside_linker);
     run_case("commits while a thread that lists objects asks for counts", ask_within_linker);
 }
 
 static void test_objects(void) {
     run_case("exchange refused, and chosen: nothing", exchange_refused_chosen);
-    run_case("copies of pages not all written: nothing", exchange_not_written);
+    run_case("a copy of a page not written: nothing", exchange_not_written);
     run_case("writes are refused from now on: mprotect", writes_go);
     run_case("writes are refused from now on, traps chosen: alias", writes_go_trap);
     run_case("writes are refused from now on, alone: alias", writes_go_alone);
     run_case("writes are refused from now on, and no other way is left: nothing", writes_go_last);
     run_native("a debugger writes text: nothing is lost", debugger_writes);
-    run_both("text goes and other text comes: procmem", text_goes_procmem);
-    run_both("text goes and other text comes: alias", text_goes_alias);
-    run_both("text goes and other text comes: mprotect", text_goes_mprotect);
+    run_both("text is unloaded and other text loaded: procmem", text_goes_procmem);
+    run_both("text is unloaded and other text loaded: alias", text_goes_alias);
+    run_both("text is unloaded and other text loaded: mprotect", text_goes_mprotect);
     run_both("runs that overlap earlier ones: alias", overlapping_runs);
     run_case("jumps and no traps: alias", jumps_chosen);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trails that Spin finds where the models of proof/patch leave something out, on the library
- * and simulated text: a core comes to fetch what Spin says, after the operations that Spin says,
- * and never where nothing is left out. And each commit does what the models do, in their order.
+ * Tests the trails that Spin finds where the models of proof/patch leave something out, on the
+ * library and simulated text: a core can fetch what Spin reports, after the operations that Spin
+ * reports, and never if nothing is left out. Each commit must execute the operations of the models
+ * in their order.
  */
 #include <string.h>
 
@@ -60,13 +61,13 @@ enum carry_guard __wrap_carry_encode_guard(uintptr_t site, size_t length, bool w
 
 /* pushfq; popq %rax */
 static const uint8_t several[] = {0x2e, 0x2e, 0x2e, 0x2e, 0x9c, 0x58};
-#define SECOND 5 /* where the second instruction starts */
+#define SECOND 5 /* offset of the second instruction */
 
-/* An alternative, as Spin has its sites: no byte is the same in both states. */
+/* An alternative like the sites of the models: no byte is equal in both states. */
 static const uint8_t alternative[] = {4, 4, 0x61, 0x62, 0x63, 0x64, 0x51, 0x52, 0x53, 0x54};
 
 static struct data {
-    struct carry_site records[SITES_MAX + 1]; /* and a body */
+    struct carry_site records[SITES_MAX + 1]; /* and one for a body */
     struct carry_key key;
     uint8_t aux[BYTES_MAX];
     uint8_t body[4];
@@ -86,7 +87,7 @@ static void add_site(size_t i, enum mode mode, uintptr_t address) {
     sim_add_site(address, record->length);
 }
 
-/* Of STOP: the function of two instructions, and another. */
+/* For STOP: returns the function of two instructions, or another. */
 static uintptr_t function(bool is_several) {
     return (uintptr_t)sim.text + (is_several ? 0x3000 : 0x1000000);
 }
@@ -98,7 +99,7 @@ static int commit(uintptr_t value) {
     return carry_patch_commit(&patch);
 }
 
-/* The value that a commit of the mode changes the sites to. */
+/* Returns the value to which a commit of the mode changes the keys. */
 static uintptr_t value_of(enum mode mode) {
     return mode == STOP ? function(false) : 1;
 }
@@ -138,7 +139,10 @@ static uint8_t fetched[BYTES_MAX];
 static size_t fetched_from;
 static bool was_fetched;
 
-/* The instruction that a byte of the site is of: of alternatives, Spin goes by bytes. */
+/*
+ * Returns the instruction that contains a byte of the site; for alternatives, the models count
+ * bytes.
+ */
 static size_t index_of(size_t byte) {
     return trail->mode == STOP ? byte >= SECOND : byte;
 }
@@ -161,7 +165,7 @@ static bool is_fetched(const uint8_t *bytes) {
                    data->records[0].length - fetched_from);
 }
 
-/* Until the commit has returned the old instruction may be run, as a whole. */
+/* Until the commit has returned, the complete old instruction may be run. */
 static bool is_intended(void) {
     return !fetched_from && is_fetched(before) && !strchr(sim.operations, ')');
 }
@@ -175,8 +179,7 @@ static void look_everywhere(void) {
     was_fetched = was_fetched || (sim_may_fetch(fetched, fetched_from) && !is_intended());
 }
 
-/* An exchange shows the old page until all cores are synchronised, as the last thing in a commit.
- */
+/* An exchange shows the old page until all cores are synchronised at the end of a commit. */
 static void look_at_end(void) {
     was_fetched = sim_may_fetch(fetched, fetched_from);
 }
@@ -204,7 +207,8 @@ static void test_trail(void) {
     tap_ok(found, "without %s: after %s a core may fetch %s", trail->name, trail->operations,
            trail->fetch);
     found = comes_to_fetch(SIM_OMITS_NOTHING, trail->mode == REMAP ? look_at_end : look_everywhere);
-    tap_ok(TAP_TRUE(!found) && TAP_TRUE(sim.verdict.ok), "with it no core may");
+    tap_ok(TAP_TRUE(!found) && TAP_TRUE(sim.verdict.ok),
+           "without an omission, no core may fetch it");
 }
 
 static void test_order(const struct order *order) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sites of x86-64: their bytes in each state, what is refused, and the compiler's part. */
+/* Tests the sites of x86-64: their bytes in each state, refusals, and the compiler's part. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,9 @@ static const struct placed_kind *kinds;
 /* --- Bytes --- */
 
 /*
- * What a site is to hold: bytes in hexadecimal, and 32-bit offsets: K to its key, F to the
- * function, S with a digit of base 36 to so many bytes behind the site's beginning, * to anywhere.
+ * Returns whether a site holds a pattern: bytes in hexadecimal, and 32-bit offsets: K to its key, F
+ * to the function, S with a digit of base 36 to that many bytes after the site's beginning, * to
+ * anywhere.
  */
 static bool holds(const struct placed_kind *kind, size_t site, size_t state, const char *pattern) {
     const uint8_t *bytes = kind->sites[site].site;
@@ -61,7 +62,7 @@ static void expect_bytes(size_t kind, size_t state, const char *pattern, const c
     tap_ok(TAP_EQ(wrong, 0), "%s: %s: %s", kinds[kind].name, name, pattern);
 }
 
-/* Each state that there is, in an order in which every one is reached from another. */
+/* Each state, in an order in which every one is reached from another. */
 static const struct {
     size_t kind;
     size_t state;
@@ -112,18 +113,19 @@ static void test_states(void) {
     }
 }
 
-/* Without a prefix, or with the opcode of a call where its offset would be. */
+/* Checks a body without a prefix, and one with the opcode of a call in place of its offset. */
 static void test_inlined(void) {
     static const uint8_t subtraction[] = {0x81, 0xe8, 1, 0, 0, 0};
     const struct placed_kind *call = &kinds[CALL];
     placed_commit(call->key, call->states[3].value);
-    tap_ok(TAP_EQ(placed_counts().inlined, placed_site_count(call)), "inlined without a prefix");
+    tap_ok(TAP_EQ(placed_counts().inlined, placed_site_count(call)),
+           "a body is inlined without a prefix");
     tap_ok(carry_encode_is_inline(&(struct carry_site){.kind = CARRY_SITE_CALL}, subtraction),
-           "whatever is inlined");
+           "any body is inlined");
     placed_commit(call->key, call->states[0].value);
 }
 
-/* The last four bytes of fewer are not all its own: calls of its function are direct. */
+/* A shorter body does not contain all four bytes of an offset: calls of its function are direct. */
 static void test_short_body(void) {
     static const uint8_t aux[] = {0, 0, 0, 3, 0x0f, 0x1f, 0x00};
     const struct carry_site *site =
@@ -134,7 +136,7 @@ static void test_short_body(void) {
     body.aux = site_record_distance(&body.aux, (uintptr_t)aux + 3);
     tap_ok(TAP_TRUE(carry_encode(site, (uintptr_t)aux, &body, bytes)) && TAP_EQ(bytes[0], 0x2e) &&
                TAP_EQ(bytes[1], 0xe8),
-           "a relative body that is too short for an offset");
+           "a relative body that is too short for an offset is not inlined");
 }
 
 /* --- Records of newer libraries --- */
@@ -178,26 +180,28 @@ static void test_unknown(void) {
                                            (uintptr_t)(is_body || made[i].length ? body : empty));
     }
     struct carry_patch_counts before = placed_counts();
-    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0), "records of newer libraries");
+    tap_ok(TAP_EQ(carry_patch_register(made, made + count), 0),
+           "records of newer libraries are accepted");
     struct carry_patch_counts after = placed_counts();
     tap_ok(TAP_EQ(after.objects, before.objects + 1) &&
                TAP_EQ(after.unpatched[CARRY_PATCH_UNKNOWN_KIND],
                       before.unpatched[CARRY_PATCH_UNKNOWN_KIND] + count - 1),
-           "are counted");
+           "records of newer libraries are counted");
     uint8_t *text = placed_copy_text();
     tap_ok(TAP_EQ(placed_commit(&other_key, 1), 0) && TAP_TRUE(placed_text_is(text)),
-           "and left alone");
+           "sites of newer libraries are not changed");
     free(text);
     other_key.resolve = must_not_be_asked;
     carry_patch_apply(0);
-    tap_ok(TAP_EQ(resolved, 0), "nor are their keys asked");
+    tap_ok(TAP_EQ(resolved, 0), "keys of newer libraries are not resolved");
     placed_commit(kinds[CALL].key, (uintptr_t)add9);
-    tap_ok(TAP_EQ(kinds[CALL].sites[0].function(1), 10), "nor their bodies put in");
+    tap_ok(TAP_EQ(kinds[CALL].sites[0].function(1), 10),
+           "bodies of newer libraries are not inlined");
     placed_commit(kinds[CALL].key, kinds[CALL].states[0].value);
     carry_patch_unregister(made);
     tap_ok(TAP_EQ(placed_counts().objects, before.objects) &&
                TAP_EQ(placed_counts().sites, before.sites),
-           "until their object goes");
+           "records of newer libraries are counted until their object is unloaded");
 }
 
 /* --- Alternatives of several instructions, and by feature --- */
@@ -218,7 +222,7 @@ __asm__(".text\nalt_seven: movl $7, %eax\nret\n"
         return result;                                                                             \
     }
 
-/* Of a header that knows more features than the library. */
+/* Written for a header with more features than the library knows. */
 #define BY_NO_FEATURE                                                                              \
     CARRY_ALT_TEXT("call alt_seven", CARRY_ALT_PAD, "movl $8, %%eax", CARRY_ALT_NAME("nonesuch"),  \
                    "1")
@@ -247,19 +251,19 @@ static void *nap(void *unused) {
 
 static void test_alternatives(void) {
     tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_UNKNOWN_KIND], 1),
-           "an alternative that is too long");
+           "an alternative that is too long is refused");
     tap_ok(TAP_EQ(by_feature(), 7) && TAP_EQ(by_no_feature(), 7) && TAP_EQ(by_feature_one(), 1),
-           "alternatives by feature before they are patched");
+           "alternatives by feature are original before they are patched");
     carry_patch_apply(0);
     bool has = carry_cpu_has("avx2");
     tap_ok(TAP_EQ(by_feature(), 7 + has) && TAP_EQ(by_no_feature(), 7) &&
                TAP_EQ(by_feature_one(), 1 + has),
-           "alternatives by feature");
-    tap_ok(alternatives_are(false), "alternatives by key");
+           "alternatives by feature are replaced");
+    tap_ok(alternatives_are(false), "alternatives by key are original at first");
     placed_commit(&carry_key_several, 1);
-    tap_ok(alternatives_are(true), "of several instructions, replaced");
+    tap_ok(alternatives_are(true), "alternatives of several instructions are replaced");
     placed_commit(&carry_key_several, 0);
-    tap_ok(alternatives_are(false), "and restored");
+    tap_ok(alternatives_are(false), "alternatives of several instructions are restored");
 }
 
 /* From now on there may be other threads. */
@@ -268,19 +272,20 @@ static void test_quiescence(void) {
     pthread_create(&thread, NULL, nap, NULL);
     pthread_join(thread, NULL);
     tap_ok(TAP_EQ(placed_commit(&carry_key_several, 1), 0) && TAP_TRUE(alternatives_are(false)),
-           "with threads, alternatives of several instructions wait");
-    tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], 5), "and are counted");
+           "with threads, alternatives of several instructions do not change");
+    tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], 5),
+           "unchanged alternatives are counted");
     tap_ok(TAP_EQ(carry_patch_apply(CARRY_PATCH_QUIET), 0) && TAP_TRUE(alternatives_are(true)),
-           "until the program says that it is quiet");
+           "alternatives change when the program declares that it is quiet");
     tap_ok(TAP_EQ(placed_counts().unpatched[CARRY_PATCH_QUIESCENCE], 0),
-           "and are no longer counted");
+           "changed alternatives are no longer counted");
     placed_commit(&carry_key_several, 0);
-    tap_ok(alternatives_are(true), "nor do they go back");
+    tap_ok(alternatives_are(true), "with threads, alternatives are not restored");
     carry_patch_apply(CARRY_PATCH_QUIET);
-    tap_ok(alternatives_are(false), "before it is quiet again");
+    tap_ok(alternatives_are(false), "alternatives are restored when the program is quiet again");
 }
 
-/* --- What the compiler makes around a call --- */
+/* --- Code of the compiler around a call --- */
 
 static uint64_t clean(uint64_t vectors) {
     (void)vectors;
@@ -291,7 +296,7 @@ CARRY_OP_DEFINE(dirty, clean);
 
 static uint64_t has_avx512;
 
-/* A leaf, as the compiler sees it: its array would be in the red zone, its frame not aligned. */
+/* A leaf for the compiler: its array is in the red zone, and its frame is not aligned. */
 __attribute__((noinline)) static bool leaf_keeps_stack(uint64_t seed) {
     volatile uint64_t kept[13];
     for (size_t i = 0; i < 13; i++)
@@ -303,12 +308,12 @@ __attribute__((noinline)) static bool leaf_keeps_stack(uint64_t seed) {
     return aligned;
 }
 
-/* No frame at all, but for the call. */
+/* Has no frame except for the call. */
 __attribute__((noinline)) static uint64_t bare_leaf(uint64_t vectors) {
     return carry_call(dirty)(vectors);
 }
 
-/* More values than there are registers that a function keeps. */
+/* Has more values than there are callee-saved registers. */
 __attribute__((noinline)) static bool keeps_integers(uint64_t s) {
     uint64_t a = s * 3, b = s * 5, c = s * 7, d = s * 11, e = s * 13, f = s * 17, g = s * 19,
              h = s * 23, i = s * 29, j = s * 31, k = s * 37, l = s * 41, m = s * 43;
@@ -328,8 +333,10 @@ __attribute__((noinline)) static bool keeps_vectors(double s) {
     return aligned && a + b + c + d + e + f + g + h == s * 98;
 }
 
-/* Called by their addresses, as by strangers: calls that the compiler sees fit what it knows of the
- * function, and might align the stack by chance. */
+/*
+ * Called by address, as from other files: for direct calls the compiler would use its knowledge of
+ * the function, and might align the stack by chance.
+ */
 static const struct {
     bool (*volatile leaf)(uint64_t);
     uint64_t (*volatile bare)(uint64_t);

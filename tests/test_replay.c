@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Does the replay of other CPUs count use as they do? By what was measured there. */
+/* Tests that the replay of other CPUs tracks use as they do, by measurements on them. */
 #include <string.h>
 
 #include <carry/cpu.h>
@@ -10,7 +10,7 @@
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* What others put in use at random. */
+/* The components that other software puts in use at random. */
 #define BY_OTHERS(counts_writes) ((counts_writes) ? BIT(PKRU) : BIT(SSE))
 
 static struct image {
@@ -54,11 +54,11 @@ static bool counts_writes;
 static void judge(const char *name, uint64_t found, uint64_t by_writes, uint64_t by_values) {
     const uint64_t wanted = counts_writes ? by_writes : by_values;
     tap_ok(TAP_EQ((found ^ wanted) & ~BY_OTHERS(counts_writes), 0),
-           "%s: in use 0x%llx, told 0x%llx", name, (unsigned long long)wanted,
+           "%s: in use 0x%llx, reported 0x%llx", name, (unsigned long long)wanted,
            (unsigned long long)found);
 }
 
-/* What is in use after `code`, which finds everything initial and out of use. */
+/* Checks the components in use after `code`, which starts with initial registers, none in use. */
 #define AFTER(name, by_writes, by_values, code)                                                    \
     do {                                                                                           \
         replay_start();                                                                            \
@@ -109,7 +109,7 @@ static void test_vectors(void) {
           load(&initial, SSE | AVX));
 }
 
-/* Also of components that this CPU may lack. */
+/* Also covers components that this CPU may lack. */
 static void test_images(uint64_t components) {
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (!(components >> i & 1))
@@ -123,7 +123,7 @@ static void test_images(uint64_t components) {
     AFTER("kxnorw, vzeroall", OPMASK, OPMASK, DO("kxnorw %k1, %k1, %k1\n\tvzeroall"));
 }
 
-/* One after the other, from 576 on: 128 bytes later where MPX is before it. */
+/* Components follow each other from 576 on, or 128 bytes later where MPX precedes them. */
 static void test_places(size_t offset) {
     uint64_t saved;
     memset(&spare, 0, sizeof spare);
@@ -152,7 +152,7 @@ static void test_counts(void) {
 
 static void test_features(void) {
     tap_ok(TAP_EQ(carry_cpu_has("fast_xgetbv1"), counts_writes),
-           "the library asks what is in use where that CPU is fast at it");
+           "the library reads what is in use where that CPU does this fast");
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections of kernels, in a simulated one, with real registers. */
+/* Tests sections of kernels, in a simulated one, with real registers. */
 #include <carry/section.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -27,19 +27,20 @@ static struct verdict run_schedule(size_t steps, bool loads_early) {
 static void test_schedule(size_t steps, bool loads_early) {
     struct verdict verdict = run_schedule(steps, loads_early);
     if (verdict.ok && !(sim.sections && sim.nested && sim.busy && sim.nmis && sim.migrations))
-        verdict_fail(&verdict, "something never happened");
+        verdict_fail(&verdict, "some event never happened");
     tap_note("%zu steps: %zu sections, %zu of them nested, %zu refused, %zu NMIs, %zu migrations",
              sim.steps, sim.sections, sim.nested, sim.busy, sim.nmis, sim.migrations);
     verdict_report(&verdict, "random schedules, %s",
-                   loads_early ? "loaded at once" : "loaded on the way to user mode");
+                   loads_early ? "loaded at once" : "loaded on the return to user mode");
 }
 
 static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload", "switch"};
 
 /*
- * To reach an instruction, all before it are stepped. So at level short not all have their turn.
- * With an area, registers are saved and loaded at each instruction. Without an area, an interrupt
- * does the same before the claim, and is refused behind it: below level long some are enough.
+ * All instructions before the interrupted one are stepped, so at level short not every one is
+ * tried. With an area, registers are saved and loaded at each instruction. Without an area, an
+ * interrupt does the same before the claim, and is refused after it: below level long some
+ * instructions suffice.
  */
 static size_t stride_of(const struct effort *effort, bool with_area) {
     return effort->all || with_area ? effort->stride : 7;
@@ -66,10 +67,10 @@ static const struct twin {
     const char *name;
     enum broken_section twin;
 } twins[] = {
-    {"one that does not save", BROKEN_SECTION_FORGETS},
-    {"one that lets the CPU go before it has loaded", BROKEN_SECTION_LETS_GO},
-    {"one that nests in one area", BROKEN_SECTION_ONE_AREA},
-    {"one that lets NMIs begin", BROKEN_SECTION_NMI},
+    {"a section that does not save", BROKEN_SECTION_FORGETS},
+    {"a section that releases the CPU before it has loaded", BROKEN_SECTION_LETS_GO},
+    {"a section that nests in one area", BROKEN_SECTION_ONE_AREA},
+    {"a section that NMIs can begin", BROKEN_SECTION_NMI},
 };
 
 static void test_twin(const struct twin *twin, size_t steps) {
@@ -83,7 +84,7 @@ int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind keeps x87 registers in 64 bits");
     const struct effort *effort = effort_chosen();
-    /* Of twelve faults in section.c that schedules find, the last was found at step 115,342. */
+    /* Schedules find twelve faults in section.c; the last was found at step 115,342. */
     size_t steps = effort->few_rounds * STEPS_A_ROUND;
     effort_note(effort);
     for (int loads_early = 0; loads_early < 2; loads_early++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections where there are none: in a process, and on any architecture. */
+/* Tests sections where they are unsupported: in a process, on any architecture. */
 #include <carry/section.h>
 #include <stdlib.h>
 
@@ -13,12 +13,13 @@ int main(void) {
     tap_ok(TAP_EQ(carry_section_begin(&section, NULL, 0), CARRY_ERROR_UNSUPPORTED),
            "no section begins");
     tap_ok(TAP_EQ(carry_section_begin(&section, area, CARRY_SECTION_X87), CARRY_ERROR_UNSUPPORTED),
-           "nor one with an area");
+           "no section with an area begins");
     carry_section_create(&thread, area, mask);
     tap_ok(TAP_EQ(carry_section_switch(&thread), CARRY_ERROR_UNSUPPORTED),
-           "no thread is switched to");
-    tap_ok(TAP_EQ(carry_section_reload(&thread), CARRY_ERROR_UNSUPPORTED), "none is loaded");
-    tap_ok(TAP_EQ(carry_section_sync(&thread), CARRY_ERROR_UNSUPPORTED), "none is saved");
+           "switching threads is unsupported");
+    tap_ok(TAP_EQ(carry_section_reload(&thread), CARRY_ERROR_UNSUPPORTED),
+           "loading is unsupported");
+    tap_ok(TAP_EQ(carry_section_sync(&thread), CARRY_ERROR_UNSUPPORTED), "saving is unsupported");
     carry_section_forget(&thread);
     free(area);
     return tap_done();

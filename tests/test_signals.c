@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handlers of signals, of several copies of the library in one process.
+ * Tests signal handlers of several copies of the library in one process.
  *
- * usage: test_signals COPY COPY COPY     objects with a library of their own:
+ * usage: test_signals COPY COPY COPY     objects, each with its own library:
  * harness/signals_copy.h
  */
 #include <dlfcn.h>
@@ -46,7 +46,7 @@ static bool all_survive(void) {
     return ok;
 }
 
-/* --- A handler of a stranger --- */
+/* --- Another program's handler --- */
 
 static struct sigaction found;
 static unsigned char *volatile page;
@@ -69,7 +69,7 @@ static void install_stranger(void) {
     sigaction(SIGSEGV, &action, &found);
 }
 
-/* A fault of the stranger's: does it arrive, once? */
+/* Returns whether a fault of the other program arrives exactly once. */
 static bool stranger_is_called(void) {
     page = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     strange = 0;
@@ -126,7 +126,7 @@ static bool go_in_reverse(void) {
     return ok && stranger_is_installed();
 }
 
-/* The one in the middle stays where it is, and is still there when it comes back. */
+/* The middle copy remains in the chain, and works when it is installed again. */
 static bool middle_goes(void) {
     install_stranger();
     bool ok = all_acquire();
@@ -168,7 +168,7 @@ static bool removed_together(void) {
     return ok && copies[1]->survives() && !copies[0]->acquire() && copies[0]->survives();
 }
 
-/* --- Handlers that are no copy's --- */
+/* --- Handlers of other code --- */
 
 static const unsigned char just_return[] = {0xc3};
 
@@ -235,11 +235,11 @@ static bool circle(void) {
 static bool other_version(void) {
     struct forged *forged = forge();
     forged->mark.magic++;
-    forged->mark.links = INT32_MAX; /* leads nowhere */
+    forged->mark.links = INT32_MAX; /* points to unmapped memory */
     return acquires_over(forged->code);
 }
 
-/* What it passes on to is a copy's, but the system calls it without what that needs. */
+/* The handler passes the signal to a copy, but the system calls it without siginfo. */
 static bool without_siginfo(void) {
     bool ok = all_acquire();
     signal(SIGSEGV, installed().sa_handler);
@@ -247,24 +247,30 @@ static bool without_siginfo(void) {
 }
 
 static void test_copies(void) {
-    tap_ok(child_says(NULL, in_turn), "three copies install in turn, any number of times");
-    tap_ok(child_says(NULL, in_turn_over_stranger), "over a stranger's handler, called once too");
-    tap_ok(child_says(NULL, strangers_come_and_go), "strangers come over copies, and go");
-    tap_ok(child_says(NULL, go_in_reverse), "copies that go in reverse leave what was there");
-    tap_ok(child_says(NULL, middle_goes), "a copy between others goes, and comes back");
-    tap_ok(child_says(NULL, comes_back), "copies come and go in any order");
-    tap_ok(child_says(NULL, install_together), "a copy installs while another does");
-    tap_ok(child_says(NULL, removed_together), "a copy installs while another removes");
+    tap_ok(child_says(NULL, in_turn), "three copies can install in turn, any number of times");
+    tap_ok(child_says(NULL, in_turn_over_stranger),
+           "copies install over another handler, which is called once");
+    tap_ok(child_says(NULL, strangers_come_and_go),
+           "other handlers can be installed over copies, and removed");
+    tap_ok(child_says(NULL, go_in_reverse),
+           "copies that uninstall in reverse order restore the previous handler");
+    tap_ok(child_says(NULL, middle_goes), "a copy between others can uninstall and install again");
+    tap_ok(child_says(NULL, comes_back), "copies can install and uninstall in any order");
+    tap_ok(child_says(NULL, install_together), "a copy can install while another installs");
+    tap_ok(child_says(NULL, removed_together), "a copy can install while another uninstalls");
 }
 
 static void test_handlers(void) {
-    tap_ok(child_says(NULL, first_of_mapping), "over a handler with nothing mapped before it");
-    tap_ok(child_says(NULL, executable_alone), "over one that can only be executed");
-    tap_ok(child_says(NULL, unloaded), "over one that was unloaded");
-    tap_ok(child_says(NULL, no_handler), "over none");
-    tap_ok(child_says(NULL, circle), "over marks that lead in a circle");
-    tap_ok(child_says(NULL, other_version), "over a mark of another version");
-    tap_ok(child_says(NULL, without_siginfo), "over a copy's that gets no siginfo");
+    tap_ok(child_says(NULL, first_of_mapping),
+           "a copy installs over a handler with nothing mapped before it");
+    tap_ok(child_says(NULL, executable_alone),
+           "a copy installs over a handler in execute-only memory");
+    tap_ok(child_says(NULL, unloaded), "a copy installs over a handler that was unloaded");
+    tap_ok(child_says(NULL, no_handler), "a copy installs over no handler");
+    tap_ok(child_says(NULL, circle), "a copy installs over marks that form a circle");
+    tap_ok(child_says(NULL, other_version), "a copy installs over a mark of another version");
+    tap_ok(child_says(NULL, without_siginfo),
+           "a copy installs over a copy's handler that receives no siginfo");
 }
 
 int main(int argc, char **argv) {

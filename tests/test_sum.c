@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* `sum`: every kernel by every check, the functions around them, and the choice among them. */
+/*
+ * Tests `sum`: every kernel with every check, the functions around them, and the choice among them.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +23,9 @@
 static const struct effort *effort;
 static unsigned char data[DATA_BYTES];
 
-/* The functions that call the chosen kernel, by each that can be chosen. */
+/* Tests the functions that call the chosen kernel, for each kernel that can be chosen. */
 static void test_functions_by(const char *kernel) {
-    tap_ok(TAP_EQ(carry_sum_select(kernel), CARRY_OK), "select %s", kernel);
+    tap_ok(TAP_EQ(carry_sum_select(kernel), CARRY_OK), "%s is selected", kernel);
     struct verdict verdict = check_iov(carry_sum_iov, effort);
     verdict_report(&verdict, "carry_sum_iov by %s", kernel);
     verdict = check_burst(carry_sum_burst, effort);
@@ -42,7 +44,7 @@ static void test_kernels(void) {
         sum_check_all(&oracle_internet, kernel.sum, effort, kernel.name);
         test_functions_by(kernel.name);
     }
-    tap_ok(TAP_EQ(carry_sum_select(NULL), CARRY_OK), "select the best again");
+    tap_ok(TAP_EQ(carry_sum_select(NULL), CARRY_OK), "the best kernel is selected again");
 }
 
 /* --- Sizes known to the compiler --- */
@@ -94,17 +96,17 @@ static void test_constant_sizes(void) {
         if (!ok)
             tap_note("size %zu", size);
     }
-    tap_ok(ok, "constant sizes inline and by call");
+    tap_ok(ok, "sums of constant sizes, inline and by call, are right");
     memset(data, 0, sizeof data);
-    tap_ok(constant_size_agrees(64), "constant size of zeros");
+    tap_ok(constant_size_agrees(64), "the sum of zeros of a constant size is right");
 }
 
-/* Sanitizers tell of an address that is computed from NULL, be it the same. */
+/* Sanitizers report an address computed from NULL, even if it is equal. */
 static void test_no_bytes(void) {
     tap_ok(TAP_EQ(constant_sizes[0](NULL, 0, 5), 5) && TAP_EQ(carry_sum_inline(NULL, 0, 5), 5) &&
                TAP_EQ(carry_sum_call(NULL, 0, 5), 5) &&
                TAP_EQ(carry_sum_update(5, NULL, NULL, 0), 5),
-           "no bytes, at NULL");
+           "no bytes at NULL leave the sum unchanged");
 }
 
 /* --- From partial sums to stored values --- */
@@ -127,10 +129,10 @@ static void test_fold(void) {
     }
     for (size_t i = 0; i < effort->rounds && ok; i++)
         ok = folds_right((uint32_t)rng_next());
-    tap_ok(ok, "fold, finish, finish_nonzero");
+    tap_ok(ok, "fold, finish and finish_nonzero are right");
 }
 
-/* A sum over data that holds its own checksum verifies. */
+/* A sum over data that contains its own checksum verifies. */
 static void test_verification(void) {
     bool ok = true;
     rng_restart();
@@ -142,17 +144,17 @@ static void test_verification(void) {
         memcpy(header + 10, &check, 2);
         ok = TAP_EQ(carry_sum_finish(carry_sum(header, sizeof header, 0)), 0);
     }
-    tap_ok(ok, "a header that holds its checksum verifies");
+    tap_ok(ok, "a header that contains its checksum verifies");
 }
 
-/* --- Pseudo-headers, as their RFCs draw them --- */
+/* --- Pseudo-headers, as drawn in their RFCs --- */
 
 static void store_big_endian(unsigned char *to, uint32_t value, int bytes) {
     for (int i = 0; i < bytes; i++)
         to[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
 }
 
-/* Source and destination address, each with noise behind it. */
+/* Source and destination addresses, each followed by random bytes. */
 struct addresses {
     unsigned char src[24];
     unsigned char dst[24];
@@ -237,7 +239,7 @@ static void test_rfc1624_example(void) {
     memcpy(&check, "\xdd\x2f", 2);
     memcpy(&from, "\x55\x55", 2);
     memcpy(&to, "\x32\x85", 2);
-    tap_ok(TAP_EQ(carry_sum_update16(check, from, to), 0), "the example of RFC 1624");
+    tap_ok(TAP_EQ(carry_sum_update16(check, from, to), 0), "the example of RFC 1624 is right");
 }
 
 /* --- The choice of a kernel --- */
@@ -276,7 +278,7 @@ static const unsigned char example[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6
 /* RFC 1071, section 3: 00 01 f2 03 f4 f5 f6 f7 sums to ddf2. */
 static void test_rfc1071_example(void) {
     const uint16_t folded = carry_sum_fold(carry_sum(example, sizeof example, 0));
-    tap_ok(TAP_MEMEQ(&folded, "\xdd\xf2", 2), "the example of RFC 1071");
+    tap_ok(TAP_MEMEQ(&folded, "\xdd\xf2", 2), "the example of RFC 1071 is right");
 }
 
 static bool is_example(uint32_t partial) {
@@ -311,13 +313,13 @@ static bool first_burst(void) {
     return is_example(sum);
 }
 
-/* Where sites can be patched, that chooses too. */
+/* Where sites can be patched, patching chooses too. */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_copy() && first_call();
 }
 
-/* Nothing was selected yet: whichever function comes first makes the choice. */
+/* No kernel was selected yet: the first function that is called chooses one. */
 static void test_first_use(void) {
     static const char *const masks[] = {NULL, "all"};
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
@@ -337,10 +339,10 @@ static void test_under_mask(const char *mask) {
     const char *best = choice_best(&choice);
     tap_ok(choice_is_best(&choice), "peel \"%s\": %s is chosen", mask, best);
     struct verdict verdict = check_values(&oracle_internet, sum_by_choice, &effort_short);
-    verdict_report(&verdict, "peel \"%s\": %s sums rightly", mask, best);
+    verdict_report(&verdict, "peel \"%s\": sums by %s are right", mask, best);
 }
 
-/* Takes one feature after the other away, the one that builds on most first. */
+/* Masks one feature after the other, beginning with the one that builds on most others. */
 static void test_peeling(void) {
     struct carry_cpu_feature feature;
     char mask[1000] = "";

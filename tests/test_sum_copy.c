@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies that sum what they copy: the forms of every kernel, and the functions around them. */
+/*
+ * Tests copies that compute the sum of the copied bytes: the forms of every kernel, and the
+ * functions around them.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +21,7 @@
 
 static const struct effort *effort;
 
-/* The form that survives faults, as a function that returns one thing. */
+/* The tested form that survives faults, wrapped in a function with one result. */
 static carry_sum_copy_try_fn *tried;
 
 static size_t copy_try(void *dst, const void *src, size_t size, uint32_t *sum) {
@@ -36,7 +39,7 @@ static uint32_t copy_returning_left(void *dst, const void *src, size_t size, uin
     return (uint32_t)tried(dst, src, size, sum).left;
 }
 
-/* After a fault in any part of a kernel, registers are as they should be. */
+/* After a fault in any part of a kernel, registers follow the calling convention. */
 static struct verdict check_abi_after_fault(void) {
     static unsigned char data[5000];
     static const size_t sizes[] = {2, 7, 20, 45, 60, 100, 300, 1500, 5000};
@@ -57,7 +60,7 @@ static struct verdict check_abi_after_fault(void) {
     return verdict;
 }
 
-/* Addresses that are none: the CPU does not say which one it was. */
+/* Checks non-canonical addresses: the CPU does not report which one it was. */
 static bool nowhere_is_left(size_t size) {
     unsigned char bytes[300], before[300];
     void *nowhere = (void *)(UINTPTR_MAX / 2 + 1);
@@ -90,7 +93,7 @@ static void test_try(size_t index, const char *name) {
     bool ok = true;
     for (size_t size = 0; size <= 300; size++)
         ok = ok && nowhere_is_left(size);
-    tap_ok(ok, "%s: addresses that are none", name);
+    tap_ok(ok, "%s: non-canonical addresses leave all bytes", name);
 }
 
 static bool chosen_together(size_t index) {
@@ -120,7 +123,7 @@ static void test_kernels(void) {
         test_try(i, name);
         tap_ok(TAP_EQ(carry_sum_select(kernel.name), CARRY_OK) && TAP_TRUE(chosen_together(i)) &&
                    TAP_TRUE(chosen_copies()),
-               "select %s in all its forms", kernel.name);
+               "%s is selected in all its forms", kernel.name);
         struct verdict verdict = check_sum_copy_iov(carry_sum_copy_iov, effort);
         verdict_report(&verdict, "carry_sum_copy_iov by %s", kernel.name);
     }

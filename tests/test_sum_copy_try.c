@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `sum`: copies that survive faults, by the check of those that do not sum. */
+/* Tests `sum`: copies that survive faults, with the checks of copies that do not sum. */
 #include <carry/fault.h>
 #include <carry/sum.h>
 
@@ -19,7 +19,7 @@
 
 static carry_sum_copy_try_fn *tried;
 
-/* After a fault no sum is told, not even where nothing is left. */
+/* After a fault no sum is returned, not even where no byte is left. */
 static size_t copy_try(void *dst, const void *src, size_t size) {
     const unsigned before = recover_count;
     const struct carry_sum_tried done = tried(dst, src, size, 0);
@@ -31,10 +31,10 @@ static void test_kernel(size_t index, const char *name, const struct effort *eff
     struct verdict verdict = check_copies_faults((struct copier){.attempt = copy_try}, effort);
     verdict_report(&verdict, "%s: faults of pages between others, and signals", name);
     verdict = check_copies_races((struct copier){.attempt = copy_try}, effort);
-    verdict_report(&verdict, "%s: pages that are taken away meanwhile", name);
+    verdict_report(&verdict, "%s: pages that are removed meanwhile", name);
 }
 
-/* --- The function around them: what it says is copied, is summed, whenever a page goes --- */
+/* --- carry_sum_copy_try(): bytes reported as copied are summed, whenever a page is removed --- */
 
 #define PAGE_BYTES 4096
 
@@ -66,7 +66,7 @@ static bool sums_what_it_copies(size_t size, size_t step, void (*take)(void), bo
     return ok;
 }
 
-/* Steps behind the first few are those of loops: the later, the fewer are tried. */
+/* Steps after the first few belong to loops: fewer of the later ones are tried. */
 static size_t next_step(const struct effort *effort, size_t step) {
     return step + 1 + rng_below(4 + (effort->all ? 0 : step / 4));
 }
@@ -88,11 +88,12 @@ static void test_sums_in_races(const struct effort *effort) {
     target = guard_open(PAGE_BYTES);
     memset(source.start, 0x5a, PAGE_BYTES);
     carry_fault_acquire();
-    tap_ok(sums_in_races(effort), "pages are taken away: the sum is that of the bytes copied");
+    tap_ok(sums_in_races(effort), "pages are removed: the sum is that of the copied bytes");
     recover_begin();
     recover_opens_page = true;
-    recover_tells_page = false; /* so that the rest is tried */
-    tap_ok(sums_in_races(effort), "nor does it miss any where they come back with the fault");
+    recover_tells_page = false; /* so that the remaining bytes are tried */
+    tap_ok(sums_in_races(effort),
+           "pages are returned after the fault: the sum is that of the copied bytes");
     recover_opens_page = false;
     recover_tells_page = true;
     recover_end();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `sum`: the kernels for vectors of any length, at each length that this CPU can be set to. */
+/* Tests `sum`: the kernels for scalable vectors, at each length that this CPU supports. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,13 +14,13 @@
 
 #define BITS_MAX 2048
 
-/* In harness/: as the library's kernel, but with parts of 1,000 bytes. */
+/* From harness/: like the library's kernel, but with parts of 1,000 bytes. */
 carry_sum_fn carry_sum_sve2_parts;
 carry_sum_copy_fn carry_sum_copy_sve2_parts;
 
 static const struct effort *effort;
 
-/* As instructions have it. */
+/* Returns the vector length that instructions use. */
 static unsigned vector_bits(void) {
     uint64_t bytes;
     __asm__ volatile(".arch_extension sve\n\trdvl %0, #1" : "=r"(bytes));
@@ -46,7 +46,7 @@ static void check_kernels(unsigned bits) {
 int main(void) {
     effort = effort_chosen();
     effort_note(effort);
-    /* The shortest level tries what CPUs have, and the longest. */
+    /* The shortest level tries the usual lengths, and the longest. */
     const bool is_short = !strcmp(effort->name, "short");
     for (unsigned bits = 128; bits <= BITS_MAX; bits *= is_short && bits == 256 ? 8 : 2) {
         if (carry_cpu_has("sve"))

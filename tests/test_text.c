@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry`: measures, as its tables show them. */
+/* Tests how the tables of `carry` show measures. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/text.h"
 #include "harness/tap.h"
 
-/* Multiples of half a power of ten, and what is a hair below and above them, with both signs. */
+/* Multiples of half a power of ten, and values slightly below and above them, with both signs. */
 #define STEPS 20
 #define FIRST -3
 #define LAST  9
@@ -35,7 +35,7 @@ static double unit_of(const char *suffix) {
     return *suffix == 'M' ? 1e6 : *suffix == 'k' ? 1e3 : 1;
 }
 
-/* It fits, and what is read back is off by 5 in 100, or by 0.05. */
+/* Returns whether the text fits, and its value differs by at most 5 in 100, or 0.05. */
 static bool is_near(double value) {
     char text[TEXT_SIZE], *suffix;
     text_measure(text, value);
@@ -52,7 +52,7 @@ static void test_range(void) {
                 const double value = i * pow(10, power) / 2 * (1 + hair * 0.0003);
                 bad += fabs(value) < 0.9995e9 && !is_near(value);
             }
-    tap_ok(TAP_EQ(bad, 0), "five characters tell a value to 5 in 100 (%zu do not)", bad);
+    tap_ok(TAP_EQ(bad, 0), "five characters show a value to 5 in 100 (%zu do not)", bad);
 }
 
 static void test_marked(void) {
@@ -74,7 +74,7 @@ static void test_marked(void) {
         rows[i].write(text, rows[i].value);
         tap_ok(TAP_STREQ(text, rows[i].text), "%g is written %s (%s)", rows[i].value, rows[i].text,
                text);
-        tap_ok(TAP_LE(strlen(text), 6), "%s takes six characters at most", text);
+        tap_ok(TAP_LE(strlen(text), 6), "%s has at most six characters", text);
     }
 }
 
@@ -99,7 +99,7 @@ static void test_fitting(void) {
     }
 }
 
-/* What no table holds must still end within the buffer. */
+/* Values that no table contains must still end within the buffer. */
 static void test_ends(void) {
     static const double values[] = {1e300, -1e300, INFINITY, -INFINITY, NAN};
     static char *(*const writes[])(char *, double) = {text_measure, text_added, text_times,
@@ -108,7 +108,7 @@ static void test_ends(void) {
         for (size_t j = 0; j < sizeof writes / sizeof *writes; j++) {
             char text[TEXT_SIZE];
             tap_ok(TAP_LT(strnlen(writes[j](text, values[i]), TEXT_SIZE), TEXT_SIZE),
-                   "%g ends (%zu)", values[i], j);
+                   "%g ends within the buffer (%zu)", values[i], j);
         }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thunks: what they keep, what callbacks see, and who can look through them. */
+/* Tests thunks: what they preserve, what callbacks receive, and unwinding. */
 #include <string.h>
 
 #include <carry/cpu.h>
@@ -11,7 +11,7 @@
 #include "harness/tap.h"
 #include "xstate/x86_64/thunk.h"
 
-/* Each way to find out what is in use, and to keep it. */
+/* Each way to detect the components in use, and to preserve them. */
 static const char *const masks[] = {
     "",        "+fast_xgetbv1", "fast_xgetbv1", "avx512f", "avx512f,+fast_xgetbv1",
     "xgetbv1", "xsavec",        "avx",          "xsave",   "all",
@@ -19,11 +19,12 @@ static const char *const masks[] = {
 
 static void test_registers(const char *mask) {
     struct verdict verdict = check_thunk_enter(carry_thunk_enter);
-    verdict_report(&verdict, "mask \"%s\": enter keeps arguments, and cleans", mask);
+    verdict_report(&verdict, "mask \"%s\": enter preserves arguments, and cleans", mask);
     verdict = check_thunk_around(carry_thunk_around);
-    verdict_report(&verdict, "mask \"%s\": around keeps arguments and results, and cleans", mask);
+    verdict_report(&verdict, "mask \"%s\": around preserves arguments and results, and cleans",
+                   mask);
     verdict = check_thunk_any(carry_thunk_any);
-    verdict_report(&verdict, "mask \"%s\": any keeps everything, and cleans", mask);
+    verdict_report(&verdict, "mask \"%s\": any preserves everything, and cleans", mask);
 }
 
 static void test_unwinding(const char *mask) {
@@ -76,10 +77,10 @@ static void test_stubs(void) {
     registers_compare(&registers_in, &registers_out, carry_xstate_default(), &verdict);
     registers_compare_gpr(&registers_in, &registers_out, 0xffff, &verdict);
     tap_ok(calls == 4, "CARRY_THUNK_ANY calls back");
-    verdict_report(&verdict, "CARRY_THUNK_ANY keeps everything");
+    verdict_report(&verdict, "CARRY_THUNK_ANY preserves everything");
 }
 
-/* --- Features that go while a thunk is under way --- */
+/* --- Features that are masked during a thunk --- */
 
 typedef float wide __attribute__((vector_size(32)));
 
@@ -115,11 +116,11 @@ static void test_loss(void) {
         return;
     }
     const uint64_t mask = carry_thunk_any_mask, size = carry_thunk_any_size;
-    tap_ok(adds_wide(), "a callback masks AVX: arguments stay as wide as they were");
+    tap_ok(adds_wide(), "a callback masks AVX: arguments keep their width");
     carry_cpu_set_mask("xsave");
     carry_thunk_prepare();
     tap_ok(TAP_EQ(carry_thunk_any_mask, mask) && TAP_EQ(carry_thunk_any_size, size),
-           "XSAVE is masked: areas of thunks under way stay as they were");
+           "a callback masks XSAVE: areas of running thunks keep their form");
     carry_cpu_set_mask("");
     carry_thunk_prepare();
 }
@@ -129,21 +130,21 @@ int main(int argc, char **argv) {
     if (reason)
         return tap_skip_all(reason);
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind keeps less of the registers than CPUs do");
+        return tap_skip_all("valgrind preserves fewer registers than CPUs do");
     registers_prepare();
     struct verdict verdict = check_thunk_unprepared(carry_thunk_enter);
-    verdict_report(&verdict, "enter hands calls on until thunks are prepared");
+    verdict_report(&verdict, "enter passes calls on until thunks are prepared");
     verdict = check_thunk_unprepared(carry_thunk_around);
-    verdict_report(&verdict, "around hands calls on until thunks are prepared");
+    verdict_report(&verdict, "around passes calls on until thunks are prepared");
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         tap_ok(TAP_EQ(carry_cpu_set_mask(masks[i]), CARRY_OK) &&
                    TAP_EQ(carry_thunk_prepare(), CARRY_OK),
                "mask \"%s\": prepared", masks[i]);
         test_registers(masks[i]);
         if (replay_is_on())
-            tap_skip("backtraces", "the replay has the trap flag");
+            tap_skip("backtraces", "the replay uses the trap flag");
         else if (!registers_tell_use())
-            tap_skip("backtraces", "an emulator's signal frames cannot be looked through");
+            tap_skip("backtraces", "an emulator's signal frames cannot be unwound");
         else
             test_unwinding(masks[i]);
     }

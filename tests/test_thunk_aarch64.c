@@ -24,7 +24,7 @@ static const struct thunk {
 static void test_unprepared(void) {
     for (size_t i = 0; i < THUNKS; i++) {
         struct verdict verdict = check_thunk_unprepared(thunks[i].entry);
-        verdict_report(&verdict, "%s hands calls on until thunks are prepared", thunks[i].name);
+        verdict_report(&verdict, "%s passes calls on until thunks are prepared", thunks[i].name);
     }
 }
 
@@ -33,7 +33,7 @@ static void test_registers(const char *how) {
         struct verdict verdict = thunks[i].around
                                      ? check_thunk_around(thunks[i].entry, thunks[i].whole)
                                      : check_thunk_enter(thunks[i].entry, thunks[i].whole);
-        verdict_report(&verdict, "%s keeps arguments and results%s", thunks[i].name, how);
+        verdict_report(&verdict, "%s preserves arguments and results%s", thunks[i].name, how);
     }
 }
 
@@ -102,7 +102,7 @@ static void set_promise(const void *promise) {
 static void test_handed_on(const char *what) {
     for (size_t i = 0; i < THUNKS; i++) {
         struct verdict verdict = check_thunk_unprepared(thunks[i].entry);
-        verdict_report(&verdict, "%s: %s hands the call on", what, thunks[i].name);
+        verdict_report(&verdict, "%s: %s passes the call on", what, thunks[i].name);
     }
 }
 
@@ -135,7 +135,7 @@ static void test_guarded(void) {
     for (size_t i = 0; i < THUNKS; i++)
         if (thunks[i].whole)
             tap_ok(check_thunk_reaches_guarded(thunks[i].entry),
-                   "%s reaches text that has no landing pad and is guarded", thunks[i].name);
+                   "%s reaches guarded text without a landing pad", thunks[i].name);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Exceptions through thunks: of targets, of callbacks, and of who is called by any.
+// Tests exceptions through thunks: thrown by targets, by callbacks, and by their callees.
 #include <carry/thunk.h>
 
 #include <stdexcept>
@@ -38,7 +38,7 @@ CARRY_THUNK(by_enter, entered)
 CARRY_THUNK_AROUND(by_around, surrounded)
 }
 
-// What a call throws; variables that live in registers have to come back with it.
+// Returns what a call throws. Variables in registers must be restored with it.
 static const char *thrown(long (*function)(long, double), long a) {
     volatile long seed = a;
     const long b = seed * 3, c = seed * 5, d = seed * 7;
@@ -55,9 +55,9 @@ static const char *thrown(long (*function)(long, double), long a) {
 int main() {
     tap_ok(TAP_STREQ(thrown(throw_negative, 1), "nothing") &&
                TAP_STREQ(thrown(throw_negative, -1), "target"),
-           "the target alone");
+           "the target throws without a thunk");
     tap_ok(TAP_STREQ(thrown(by_enter, -1), "target") && TAP_STREQ(thrown(by_around, -1), "target"),
-           "before there is somebody who calls back");
+           "the target throws before a callback is set");
     carry_thunk_prepare();
     tap_ok(TAP_STREQ(thrown(by_enter, 1), "nothing"), "enter: nothing is thrown");
     tap_ok(TAP_STREQ(thrown(by_enter, -1), "target"), "enter: the target throws");
@@ -68,7 +68,7 @@ int main() {
     tap_ok(TAP_STREQ(thrown(by_around, 12), "leave"), "around: leave throws");
     entered.user = surrounded.user = &left;
     tap_ok(TAP_STREQ(thrown(by_enter, 1), "enter") && TAP_STREQ(thrown(by_around, 1), "enter"),
-           "enter throws");
+           "around: enter throws");
     return tap_done();
 }
 

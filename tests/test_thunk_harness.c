@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of thunks find what is broken? */
+/* Tests that the checks of thunks catch their mutants. */
 #include <string.h>
 
 #include <carry/cpu.h>
@@ -51,11 +51,11 @@ static void test_twin(const struct twin *twin) {
         return;
     }
     if (twin->check == unwind && replay_is_on()) {
-        tap_skip(twin->name, "the replay has the trap flag");
+        tap_skip(twin->name, "the replay uses the trap flag");
         return;
     }
     if (twin->check == unwind && !registers_tell_use()) {
-        tap_skip(twin->name, "an emulator's signal frames cannot be looked through");
+        tap_skip(twin->name, "an emulator's signal frames cannot be unwound");
         return;
     }
     struct verdict verdict = twin->check(twin->entry);
@@ -68,11 +68,11 @@ int main(int argc, char **argv) {
     if (reason)
         return tap_skip_all(reason);
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind keeps less of the registers than CPUs do");
+        return tap_skip_all("valgrind preserves fewer registers than CPUs do");
     registers_prepare();
     carry_thunk_prepare();
     struct verdict verdict = check_thunk_enter(broken_thunk_not);
-    verdict_report(&verdict, "one that is not broken passes");
+    verdict_report(&verdict, "the original passes");
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);
     return tap_done();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Do the checks of thunks on AArch64 find what is broken? */
+/* Tests that the checks of thunks on AArch64 catch their mutants. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ static struct verdict in_streaming(const void *entry) {
 }
 
 static struct verdict with_za(const void *entry) {
-    __asm__ volatile("msr S3_3_C13_C0_5, xzr\n\t" /* nobody has promised to save it */
+    __asm__ volatile("msr S3_3_C13_C0_5, xzr\n\t" /* without a promise to save it */
                      "msr S0_3_C4_C5_3, xzr");
     struct verdict verdict = check_thunk_unprepared(entry);
     __asm__ volatile("msr S0_3_C4_C4_3, xzr\n\t"
@@ -74,7 +74,7 @@ static const struct twin {
     {TWIN(whole_forgets_p4), enter_whole, 1 << MACHINE_SVE, "predicate 4 differs"},
     {TWIN(stops_streaming), in_streaming, 1 << MACHINE_SME, "calls back"},
     {TWIN(promises_za), with_za, 1 << MACHINE_SME, "calls back"},
-    /* Those for base functions are no thunks for others. */
+    /* Thunks for base functions are wrong for other functions. */
     {"enter for any", carry_thunk_enter, enter_whole, 0, ""},
     {"around for any", carry_thunk_around, around_whole, 0, ""},
 };
@@ -93,11 +93,11 @@ static void test_twin(const struct twin *twin) {
            "%s is caught: %s", twin->name, verdict.text);
 }
 
-/* A thunk that branches: in a child, which ends. */
+/* Checks a mutant that branches in a child process, which it ends. */
 static void test_guarded(void) {
     int status = 0;
     if (!(carry_thunk_detect() >> MACHINE_BTI & 1)) {
-        tap_skip("no way to guarded text", "this CPU has no guards");
+        tap_skip("a thunk that cannot reach guarded text", "this CPU has no guards");
         return;
     }
     pid_t child = fork();
@@ -107,7 +107,7 @@ static void test_guarded(void) {
     }
     waitpid(child, &status, 0);
     tap_ok(TAP_TRUE(WIFSIGNALED(status)) && TAP_EQ(WTERMSIG(status), SIGILL),
-           "no way to guarded text is caught");
+           "a thunk that cannot reach guarded text is caught");
 }
 
 int main(void) {
@@ -117,8 +117,8 @@ int main(void) {
         test_twin(&twins[i]);
     test_guarded();
     struct verdict verdict = enter(broken_thunk_not);
-    verdict_report(&verdict, "what they are twins of passes");
+    verdict_report(&verdict, "the original passes");
     verdict = enter_whole(broken_thunk_whole_not);
-    verdict_report(&verdict, "that for any function, too");
+    verdict_report(&verdict, "the original for any function passes");
     return tap_done();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Verdicts over time, beside a list of all that was counted. */
+/* Compares verdicts over time with a list of all counted verdicts. */
 #include <timeline.h>
 
 #include <string.h>
@@ -45,7 +45,7 @@ static bool is_right(const struct timeline *timeline, const struct event *events
     return ok && found == count;
 }
 
-/* Times around some centre, or all over. */
+/* Tries times around one centre, or spread out. */
 static void test_random(void) {
     bool ok = true, merged_ok = true;
     for (unsigned round = 0; round < ROUNDS && ok && merged_ok; round++) {
@@ -67,20 +67,20 @@ static void test_random(void) {
         carry_timeline_merge(&parts[2], &parts[0]);
         merged_ok = is_right(&parts[2], events, EVENTS);
     }
-    tap_ok(ok, "times in any order: each is counted in its span, and no span is wider than needed");
-    tap_ok(merged_ok, "so are those of timelines that were merged");
+    tap_ok(ok, "times in any order are counted in their spans, which are no wider than needed");
+    tap_ok(merged_ok, "times of merged timelines are counted in their spans");
 }
 
 static void test_ends(void) {
     static struct timeline timeline, empty;
     carry_timeline_add(&timeline, 0, CARRY_VERDICT_BAD);
-    tap_ok(!timeline.used, "a time that is not known is not counted");
+    tap_ok(!timeline.used, "an unknown time is not counted");
     carry_timeline_merge(&timeline, &empty);
     carry_timeline_add(&timeline, UINT64_MAX, CARRY_VERDICT_BAD);
     carry_timeline_add(&timeline, 1, CARRY_VERDICT_GOOD);
     carry_timeline_merge(&timeline, &empty);
     const struct event events[] = {{UINT64_MAX, CARRY_VERDICT_BAD}, {1, CARRY_VERDICT_GOOD}};
-    tap_ok(is_right(&timeline, events, 2), "the first and the last time that there are");
+    tap_ok(is_right(&timeline, events, 2), "the first and the last possible time are counted");
 }
 
 int main(void) {

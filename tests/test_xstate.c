@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended state: what is saved, loaded and cleaned, by each way that CPUs have for it. */
+/* Tests extended state: saving, loading and cleaning, by each way that CPUs have. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static uint64_t tested(void) {
     return registers_components() & carry_xstate_enabled();
 }
 
-/* Next subset of `set` after `subset`; 0 after the last. */
+/* Returns the subset of `set` after `subset`; 0 after the last. */
 static uint64_t next_subset(uint64_t subset, uint64_t set) {
     return (subset - set) & set;
 }
@@ -64,7 +64,7 @@ static bool saved_part(const struct registers *registers, unsigned component,
     const uint8_t *found = registers_saved_part(area, component);
     if (!found)
         return verdict_fail(verdict, "%s is not saved; ", carry_xstate_name(component));
-    /* Of x87 registers, 10 bytes of 16. */
+    /* x87 registers have 10 bytes of 16. */
     const size_t step = component == CARRY_XSTATE_X87 ? 16 : size;
     for (size_t i = 0; i < size; i += step)
         if (memcmp(wanted + i, found + i, step == 16 ? 10 : size) != 0)
@@ -88,7 +88,7 @@ static bool saved_parts(uint64_t saved, uint64_t mask, struct verdict *verdict) 
 static bool area_is_sound(size_t size, struct verdict *verdict) {
     for (size_t i = size; i < AREA_MAX; i++)
         if (area[i] != STALE)
-            return verdict_fail(verdict, "writes behind the area; ");
+            return verdict_fail(verdict, "writes after the area; ");
     for (size_t i = RESERVED; i < CARRY_XSTATE_EXTENDED; i++)
         if (area[i])
             return verdict_fail(verdict, "leaves garbage in the header; ");
@@ -101,7 +101,7 @@ static bool save_once(uint64_t mask, struct verdict *verdict) {
     call((const void *)carry_xstate_save, address(area), mask);
     memcpy(&written, area + XSTATE_BV, sizeof written);
     return (written == registers_out.gpr[RAX] ||
-            verdict_fail(verdict, "returns another set than is in the area; ")) &&
+            verdict_fail(verdict, "returns a set that differs from the area's; ")) &&
            saved_parts(written, mask, verdict) &&
            area_is_sound(carry_xstate_area_size(mask), verdict) &&
            registers_compare(&registers_in, &registers_out, tested(), verdict) &&
@@ -127,7 +127,7 @@ static void set_in_use(struct registers *registers, uint64_t in_use) {
         memcpy(registers->area + XSTATE_BV, &in_use, sizeof in_use);
 }
 
-/* `to`, with the components of `mask` as they are in `from`. */
+/* Replaces in `to` the components of `mask` with those of `from`. */
 static void replace(struct registers *to, const struct registers *from, uint64_t mask) {
     uint64_t in_use = registers_in_use(to) & ~mask;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -137,12 +137,15 @@ static void replace(struct registers *to, const struct registers *from, uint64_t
 }
 
 /*
- * Without XSAVE the library cannot know what is in use: FXRSTOR may put x87 and SSE in use,
- * whatever it loads.
+ * Checks the components in use. Without XSAVE the library cannot know them: FXRSTOR may put x87 and
+ * SSE in use, whatever it loads.
  */
 static bool same_use(const struct registers *wanted, const struct registers *found,
                      struct verdict *verdict) {
-    /* Of what the library uses: it calls memcpy(), which may use what FXSAVE does not save. */
+    /*
+     * Only for components that the library uses: it calls memcpy(), which may use what FXSAVE does
+     * not save.
+     */
     const uint64_t in_use = registers_in_use(wanted);
     const uint64_t more =
         registers_in_use(found) & ~in_use & ~BY_OTHERS(in_use) & carry_xstate_enabled();
@@ -150,7 +153,7 @@ static bool same_use(const struct registers *wanted, const struct registers *fou
            verdict_fail(verdict, "puts %#llx in use; ", (unsigned long long)more);
 }
 
-/* SSE without AVX, or AVX without SSE. */
+/* Returns whether the mask has exactly one of SSE and AVX. */
 static bool one_of(uint64_t mask) {
     return !(mask & BIT(SSE)) != !(mask & BIT(AVX));
 }
@@ -219,7 +222,7 @@ static bool clean_once(enum carry_xstate_level level, uint64_t in_use, struct ve
     wanted = registers_in;
     replace(&wanted, &initial, cleaned(level));
     call((const void *)carry_xstate_clean, level, 0);
-    /* What the library does not use may be spoilt by memset(), which it calls. */
+    /* Components that the library does not use may be overwritten by memset(), which it calls. */
     return (registers_compare(&wanted, &registers_out, tested(), verdict) &&
             same_use(&wanted, &registers_out, verdict) &&
             registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict)) ||
@@ -251,7 +254,7 @@ static void switch_there(void *unused) {
     replay_stop();
 }
 
-/* The stack ends at a page that faults: what a CPU reads beyond a short area is there. */
+/* The stack ends at a page that faults: a CPU that reads beyond a short area reads there. */
 static void test_clean_reads(const char *mask) {
     enum { STACK_BYTES = 65536 };
     static const enum carry_xstate_level levels[] = {CARRY_XSTATE_CLEAN_VECTORS,
@@ -274,7 +277,7 @@ static void test_clean_reads(const char *mask) {
 
 /* --- Threads --- */
 
-/* x87 registers, which no compiled code here touches between the calls. */
+/* Checks x87 registers, which no compiled code here uses between the calls. */
 static bool keeps_x87(uint64_t seed) {
     enum { XCOMP_BV = 520, ST = 32, FTW = 4 };
     static _Thread_local uint8_t mine[AREA_MAX] __attribute__((aligned(64)));
@@ -317,23 +320,23 @@ static void test_threads(void) {
     tap_ok(TAP_TRUE(ended) && TAP_EQ(status, 0), "a child process saves and loads its own");
 }
 
-/* --- What the CPU has --- */
+/* --- Components of the CPU --- */
 
 static void test_masks(const char *mask) {
     const uint64_t rights = BIT(PKRU) | BIT(TILEDATA);
     const uint64_t enabled = carry_xstate_enabled();
     tap_ok(TAP_EQ(carry_xstate_default() & rights, 0) &&
                TAP_EQ(carry_xstate_default() | rights, enabled | rights),
-           "mask \"%s\": the default is all but PKRU and TILEDATA", mask);
+           "mask \"%s\": the default is everything except PKRU and TILEDATA", mask);
     tap_ok(TAP_EQ(carry_xstate_in_use() & ~enabled, 0),
            "mask \"%s\": nothing is in use that is not enabled", mask);
     tap_ok(TAP_EQ(carry_xstate_area_size(0), 576) &&
                TAP_LE(carry_xstate_area_size(~UINT64_C(0)), AREA_MAX) &&
                TAP_EQ(carry_xstate_area_size(enabled) % CARRY_XSTATE_ALIGN, 0),
-           "mask \"%s\": sizes of areas", mask);
+           "mask \"%s\": sizes of areas are right", mask);
 }
 
-/* XINUSE as XSAVE sees it and as the library tells. */
+/* Compares XINUSE as XSAVE uses it with the library's report. */
 static void test_in_use(void) {
     struct verdict verdict = {.ok = true};
     uint64_t in_use = 0;
@@ -343,14 +346,14 @@ static void test_in_use(void) {
         call((const void *)carry_xstate_in_use, 0, 0);
         const uint64_t told = registers_out.gpr[RAX] & tested();
         if (told != (in_use | (told & BY_OTHERS(in_use))))
-            verdict_fail(&verdict, "in use %#llx, told %#llx", (unsigned long long)in_use,
+            verdict_fail(&verdict, "in use %#llx, reported %#llx", (unsigned long long)in_use,
                          (unsigned long long)told);
         in_use = next_subset(in_use, tested());
     } while (in_use && verdict.ok);
     if (registers_tell_use() && carry_cpu_has("xgetbv1"))
-        verdict_report(&verdict, "what is in use is told");
+        verdict_report(&verdict, "components in use are reported");
     else
-        tap_skip("what is in use is told", "this CPU does not tell");
+        tap_skip("components in use are reported", "this CPU does not track use");
 }
 
 int main(int argc, char **argv) {
@@ -360,7 +363,7 @@ int main(int argc, char **argv) {
     if (fault_under_asan())
         return tap_skip_all("the sanitizer's own code uses vector registers");
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind keeps less of the registers than CPUs do");
+        return tap_skip_all("valgrind preserves fewer registers than CPUs do");
     registers_prepare();
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         carry_cpu_set_mask(masks[i]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `xstate`: what is made of CPUID, on this CPU and on others, whose answers are given here. */
+/*
+ * Tests `xstate`: the layout derived from CPUID, on this CPU and on others, whose answers are given
+ * here.
+ */
 #include <string.h>
 
 #include <carry/xstate.h>
@@ -7,14 +10,14 @@
 #include "harness/machines.h"
 #include "harness/tap.h"
 
-/* In place of base/cpuid.h. */
+/* Replaces base/cpuid.h. */
 #define CARRY_BASE_CPUID_H
 
 struct carry_cpuid {
     uint32_t reg[4];
 };
 
-/* The CPU that is asked. */
+/* The simulated CPU. */
 static struct {
     struct carry_xstate_layout layout;
     uint64_t xcr0;
@@ -42,7 +45,7 @@ static struct carry_cpuid carry_cpuid(uint32_t leaf, uint32_t subleaf) {
     if (cpu.real)
         return real_cpuid(leaf, subleaf);
     if (cpu.no_leaf)
-        return (struct carry_cpuid){{0x16, 0x16, 0x16, 0x16}}; /* those of the last leaf */
+        return (struct carry_cpuid){{0x16, 0x16, 0x16, 0x16}}; /* the answer of the last leaf */
     struct machine_cpuid given = machine_xsave_leaf(&cpu.layout, subleaf);
     return (struct carry_cpuid){{given.reg[0], given.reg[1], given.reg[2], given.reg[3]}};
 }
@@ -70,7 +73,7 @@ static bool same_part(const struct carry_xstate_part *a, const struct carry_xsta
            a->aligned == b->aligned && a->lazy == b->lazy;
 }
 
-/* All but mxcsr_mask, which no CPUID tells. */
+/* Compares everything except mxcsr_mask, which CPUID does not report. */
 static bool same_layout(const struct carry_xstate_layout *a, const struct carry_xstate_layout *b) {
     bool same = a->user == b->user && a->supervisor == b->supervisor &&
                 a->standard_size == b->standard_size && a->xsaveopt == b->xsaveopt &&
@@ -92,25 +95,27 @@ static void test_machines(void) {
     for (size_t i = 0; (machine = machine_at(i)); i++) {
         given(machine);
         struct carry_xstate_layout layout = detected();
-        tap_ok(same_layout(&layout, &machine->layout), "%s is known by its CPUID", machine->name);
+        tap_ok(same_layout(&layout, &machine->layout), "the layout of %s is derived from its CPUID",
+               machine->name);
     }
 }
 
-/* XSAVE of a component that has no room in an area would write behind it. */
+/* XSAVE of a component for which an area has no room would write after it. */
 static void test_nameless(const struct machine *machine) {
     given(machine);
     cpu.xcr0 |= UINT64_C(1) << 62 | UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
     cpu.layout.supervisor |= UINT64_C(1) << 40;
     struct carry_xstate_layout layout = detected();
     tap_ok(TAP_EQ(layout.user, machine->layout.user), "components without a name are not enabled");
-    tap_ok(TAP_EQ(layout.supervisor, machine->layout.supervisor), "nor those of supervisor state");
+    tap_ok(TAP_EQ(layout.supervisor, machine->layout.supervisor),
+           "unnamed components of supervisor state are not enabled");
 }
 
 static void test_no_size(const struct machine *machine) {
     given(machine);
     cpu.layout.parts[CARRY_XSTATE_AVX].size = 0;
     tap_ok(TAP_EQ(detected().user, machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
-           "nor those without a size");
+           "components without a size are not enabled");
 }
 
 static void test_no_leaf(const struct machine *machine) {
@@ -121,10 +126,13 @@ static void test_no_leaf(const struct machine *machine) {
                TAP_TRUE(!layout.xsavec),
            "where leaf 0DH is hidden, x87 and SSE are enabled");
     tap_ok(TAP_EQ(layout.supervisor, 0) && TAP_TRUE(!layout.parts[CARRY_XSTATE_AVX].size),
-           "and nothing else");
+           "where leaf 0DH is hidden, nothing else is enabled");
 }
 
-/* CPUID.0DH.1:EBX: with XSAVES, of XCR0 | IA32_XSS, which only kernels can read. */
+/*
+ * Compares with CPUID.0DH.1:EBX: with XSAVES, the size for XCR0 | IA32_XSS, which only kernels can
+ * read.
+ */
 static bool is_total(const struct carry_xstate_layout *layout, size_t total) {
     uint64_t supervisor = layout->xsaves ? layout->supervisor : 0, some = supervisor;
     for (;; some = (some - 1) & supervisor) {
@@ -141,7 +149,7 @@ static void test_this_cpu(void) {
     struct carry_xstate_layout layout = detected(), told;
     carry_xstate_layout(&told);
     tap_ok(TAP_TRUE(same_layout(&layout, &told)) && TAP_EQ(layout.mxcsr_mask, told.mxcsr_mask),
-           "carry_xstate_layout() says the same");
+           "carry_xstate_layout() returns the same");
     if (!layout.user) {
         tap_skip("totals", "this CPU has no XSAVE");
         return;
@@ -149,10 +157,10 @@ static void test_this_cpu(void) {
     tap_ok(TAP_EQ(layout.user, real_xcr0()), "every component of XCR0 is known");
     tap_ok(TAP_EQ(carry_xstate_size(&layout, ~UINT64_C(0), CARRY_XSTATE_STANDARD),
                   layout.standard_size),
-           "the standard form has %u bytes, as CPUID says", layout.standard_size);
+           "the standard form has %u bytes, as CPUID reports", layout.standard_size);
     if (layout.xsavec)
         tap_ok(is_total(&layout, real_cpuid(0xd, 1).reg[1]),
-               "so has the compact form, of %u bytes with supervisor state",
+               "the compact form has %u bytes with supervisor state, as CPUID reports",
                real_cpuid(0xd, 1).reg[1]);
     else
         tap_skip("the compact form", "this CPU has none");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `xstate`: images as systems hand them out, of all machines, on any machine. */
+/* Tests `xstate`: images as systems provide them, of all machines, on any machine. */
 #include <string.h>
 
 #include <carry/image.h>
@@ -14,7 +14,7 @@
 #define REFUSED(name)  CARRY_XSTATE_REFUSED_##name
 #define NOTE_BYTES_MAX 512
 
-/* What a system hands out: a register set, a frame, or a register set with a note. */
+/* What a system provides: a register set, a frame, or a register set with a note. */
 struct source {
     const char *name;
     uint8_t *image, *note; /* each at the end of its memory */
@@ -23,7 +23,7 @@ struct source {
 
 static struct guard images, notes;
 
-/* The machine that the library runs on, in place of this one (--wrap). */
+/* The simulated machine of the library (--wrap). */
 static struct carry_xstate_layout own_layout;
 void __wrap_carry_xstate_layout(struct carry_xstate_layout *layout);
 
@@ -58,7 +58,7 @@ static const char *const names[] = {"regset", "frame", "core"};
 
 #define SOURCES (sizeof names / sizeof *names)
 
-/* --- Right ones --- */
+/* --- Valid images --- */
 
 static bool same_layout(const struct carry_xstate_layout *a, const struct carry_xstate_layout *b) {
     bool same = a->user == b->user && a->standard_size == b->standard_size &&
@@ -76,7 +76,7 @@ static void test_machine(const struct machine *machine, const char *name) {
     struct carry_xstate_layout layout;
     enum carry_xstate_refusal refusal = read_source(&source, &layout);
     if (*name == 'c' && !source.note_size) {
-        tap_ok(TAP_EQ(refusal, REFUSED(SHORT)), "%s of %s: there is none", name, machine->name);
+        tap_ok(TAP_EQ(refusal, REFUSED(SHORT)), "%s of %s: it does not exist", name, machine->name);
         return;
     }
     tap_ok(TAP_EQ(refusal, 0) && TAP_TRUE(same_layout(&layout, &machine->layout)) &&
@@ -86,17 +86,17 @@ static void test_machine(const struct machine *machine, const char *name) {
            "%s of %s: all are in use", name, machine->name);
 }
 
-/* Linux hides TILEDATA from threads that have not asked for it, and counts it out of the frame. */
+/* Linux hides TILEDATA from threads that have not requested it, and leaves it out of the frame. */
 static void test_hidden_tiles(const struct machine *machine) {
     struct carry_xstate_layout less = machine->layout, layout;
     less.user &= ~CARRY_XSTATE_BIT(TILEDATA);
     less.standard_size = 2816;
     struct source source = source_of("frame", &less, less.user);
     tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &less)),
-           "frame of %s, tiles not asked for", machine->name);
+           "frame of %s, tiles not requested", machine->name);
 }
 
-/* As of CPUs with XSAVE before AVX: nothing is behind the header. */
+/* Like images of CPUs with XSAVE before AVX: nothing follows the header. */
 static void test_no_vectors(const struct machine *machine, const char *name) {
     struct carry_xstate_layout less = machine->layout, layout;
     less.user = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
@@ -106,7 +106,7 @@ static void test_no_vectors(const struct machine *machine, const char *name) {
            "%s without vectors", name);
 }
 
-/* Offsets that no table has: only a note can tell, or the machine itself. */
+/* Offsets that no table contains: only a note, or the machine itself, can provide them. */
 static void test_unknown_machine(const struct machine *machine) {
     struct carry_xstate_layout other = machine->layout, layout;
     other.parts[CARRY_XSTATE_PKRU].offset = 2496;
@@ -122,7 +122,7 @@ static void test_unknown_machine(const struct machine *machine) {
            "core of an unknown machine");
 }
 
-/* A component without a name is left alone while it is not in use. */
+/* A component without a name is ignored while it is not in use. */
 static void test_nameless(const struct machine *machine) {
     struct carry_xstate_layout layout;
     struct source source = source_of("core", &machine->layout, 7);
@@ -135,15 +135,16 @@ static void test_nameless(const struct machine *machine) {
                TAP_TRUE(same_layout(&layout, &machine->layout)),
            "core with a component that has no name");
     image_put(source.image, IMAGE_XSTATE_BV, 8, UINT64_C(1) << 40);
-    tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(XSTATE_BV)), "and with it in use");
+    tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(XSTATE_BV)),
+           "core with a component without a name in use");
     image_put(source.image, IMAGE_SOFTWARE, 8, UINT64_C(1) << 40);
     tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(LAYOUT_XCR0)),
-           "and with nothing else in XCR0");
+           "core with only that component in XCR0");
 }
 
 /* --- Refusals --- */
 
-/* The first bytes, still against the page that must not be touched. */
+/* Keeps the first bytes, still next to the inaccessible page. */
 static void keep(struct source *source, size_t size) {
     source->image = memmove(source->image + source->size - size, source->image, size);
     source->size = size;
@@ -293,7 +294,7 @@ static void test_refusals(const char *name) {
     }
 }
 
-/* --- Random ones --- */
+/* --- Random images --- */
 
 static void spoil(uint8_t *bytes, size_t size, size_t from, size_t length) {
     for (size_t times = rng_below(4); times--;) {
@@ -303,7 +304,7 @@ static void spoil(uint8_t *bytes, size_t size, size_t from, size_t length) {
     }
 }
 
-/* No more is read than there is; and what passes is an image of the layout that was found. */
+/* Nothing outside is read; what passes is an image of the layout that was found. */
 static bool try_random(const struct machine *machine, const char *name) {
     struct source source = source_of(name, &machine->layout, machine->layout.user & rng_next());
     spoil(source.image, source.size, IMAGE_SOFTWARE, 24);
@@ -325,7 +326,7 @@ static void test_random(const struct effort *effort, const char *name) {
     rng_restart();
     for (size_t i = 0; ok && i < effort->rounds; i++)
         ok = try_random(machine_at(i % MACHINES), name);
-    tap_ok(ok, "%s: random ones", name);
+    tap_ok(ok, "%s: random images are refused or valid", name);
 }
 
 int main(void) {

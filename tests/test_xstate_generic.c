@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended state where there is none: everything says so, and does nothing. */
+/* Tests that all functions for extended state report where it is unsupported, and do nothing. */
 #include <string.h>
 
 #include <carry/thunk.h>
@@ -16,15 +16,15 @@ int main(void) {
     tap_ok(TAP_TRUE(!layout.user) && TAP_TRUE(!layout.supervisor), "the machine has no components");
     tap_ok(TAP_EQ(carry_xstate_enabled(), 0) && TAP_EQ(carry_xstate_default(), 0) &&
                TAP_EQ(carry_xstate_in_use(), 0),
-           "none is enabled, none in use");
+           "no component is enabled or in use");
     tap_ok(TAP_LE(carry_xstate_area_size(~UINT64_C(0)), sizeof area),
-           "areas have a size all the same");
+           "areas have a size nevertheless");
     tap_ok(TAP_EQ(carry_xstate_save(area, ~UINT64_C(0)), 0) &&
                TAP_MEMEQ(area, zeroes, sizeof zeroes),
-           "nothing is saved, in an area that is defined");
+           "nothing is saved, and the area is defined");
     carry_xstate_load(area, ~UINT64_C(0));
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
     tap_ok(TAP_EQ(carry_thunk_prepare(), CARRY_HAS_THUNKS ? CARRY_OK : CARRY_ERROR_UNSUPPORTED),
-           "there are thunks, or there are none");
+           "thunks are reported as supported or not");
     return tap_done();
 }

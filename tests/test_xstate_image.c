@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `xstate`: images of all machines, on any machine. */
+/* Tests `xstate`: images of all machines, on any machine. */
 #include <string.h>
 
 #include <carry/image.h>
@@ -16,13 +16,13 @@ static void test_names(void) {
         enum carry_xstate_refusal refusal = (enum carry_xstate_refusal)i;
         ok &= *carry_xstate_refusal_name(refusal) && *carry_xstate_refusal_description(refusal);
     }
-    tap_ok(ok, "every refusal has a name and a line for people");
+    tap_ok(ok, "every refusal has a name and a description");
     tap_ok(TAP_STREQ(carry_xstate_refusal_name(CARRY_XSTATE_REFUSALS), "unknown") &&
                TAP_STREQ(carry_xstate_refusal_description(CARRY_XSTATE_REFUSALS), "unknown"),
-           "and others have none");
+           "other numbers have no name and description");
 }
 
-/* Four bytes are the register; Linux leaves the others in signal frames as the stack was. */
+/* PKRU has four bytes; Linux leaves the others in signal frames as they were on the stack. */
 static void test_pkru(void) {
     static uint8_t image[IMAGE_BYTES_MAX];
     const uint64_t pkru = CARRY_XSTATE_BIT(PKRU);
@@ -53,7 +53,7 @@ static bool has_component(const struct carry_xstate_layout *layout, unsigned com
     return (layout->user ? layout->user : 3) >> component & 1;
 }
 
-/* The registers of a component: of x87 without MXCSR, which stands among them. */
+/* Returns the registers of a component: of x87 without MXCSR, which is between them. */
 static void find_registers(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                            unsigned component, struct range ranges[2]) {
     size_t at = image_offset(layout, xcomp_bv, component);
@@ -70,7 +70,7 @@ static void find_registers(const struct carry_xstate_layout *layout, uint64_t xc
     }
 }
 
-/* Initial registers, all of them in use. */
+/* Makes an image of initial registers that are all in use. */
 static void make_zeros(uint8_t *image, const struct carry_xstate_layout *layout,
                        uint64_t xcomp_bv) {
     image_make(image, layout, xcomp_bv, layout->user);
@@ -84,7 +84,7 @@ static void make_zeros(uint8_t *image, const struct carry_xstate_layout *layout,
     image_put(image, IMAGE_MXCSR, 4, 0x1f80);
 }
 
-/* Does each byte of a component matter to whether it is initial, and to that of no other? */
+/* Returns whether each byte of a component, and no other byte, affects whether it is initial. */
 static bool bytes_matter(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                          unsigned component) {
     static uint8_t image[IMAGE_BYTES_MAX];
@@ -110,7 +110,7 @@ static bool all_matter(const struct carry_xstate_layout *layout, uint64_t xcomp_
     return ok;
 }
 
-/* MXCSR, which the standard form holds even if SSE is not in use. */
+/* Tests MXCSR, which the standard form contains even if SSE is not in use. */
 static bool idle_mxcsr_matters(const struct carry_xstate_layout *layout, uint64_t xcomp_bv) {
     static uint8_t image[IMAGE_BYTES_MAX];
     bool ok = true;
@@ -134,8 +134,8 @@ static void test_initial_registers(void) {
         const uint64_t xcomp_bv = IMAGE_COMPACT | layout->user;
         compact &= all_matter(layout, xcomp_bv) && idle_mxcsr_matters(layout, xcomp_bv);
     }
-    tap_ok(standard, "each byte of a component tells whether it is initial");
-    tap_ok(compact, "in the compact form too");
+    tap_ok(standard, "each byte of a component affects whether it is initial");
+    tap_ok(compact, "each byte affects it in the compact form too");
 }
 
 /* --- Components that are left out --- */
@@ -167,10 +167,10 @@ static void test_dropped(void) {
         for (unsigned k = 0; k < CARRY_XSTATE_COMPONENTS; k++)
             if (has_component(&machine_at(i)->layout, k))
                 ok &= is_dropped(&machine_at(i)->layout, k);
-    tap_ok(ok, "nothing stays of what a conversion drops");
+    tap_ok(ok, "a conversion leaves nothing of dropped components");
 }
 
-/* Where a component would be that a machine has, but its programs may not use. */
+/* Tests the place of a component that a machine has, but its programs may not use. */
 static void test_place_of_unused(void) {
     bool ok = true;
     for (size_t i = 0; machine_at(i); i++) {
@@ -182,7 +182,7 @@ static void test_place_of_unused(void) {
             ok &= !carry_xstate_check_layout(&layout);
         }
     }
-    tap_ok(ok, "what is not used overlaps nothing");
+    tap_ok(ok, "an unused component does not overlap others");
 }
 
 int main(void) {

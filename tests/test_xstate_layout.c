@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `xstate`: sizes and offsets, against what machines told of themselves. */
+/* Tests `xstate`: sizes and offsets, compared with what machines reported of themselves. */
 #include <carry/xstate.h>
 
 #include <string.h>
@@ -24,7 +24,10 @@ static void test_totals(const struct machine *machine) {
                machine->name, compact);
 }
 
-/* Components in the order of their bits, from the header on, and those that ask for it aligned. */
+/*
+ * Checks that components are in the order of their bits, from the header on, aligned where
+ * required.
+ */
 static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
     size_t end = CARRY_XSTATE_EXTENDED;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
@@ -42,7 +45,9 @@ static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
     return end == carry_xstate_size(layout, mask, CARRY_XSTATE_COMPACT);
 }
 
-/* Each component taken away, and each alone: supervisor state, which kernels save, too. */
+/*
+ * Tries each component removed, and each alone, including supervisor state, which kernels save too.
+ */
 static void test_compact_offsets(const struct machine *machine) {
     const struct carry_xstate_layout *layout = &machine->layout;
     uint64_t all = layout->user | layout->supervisor;
@@ -50,7 +55,7 @@ static void test_compact_offsets(const struct machine *machine) {
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         ok &= is_packed(layout, all & ~(UINT64_C(1) << i)) &&
               is_packed(layout, all & UINT64_C(1) << i);
-    tap_ok(ok, "%s: the compact form leaves no gaps but for alignment", machine->name);
+    tap_ok(ok, "%s: the compact form has gaps only for alignment", machine->name);
 }
 
 static void test_standard_offsets(const struct machine *machine) {
@@ -64,17 +69,17 @@ static void test_standard_offsets(const struct machine *machine) {
         ok &= !is_there || end == offset + layout->parts[i].size;
     }
     ok &= carry_xstate_offset(layout, 0, CARRY_XSTATE_STANDARD, CARRY_XSTATE_SSE) == 160;
-    tap_ok(ok, "%s: the standard form has components where CPUID says", machine->name);
+    tap_ok(ok, "%s: the standard form has the offsets of CPUID", machine->name);
 }
 
 static void test_names(void) {
     bool ok = true;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
         ok &= *carry_xstate_name(i) && *carry_xstate_description(i);
-    tap_ok(ok, "every component has a name and a line for people");
+    tap_ok(ok, "every component has a name and a description");
     tap_ok(TAP_STREQ(carry_xstate_name(CARRY_XSTATE_COMPONENTS), "unknown") &&
                TAP_STREQ(carry_xstate_description(CARRY_XSTATE_COMPONENTS), "unknown"),
-           "and others have none");
+           "other numbers have no name and description");
 }
 
 int main(void) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `xstate`: images of this machine. Initial ones are loaded over registers that are in use; what
- * the system hands to tracers, to signal handlers and into core files is what carry_xstate_save()
- * saved just before.
+ * Tests `xstate`: images of this machine. Initial ones are loaded over registers in use. What the
+ * system passes to tracers, to signal handlers and into core files must equal what
+ * carry_xstate_save() saved just before.
  */
 #include <cpuid.h>
 #include <elf.h>
@@ -37,10 +37,10 @@
 #define CORE_MAX    (4 << 20)
 #define FCW_OTHER   0x27f
 #define MXCSR_OTHER 0x9fc0
-#define KEY_15      0xc0000000 /* of PKRU */
+#define KEY_15      0xc0000000 /* fields of PKRU */
 #define ALL         UINT64_MAX
 
-/* What a child or a handler leaves for the test. */
+/* Results of a child process or a handler, for the test. */
 struct shared {
     uint8_t area[IMAGE_BYTES_MAX] __attribute__((aligned(64)));
     uint8_t image[IMAGE_BYTES_MAX];
@@ -50,12 +50,12 @@ struct shared {
 
 static struct shared *shared;
 static struct carry_xstate_layout this_machine;
-static bool tracks_use; /* XGETBV(1) reports what is in use, as emulators do not */
-static bool emulated;   /* there are no tracers */
+static bool tracks_use; /* XGETBV(1) reports what is in use; emulators do not */
+static bool emulated;   /* tracing is impossible */
 
 /* --- Registers --- */
 
-/* Nothing that the compiler keeps is in registers that it cannot name here. */
+/* Inlined: the compiler must not keep values in registers that it cannot name here. */
 static inline __attribute__((always_inline)) void dirty(uint64_t mask) {
     const uint16_t fcw = FCW_OTHER;
     const uint32_t mxcsr = MXCSR_OTHER;
@@ -82,7 +82,10 @@ static inline __attribute__((always_inline)) void dirty(uint64_t mask) {
 
 #define OSPKE_BIT 16 /* CPUID.(EAX=07H,ECX=0):ECX */
 
-/* What dirty() knows how to. Emulators have PKRU in XCR0, and no instructions for it. */
+/*
+ * Returns the components that dirty() supports. Emulators have PKRU in XCR0, but no instructions
+ * for it.
+ */
 static uint64_t can_dirty(void) {
     unsigned a, b, c = 0, d;
     uint64_t pkru = __get_cpuid_count(7, 0, &a, &b, &c, &d) && c & OSPKE_BIT ? BIT(PKRU) : 0;
@@ -102,7 +105,7 @@ static uint16_t read_fcw(void) {
     return fcw;
 }
 
-/* Without the C library, which uses vector registers. */
+/* Avoids the C library, which uses vector registers. */
 static inline __attribute__((always_inline)) void signal_self(long pid, long signal) {
     long result;
     __asm__ volatile("syscall"
@@ -112,7 +115,7 @@ static inline __attribute__((always_inline)) void signal_self(long pid, long sig
     (void)result;
 }
 
-/* Each component by itself, and all; and none. */
+/* Fills `masks` with each component alone, all, and none. */
 static size_t combinations(uint64_t *masks) {
     const uint64_t all = can_dirty();
     size_t count = 0;
@@ -132,7 +135,7 @@ static const char *name_of(uint64_t mask) {
 
 /* --- Initial images --- */
 
-/* But for xmm registers, which the compiler may have used since. */
+/* Ignores xmm registers, which the compiler may have used since. */
 static bool is_initial(const uint8_t *area, uint64_t mask) {
     bool ok = true;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -177,13 +180,13 @@ static void test_initial_forms(void) {
         tap_skip("compact initial images", "this CPU has no XSAVEC");
 }
 
-/* --- What faults --- */
+/* --- Images that fault --- */
 
 static void load(void *area) {
     carry_xstate_load(area, carry_xstate_default());
 }
 
-/* Registers are as they were afterwards, whatever was loaded. */
+/* Checks that registers are unchanged afterwards, whatever was loaded. */
 static bool load_faults(void) {
     static uint8_t before[IMAGE_BYTES_MAX] __attribute__((aligned(64)));
     struct fault fault;
@@ -202,8 +205,8 @@ static void spoil_header(uint8_t *image) {
 }
 
 /*
- * Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, which no component has; Zen 3, Zen 5 and
- * Cascade Lake fault.
+ * Returns whether the CPU agrees. Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, which no
+ * component has; Zen 3, Zen 5 and Cascade Lake fault.
  */
 static bool cpu_agrees(bool faults) {
     uint8_t *top = shared->area + IMAGE_XSTATE_BV + 7;
@@ -216,8 +219,8 @@ static bool cpu_agrees(bool faults) {
 }
 
 /*
- * Images spoilt at random: what passes the check loads, and the CPU agrees on what faults. Random
- * values are for registers that take any: bounds and shapes of tiles do not.
+ * Damages images at random: those that pass the check can be loaded, and the CPU agrees on those
+ * that fault. Random values are for registers that accept any: bounds and shapes of tiles do not.
  */
 static void test_faults(void) {
     const uint64_t xcomp_bv = this_machine.xsavec ? IMAGE_COMPACT | this_machine.user : 0;
@@ -234,19 +237,24 @@ static void test_faults(void) {
         wrong += (passes && faults) || (!emulated && !cpu_agrees(faults));
     }
     tap_ok(TAP_EQ(wrong, 0) && TAP_TRUE(passed) && TAP_TRUE(faulted),
-           "of images spoilt at random %zu pass and load, %zu fault", passed, faulted);
+           "of randomly damaged images, %zu pass and load, %zu fault", passed, faulted);
 }
 
-/* --- Against what was saved --- */
+/* --- Comparison with saved images --- */
 
-/* Frames of QEMU lose parts of x87 and of BNDCSR; Linux's have no tiles before a process asks. */
+/*
+ * Returns the components to compare. Frames of QEMU lose parts of x87 and of BNDCSR; Linux's frames
+ * have no tiles before a process requests them.
+ */
 static uint64_t judged(void) {
     const uint64_t hidden = BIT(TILEDATA) & ~shared->layout.user;
     return carry_xstate_enabled() & ~hidden & (emulated ? BIT(SSE) | BIT(AVX) : ALL);
 }
 
-/* What was made dirty is in use. More may be: others put components in use, and systems say so of
- * x87 and SSE in all their frames. Then they are initial. */
+/*
+ * Checks that dirty components are in use. More may be: other software puts components in use, and
+ * systems report x87 and SSE as in use in all their frames. These must be initial.
+ */
 static bool same_as_saved(uint64_t dirtied) {
     const uint64_t saved = carry_xstate_image_in_use(&this_machine, shared->area);
     const uint64_t handed = carry_xstate_image_in_use(&shared->layout, shared->image);
@@ -254,7 +262,7 @@ static bool same_as_saved(uint64_t dirtied) {
            image_same_state(&this_machine, shared->area, &shared->layout, shared->image, judged());
 }
 
-/* The area is an image too: it converts to what the system handed out. */
+/* An area is an image too: it converts to what the system provided. */
 static bool converts(void) {
     static uint8_t standard[IMAGE_BYTES_MAX];
     const struct carry_xstate_target target = {
@@ -304,7 +312,7 @@ static void test_traced(void) {
     const size_t count = combinations(masks);
     for (size_t i = 0; i < count; i++) {
         if (!trace(masks[i])) {
-            tap_skip("register set of a tracer", "the system hands out none");
+            tap_skip("register set of a tracer", "the system provides none");
             emulated = true;
             return;
         }
@@ -337,7 +345,7 @@ static void test_frames(void) {
         signal_self(pid, SIGUSR1);
         carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
         if (masks[i] & BIT(PKRU))
-            dirty(BIT(PKRU)); /* as it was */
+            dirty(BIT(PKRU)); /* the previous value */
         judge("signal frame", masks[i]);
     }
     sigaction(SIGUSR1, &old, NULL);
@@ -345,7 +353,10 @@ static void test_frames(void) {
 
 /* --- Core files --- */
 
-/* Linux writes PKRU as it was when the thread was last switched out. */
+/*
+ * Returns the components to compare. Linux writes PKRU as it was when the thread was last switched
+ * out.
+ */
 static uint64_t dumped(void) {
     return can_dirty() & ~BIT(PKRU);
 }
@@ -364,7 +375,7 @@ static void die_dirty(const char *folder) {
     _exit(0);
 }
 
-/* The contents of the first note of that type, of those of the kernel for x86. */
+/* Returns the contents of the first note of that type, for the kernel's notes of x86. */
 static const uint8_t *find_note(const uint8_t *core, size_t size, uint32_t type,
                                 size_t *note_size) {
     const Elf64_Ehdr *header = (const void *)core;
@@ -409,14 +420,14 @@ static const char *dump_core(const char *folder) {
     if (file >= 0)
         close(file);
     if (length < 5 || strcmp(pattern, "core\n") != 0)
-        return "core files go elsewhere";
+        return "core files are written elsewhere";
     fflush(stdout);
     int status;
     pid_t child = fork();
     if (child == 0)
         die_dirty(folder);
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
-        return "no process that dumps core";
+        return "no process dumps core";
     snprintf(path, sizeof path, "%s/core", folder);
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -449,7 +460,7 @@ int main(void) {
         return tap_skip_all("no shared memory");
     effort_note(effort_chosen());
     if (fault_under_valgrind())
-        return tap_skip_all("valgrind keeps registers of its own");
+        return tap_skip_all("valgrind has its own registers");
     carry_xstate_layout(&this_machine);
     tracks_use = carry_cpu_has("xgetbv1") && cpu_tracks_use();
     test_initial_forms();
