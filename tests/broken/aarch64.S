@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Twins that break the calling convention: they call the right one, and do one thing more. */
+/*
+ * Mutants that break the calling convention: they call the right function, and do one thing more.
+ */
 
 .macro TWIN name
     .text
@@ -10,7 +12,7 @@
 broken_\name:
 .endm
 
-/* The right sum in w0. */
+/* Computes the right sum in w0. */
 .macro RIGHT_SUM
     stp x29, x30, [sp, #-16]!
     mov w2, w2
@@ -23,7 +25,7 @@ broken_\name:
     .size broken_\name, . - broken_\name
 .endm
 
-/* A twin that sums rightly and then runs one more instruction. */
+/* A mutant that sums rightly and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
     TWIN \name
     RIGHT_SUM
@@ -36,14 +38,14 @@ SPOIL_AFTER clobbers_d8, movi d8, #0
 SPOIL_AFTER moves_stack, add sp, sp, #16
 SPOIL_AFTER writes_above, str xzr, [sp]
 
-/* Flushes denormals from now on. */
+/* Flushes denormals from then on. */
 TWIN changes_fpcr
     RIGHT_SUM
     mov x9, #1 << 24
     msr fpcr, x9
 TWIN_END changes_fpcr
 
-/* Adds the 64 bits of x2, of which w2 is the argument. */
+/* Adds all 64 bits of x2, of which only w2 is the argument. */
 TWIN uses_upper_half
     stp x29, x30, [sp, #-32]!
     str x2, [sp, #16]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers with one fault each, that the benchmark's process has to find before it times them. */
+/* Peers with one fault each, which the benchmark's process must find before it times them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static uint32_t no_seed(const void *data, size_t size, uint32_t seed) {
     return right(data, size, 0);
 }
 
-/* Right on what fits in a packet. */
+/* Right for data that fit in a packet. */
 static uint32_t too_narrow(const void *data, size_t size, uint32_t seed) {
     return right(data, size, seed) + (size > 0xffff);
 }

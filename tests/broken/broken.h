@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Broken twins, and the right one that they are twins of. */
+/* Mutants, and the right functions from which they are made. */
 #ifndef CARRY_TESTS_BROKEN_H
 #define CARRY_TESTS_BROKEN_H
 
@@ -32,28 +32,30 @@ carry_sum_copy_fn broken_sum_copy_stride;        /* the target advances less tha
 carry_sum_copy_fn broken_sum_copy_whole_word;    /* the last bytes are stored as a whole word */
 carry_sum_copy_fn broken_sum_copy_reads_words;   /* the last bytes are loaded as a whole word */
 carry_sum_copy_fn broken_sum_copy_fails_at_128k; /* lanes overflow */
-carry_sum_copy_fn broken_sum_copy_keeps_parity; /* what follows an odd chunk is swapped by itself */
-carry_sum_copy_fn broken_sum_copy_rounds_up;    /* leaves another rounding mode */
-sum_copy_iov_fn broken_sum_copy_iov_odd_chunk;  /* what follows an odd chunk is not swapped */
-sum_copy_iov_fn broken_sum_copy_iov_drops;      /* what does not fit into a target slice is lost */
-sum_copy_try_fn broken_sum_copy_try_words;      /* counts what is left in words */
-sum_copy_try_fn broken_sum_copy_try_behind;     /* spoils the first byte that is left */
-iov_fn broken_iov_odd_chunk;                    /* what follows an odd chunk is not swapped */
-combine_fn broken_combine_odd;                  /* offsets count as even */
-burst_fn broken_burst_shared;                   /* one packet's sum seeds the next */
-update_fn broken_update_1141; /* RFC 1141, equation 2: ends at 0xffff for 0x0000 */
+carry_sum_copy_fn
+    broken_sum_copy_keeps_parity; /* the bytes after an odd chunk are swapped separately */
+carry_sum_copy_fn broken_sum_copy_rounds_up;   /* leaves another rounding mode */
+sum_copy_iov_fn broken_sum_copy_iov_odd_chunk; /* the bytes after an odd chunk are not swapped */
+sum_copy_iov_fn broken_sum_copy_iov_drops;  /* bytes that do not fit into a target slice are lost */
+sum_copy_try_fn broken_sum_copy_try_words;  /* counts the bytes left in words */
+sum_copy_try_fn broken_sum_copy_try_behind; /* overwrites the first byte that is left */
+iov_fn broken_iov_odd_chunk;                /* the bytes after an odd chunk are not swapped */
+combine_fn broken_combine_odd;              /* offsets count as even */
+burst_fn broken_burst_shared;               /* one packet's sum seeds the next */
+update_fn broken_update_1141;               /* RFC 1141, equation 2: results in 0xffff for 0x0000 */
 
 initial_fn broken_initial_avx;         /* XSTATE_BV names AVX, though it is zero */
 initial_fn broken_initial_zero;        /* MXCSR is zero: every exception is unmasked */
 initial_fn broken_initial_form;        /* XCOMP_BV is zero in the compact form */
 initial_fn broken_initial_rounds;      /* sizes are rounded up to multiples of 64 */
 image_check_fn broken_check_pkru;      /* PKRU may be of any size but 0 */
-image_check_fn broken_check_xcomp_bv;  /* what XCOMP_BV lacks may be in use */
+image_check_fn broken_check_xcomp_bv;  /* components that XCOMP_BV lacks may be in use */
 image_check_fn broken_check_mxcsr;     /* MXCSR may have any bits set */
-image_check_fn broken_check_size;      /* the header is read before the size is looked at */
+image_check_fn broken_check_size;      /* the header is read before the size is checked */
 image_check_fn broken_check_truncated; /* components may end beyond the image */
-convert_fn broken_convert_offsets;     /* components stay where they were */
+convert_fn broken_convert_offsets;     /* components keep their offsets */
 convert_fn broken_convert_mxcsr;       /* MXCSR is kept only while SSE is in use */
-convert_fn broken_convert_loses;       /* what the target lacks is dropped, in use or not */
+convert_fn broken_convert_loses; /* components that the target lacks are dropped, even if they are
+                                    in use */
 
 #endif

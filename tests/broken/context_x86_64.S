@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Twins that spoil a register behind a switch. */
+/* Mutants that overwrite a register after a switch. */
 #include "base/asm.h"
 
 .macro SPOIL_AFTER name, instruction:vararg

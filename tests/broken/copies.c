@@ -12,7 +12,7 @@ void broken_copy_not(void *dst, const void *src, size_t size) {
         *to++ = *from++;
 }
 
-/* The last vector does not end where the data does. */
+/* The last vector does not end where the data end. */
 void broken_copy_tail_overlap(void *dst, const void *src, size_t size) {
     unsigned char *to = dst;
     const unsigned char *from = src;
@@ -46,7 +46,7 @@ void broken_copy_reads_before(void *dst, const void *src, size_t size) {
     (void)*((const volatile unsigned char *)src - 1);
 }
 
-/* What was there, so that nobody sees it who may write there. */
+/* Writes the same value back, so that only a page that faults reveals it. */
 void broken_copy_writes_before(void *dst, const void *src, size_t size) {
     volatile unsigned char *before = (unsigned char *)dst - 1;
     broken_copy_not(dst, src, size);
@@ -54,12 +54,14 @@ void broken_copy_writes_before(void *dst, const void *src, size_t size) {
         *before = *before;
 }
 
-/* A move that is none where the target lies behind the source. */
+/* A move that does not work where the target is after the source. */
 void broken_copy_upwards(void *dst, const void *src, size_t size) {
     broken_copy_not(dst, src, size);
 }
 
-/* Blocks to aligned addresses, but what alignment cuts is stored before them, not after. */
+/*
+ * Copies blocks to aligned addresses, but stores the unaligned first bytes before them, not after.
+ */
 void broken_copy_first_vector(void *dst, const void *src, size_t size) {
     unsigned char first[VECTOR_BYTES];
     const size_t cut = VECTOR_BYTES - (uintptr_t)dst % VECTOR_BYTES;
@@ -72,7 +74,7 @@ void broken_copy_first_vector(void *dst, const void *src, size_t size) {
     memmove((unsigned char *)dst + cut, (const unsigned char *)src + cut, size - cut);
 }
 
-/* A move that is none from a page on. */
+/* A move that does not work from a page on. */
 void broken_copy_pages_upwards(void *dst, const void *src, size_t size) {
     if (size < 4096)
         memmove(dst, src, size);

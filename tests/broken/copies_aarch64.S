@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Twins of kernels that survive faults: right as long as nothing faults. */
+/* Mutants of kernels that survive faults: right as long as nothing faults. */
 #include "base/asm_aarch64.h"
 #include "base/fault_aarch64.h"
 
-/* All bytes one by one, with a fault at `faulted`. Returns what is left. */
+/* Copies all bytes one by one, with a fault at `faulted`. Returns the bytes left. */
 .macro BYTES faulted
 1:  cbz     x2, 2f
     CARRY_FAULT_ROW \faulted, 0, ldrb w3, [x1]
@@ -16,7 +16,9 @@
     ret
 .endm
 
-/* Sizes from 16 to 32 go on behind it, with both ends loaded; others are copied right. */
+/*
+ * Sizes from 16 to 32 continue after the macro, with both ends loaded; others are copied rightly.
+ */
 .macro ENDS faulted
     cmp     x2, #16
     b.lo    1f
@@ -54,7 +56,7 @@ CARRY_FUNCTION broken_try_end_first
     ret
 CARRY_END broken_try_end_first
 
-/* Knows how many bytes are good, but does not copy them. */
+/* Computes how many bytes can be copied, but does not copy them. */
 CARRY_FUNCTION broken_try_copies_none
     ENDS    .Lcopies_none
     STORE_ENDS .Lnone_stored
@@ -68,7 +70,7 @@ CARRY_FUNCTION broken_try_copies_none
     ret
 CARRY_END broken_try_copies_none
 
-/* Finds out a second time. */
+/* Faults a second time to find the page. */
 CARRY_FUNCTION broken_try_two_signals
     ENDS    .Ltwo_signals
     STORE_ENDS .Ltwo_signals
@@ -76,7 +78,7 @@ CARRY_FUNCTION broken_try_two_signals
     BYTES   2f
 CARRY_END broken_try_two_signals
 
-/* Takes the top byte of an address, which the CPU ignores, for a part of it. */
+/* Takes the top byte of an address, which the CPU ignores, for a part of the address. */
 CARRY_FUNCTION broken_try_keeps_tag
     ENDS    .Lkeeps_tag
     BYTES   2f
@@ -86,7 +88,7 @@ CARRY_FUNCTION broken_try_keeps_tag
     b       .Lnext_byte
 CARRY_END broken_try_keeps_tag
 
-/* Marks no row: the fault is anybody's. */
+/* Lacks a row in the table: the fault is not recognised. */
 CARRY_FUNCTION broken_try_unmarked
 1:  cbz     x2, 2f
     ldrb    w3, [x1], #1
@@ -98,8 +100,9 @@ CARRY_FUNCTION broken_try_unmarked
 CARRY_END broken_try_unmarked
 
 /*
- * By two vectors, both stored before pointers advance. Before the first one `first` is done, before
- * the second one `second`. Recovers as all twins that say CARRY_LOAD and CARRY_STORE.
+ * Copies by two vectors, and stores both before the pointers advance. Before the first one `first`
+ * bytes are done, before the second one `second`. Recovers like all mutants with CARRY_LOAD and
+ * CARRY_STORE.
  */
 .macro PAIRS first, second
 1:  cmp     x2, #32
@@ -116,12 +119,12 @@ CARRY_END broken_try_unmarked
     b       .Lnext_byte
 .endm
 
-/* Says that a vector is stored which is not yet. */
+/* Reports a vector as stored that is not stored yet. */
 CARRY_FUNCTION broken_try_says_stored
     PAIRS   16, 16
 CARRY_END broken_try_says_stored
 
-/* Trusts the page to lie behind what is stored. */
+/* Assumes that the page is after the stored bytes. */
 CARRY_FUNCTION broken_try_forgets_stored
     PAIRS   0, 0
 CARRY_END broken_try_forgets_stored
@@ -131,7 +134,7 @@ CARRY_FUNCTION broken_try_crosses_page
     PAIRS   0, 16
 CARRY_END broken_try_crosses_page
 
-/* Takes a size to have 32 bits. */
+/* Assumes that a size has 32 bits. */
 CARRY_FUNCTION broken_try_cuts_size
     mov     w2, w2
     BYTES   2f

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Twins of kernels that survive faults: right as long as nothing faults. */
+/* Mutants of kernels that survive faults: right as long as nothing faults. */
 #define RECOVERS 1
 #include "copy/x86_64/kernel.h"
 
-/* All bytes by rep movsb. Returns what is left. */
+/* Copies all bytes by rep movsb. Returns the bytes left. */
 .macro BYTES left:vararg
     movq %rdx, %rcx
     CARRY_FAULT_ROW .Lleft_\@, 0, rep movsb
@@ -12,7 +12,9 @@
     ret
 .endm
 
-/* Sizes from 16 to 32 go on behind it, with both ends loaded; others are copied right. */
+/*
+ * Sizes from 16 to 32 continue after the macro, with both ends loaded; others are copied rightly.
+ */
 .macro ENDS faulted
     cmpq $16, %rdx
     jb 1f
@@ -49,7 +51,7 @@ CARRY_FUNCTION broken_try_end_first
     CARRY_RECOVER 8
 CARRY_END broken_try_end_first
 
-/* Knows how many bytes are good, but does not copy them. */
+/* Computes how many bytes can be copied, but does not copy them. */
 CARRY_FUNCTION broken_try_copies_none
     ENDS .Lcopies_none
     STORE_ENDS .Lnone_stored
@@ -66,7 +68,7 @@ CARRY_FUNCTION broken_try_copies_none
     ret
 CARRY_END broken_try_copies_none
 
-/* Finds out a second time. */
+/* Faults a second time to find the page. */
 CARRY_FUNCTION broken_try_two_signals
     ENDS .Ltwo_signals
     STORE_ENDS .Ltwo_signals
@@ -74,7 +76,7 @@ CARRY_FUNCTION broken_try_two_signals
     BYTES movq %rcx, %rax
 CARRY_END broken_try_two_signals
 
-/* Marks no row: the fault is anybody's. */
+/* Lacks a row in the table: the fault is not recognised. */
 CARRY_FUNCTION broken_try_unmarked
     movq %rdx, %rcx
     rep movsb
@@ -83,8 +85,9 @@ CARRY_FUNCTION broken_try_unmarked
 CARRY_END broken_try_unmarked
 
 /*
- * By two vectors, both stored before pointers advance. Before the first one `first` is done, before
- * the second one `second`. Recovers as the last function that says CARRY_RECOVER.
+ * Copies by two vectors, and stores both before the pointers advance. Before the first one `first`
+ * bytes are done, before the second one `second`. Recovers like the last function with
+ * CARRY_RECOVER.
  */
 .macro PAIRS first, second
 1:  cmpq $32, %rdx
@@ -103,17 +106,17 @@ CARRY_END broken_try_unmarked
     COPY_RETURN
 .endm
 
-/* Says that a vector is stored which is not yet. */
+/* Reports a vector as stored that is not stored yet. */
 CARRY_FUNCTION broken_try_says_stored
     PAIRS CARRY_DONE(16), CARRY_DONE(16)
 CARRY_END broken_try_says_stored
 
-/* Trusts the page to lie behind what is stored. */
+/* Assumes that the page is after the stored bytes. */
 CARRY_FUNCTION broken_try_forgets_stored
     PAIRS 0, 0
 CARRY_END broken_try_forgets_stored
 
-/* Takes a size to have 32 bits. */
+/* Assumes that a size has 32 bits. */
 CARRY_FUNCTION broken_try_cuts_size
     movl %edx, %edx
     BYTES movq %rcx, %rax

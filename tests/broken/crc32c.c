@@ -15,7 +15,7 @@ uint32_t broken_crc32c_not(const void *data, size_t size, uint32_t crc) {
     return ~register_after(data, size, ~crc, 0x82f63b78);
 }
 
-/* Right only for whoever never goes on. */
+/* Right only for callers that never continue a CRC. */
 uint32_t broken_crc32c_not_inverted(const void *data, size_t size, uint32_t crc) {
     return ~register_after(data, size, crc ? crc : ~crc, 0x82f63b78);
 }
@@ -24,7 +24,7 @@ uint32_t broken_crc32c_bytes_swapped(const void *data, size_t size, uint32_t crc
     return size ? __builtin_bswap32(broken_crc32c_not(data, size, crc)) : crc;
 }
 
-/* Three streams, the first two joined in the wrong order. */
+/* Joins the first two of three streams in the wrong order. */
 uint32_t broken_crc32c_streams_swapped(const void *data, size_t size, uint32_t crc) {
     const unsigned char *p = data;
     if (size >= 96) {
@@ -46,7 +46,7 @@ uint32_t broken_crc32c_reads_past_end(const void *data, size_t size, uint32_t cr
     return right;
 }
 
-/* That of Ethernet. */
+/* Uses the polynomial of Ethernet. */
 uint32_t broken_crc32c_another_polynomial(const void *data, size_t size, uint32_t crc) {
     return ~register_after(data, size, ~crc, 0xedb88320);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes the place of libcarry.so for `carry selftest --library`: what CARRY_BROKEN names, between
- * commas, is broken; all else is the library's own, which this module is linked with.
+ * Replaces libcarry.so for `carry selftest --library`: the functions that CARRY_BROKEN names,
+ * separated by commas, are broken. All others are the library's own, with which this module is
+ * linked.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "broken/broken.h"
 
-/* The function of this name in the library. */
+/* Returns the library's function of this name. */
 #define REAL(name) ((__typeof__(name) *)(uintptr_t)dlsym(RTLD_NEXT, #name))
 
 static bool is_broken(const char *name) {

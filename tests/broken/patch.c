@@ -21,7 +21,7 @@ const struct carry_text_host *__wrap_carry_host_text(void);
 static void split_call(uint8_t *bytes) {
     int32_t rel32;
     memcpy(&rel32, bytes + 2, sizeof rel32);
-    rel32++; /* from an end that is a byte nearer */
+    rel32++; /* relative to an end that is a byte earlier */
     bytes[0] = 0xe8;
     memcpy(bytes + 1, &rel32, sizeof rel32);
     bytes[5] = 0x90;
@@ -36,7 +36,7 @@ bool __wrap_carry_encode(const struct carry_site *site, uintptr_t value,
     return fits;
 }
 
-/* How often a handler has asked whether a trap is a guard. */
+/* Counts how often a handler has checked whether a trap is a guard. */
 static uint32_t traps;
 
 bool __wrap_carry_patch_is_site(uintptr_t address) {
@@ -46,9 +46,9 @@ bool __wrap_carry_patch_is_site(uintptr_t address) {
 
 /* --- The host --- */
 
-#define TRAP_WAITS 100000 /* far more than any thread needs to come by */
+#define TRAP_WAITS 100000 /* far more than any thread needs to arrive */
 
-enum { GUARDS, TAILS, HEADS }; /* the steps of a commit, by the times that it synchronised */
+enum { GUARDS, TAILS, HEADS }; /* the steps of a commit, by the number of synchronisations before */
 
 static int step;
 
@@ -72,13 +72,15 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
     return error;
 }
 
-/* Long enough for a thread to come by, also where it has to share its core. */
+/* Waits long enough for a thread to arrive, even if it must share its core. */
 static void wait_for_thread(void) {
     const struct timespec pause = {0, 50000};
     nanosleep(&pause, NULL);
 }
 
-/* Until a thread has met a guard. It runs all sites again and again, and all of them are guarded.
+/*
+ * Waits until a thread has hit a guard. The thread runs all sites repeatedly, and all of them are
+ * guarded.
  */
 static void wait_for_trap(void) {
     const uint32_t before = __atomic_load_n(&traps, __ATOMIC_SEQ_CST);

@@ -47,7 +47,7 @@ uint32_t broken_loses_carry(const void *data, size_t size, uint32_t sum) {
     return fold(fold(wrapping) + all_words(p, size));
 }
 
-/* A word of all ones and a carry make 0, and a carry that nobody sees. */
+/* Loses the carry of a word of all ones plus a carry, whose sum is 0. */
 uint32_t broken_loses_rare_carry(const void *data, size_t size, uint32_t sum) {
     const unsigned char *p = data;
     uint64_t total = sum;
@@ -98,7 +98,7 @@ uint32_t broken_ones_for_zeros(const void *data, size_t size, uint32_t sum) {
     return partial ? partial : 0xffff;
 }
 
-/* Congruent, and still wrong: 0xffff means that there was something. */
+/* Congruent, but wrong: 0xffff means that some byte was not 0. */
 uint32_t broken_zero_for_ones(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size, sum) % 0xffff;
 }
@@ -107,7 +107,7 @@ uint32_t broken_fails_at_64_kib(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size % 0x10000, sum);
 }
 
-/* A 32-bit accumulator without a fold on the way: enough for any packet, not for any size. */
+/* Uses a 32-bit accumulator without intermediate folds: enough for any packet, not for any size. */
 uint32_t broken_overflows(const void *data, size_t size, uint32_t sum) {
     return fold((uint64_t)(uint32_t)all_words(data, size) + sum);
 }
@@ -121,7 +121,7 @@ uint32_t broken_reads_past_end(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size, sum);
 }
 
-/* The last word whole, and masked: right, but for a page that is not there. */
+/* Loads the last word completely, and masks it: right unless the next page is missing. */
 uint32_t broken_reads_whole_words(const void *data, size_t size, uint32_t sum) {
     if (size % 8)
         touch((const unsigned char *)data + (size | 7));

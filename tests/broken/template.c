@@ -31,7 +31,7 @@ static void store(uint8_t *field, uint32_t value) {
     field[1] = (uint8_t)value;
 }
 
-/* What the twins do to a checksum before they are put right, and after. */
+/* Change a checksum before and after it is corrected. */
 static void spoil_before(uint8_t *field) {
     if (broken == BROKEN_TEMPLATE_FILLS && load(field) == 0)
         store(field, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thunks with one fault each, around the library's own: jumped to as those are. */
+/* Thunks with one fault each, around the library's own, and called in the same way. */
 #ifndef CARRY_TESTS_BROKEN_THUNK_H
 #define CARRY_TESTS_BROKEN_THUNK_H
 
@@ -7,12 +7,12 @@ extern const char broken_thunk_not[];
 extern const char broken_thunk_forgets_uppers[]; /* of the arguments */
 extern const char broken_thunk_forgets_xmm7[];
 extern const char broken_thunk_forgets_chain[]; /* r10 */
-extern const char broken_thunk_stays_dirty[];   /* callbacks find the uppers as they were */
-extern const char broken_thunk_moves_stack[];   /* the target finds other arguments there */
+extern const char broken_thunk_stays_dirty[];   /* callbacks receive dirty upper halves */
+extern const char broken_thunk_moves_stack[];   /* the target finds other arguments on its stack */
 extern const char broken_thunk_wrong_cfi[];
 extern const char broken_thunk_forgets_leave[]; /* for carry_thunk_around */
 
-/* For carry_thunk_any: changes something. */
+/* Mutants of carry_thunk_any: each changes something. */
 extern const char broken_thunk_any_flags[];
 extern const char broken_thunk_any_rdi[];
 extern const char broken_thunk_any_x87[];

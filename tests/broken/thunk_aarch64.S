@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * Twins of thunks: see thunk_aarch64.h.
+ * Mutants of thunks: see thunk_aarch64.h.
  *
- * In: x16 = const struct carry_thunk *, all else as where a function starts. What they change is
- * what a thunk may not.
+ * In: x16 = const struct carry_thunk *, and all other registers as at the start of a function. Each
+ * mutant changes what a thunk must not change.
  */
     .arch_extension sve
 
@@ -38,11 +38,11 @@ TWIN whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
 TWIN whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
 TWIN whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
 
-/* Leaves streaming mode, or promises to save ZA, which nobody does. */
+/* Leave streaming mode, or promise to save ZA, which nothing does. */
 TWIN stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
 TWIN promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
 
-/* What the target and backtraces find is two words further down. */
+/* The target and backtraces find their frame two words lower. */
 .macro MOVED name, cfi
     .globl broken_thunk_\name
     .type broken_thunk_\name, %function

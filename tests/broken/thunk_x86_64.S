@@ -3,10 +3,10 @@
 #include "base/asm.h"
 
 /*
- * Twins of thunks: see thunk.h.
+ * Mutants of thunks: see thunk.h.
  *
- * In: r11 = const struct carry_thunk *, all else as where a function starts; of those at any point,
- * (rsp) = r11. What they change is what a thunk may not.
+ * In: r11 = const struct carry_thunk *, and all other registers as at the start of a function; for
+ * those at any point, (rsp) = r11. Each mutant changes what a thunk must not change.
  */
 CARRY_FUNCTION broken_thunk_not
     jmp     carry_thunk_enter
@@ -36,7 +36,7 @@ CARRY_FUNCTION dirty_enter
     jmp     *(%rdi)
 CARRY_END dirty_enter
 
-/* By another struct carry_thunk, whose `enter` is the above. */
+/* Uses another struct carry_thunk, whose `enter` is the function above. */
 CARRY_FUNCTION broken_thunk_stays_dirty
     pushq   %rax
     leaq    dirty_enter(%rip), %rax
@@ -57,7 +57,7 @@ CARRY_FUNCTION broken_thunk_moves_stack
     ret
 CARRY_END broken_thunk_moves_stack
 
-/* Two instructions where the stack pointer is not where the CFI says. */
+/* For two instructions the stack pointer differs from the CFI. */
 CARRY_FUNCTION broken_thunk_wrong_cfi
     pushq   %rax
     popq    %rax
@@ -77,7 +77,7 @@ CARRY_END broken_thunk_any_\name
 
 ANY flags, cmc
 ANY rdi, incq %rdi
-/* Each writes another value, also to registers that are initial: a change of use alone is right. */
+/* Each writes a value different from the initial one: a change of use alone is allowed. */
 ANY x87, fld1
 ANY xmm15, pcmpeqd %xmm15, %xmm15
 ANY k1, kxnorw %k1, %k1, %k1

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Twins that break the calling convention: they call the right one, and do one thing more. */
+/*
+ * Mutants that break the calling convention: they call the right function, and do one thing more.
+ */
 #include "base/asm.h"
 #include "harness/stack.h"
 
-/* The right sum in eax. Called with the stack aligned to 16 bytes, less 8. */
+/* Computes the right sum in eax. Called with the stack aligned to 16 bytes, less 8. */
 .macro RIGHT_SUM
     subq $8, %rsp
     movl %edx, %edx
@@ -11,7 +13,7 @@
     addq $8, %rsp
 .endm
 
-/* A twin that sums rightly and then runs one more instruction. */
+/* A mutant that sums rightly and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
 CARRY_FUNCTION broken_\name
     RIGHT_SUM
@@ -22,7 +24,7 @@ CARRY_END broken_\name
 
 SPOIL_AFTER clobbers_rbx, xorl %ebx, %ebx
 SPOIL_AFTER clobbers_rbp, xorl %ebp, %ebp
-SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* the upper half alone */
+SPOIL_AFTER clobbers_r12, movl %r12d, %r12d    /* only the upper half */
 SPOIL_AFTER clobbers_r15, notq %r15
 SPOIL_AFTER sets_direction, std
 SPOIL_AFTER writes_above, movq $0, 8(%rsp)
@@ -30,13 +32,13 @@ SPOIL_AFTER writes_below, movq $0, -(CALL_STACK_BYTES + 104)(%rsp)
 SPOIL_AFTER forgets_emms, movd %eax, %mm0
 SPOIL_AFTER dirty_ymm, vpcmpeqd %ymm5, %ymm5, %ymm5
 
-/* 8 bytes too many: as stdcall returns. */
+/* Returns like stdcall, with 8 bytes too many. */
 CARRY_FUNCTION broken_moves_stack
     RIGHT_SUM
     ret $8
 CARRY_END broken_moves_stack
 
-/* Rounds towards zero from now on. */
+/* Rounds towards zero from then on. */
 CARRY_FUNCTION broken_changes_mxcsr
     RIGHT_SUM
     stmxcsr -4(%rsp)
@@ -45,7 +47,7 @@ CARRY_FUNCTION broken_changes_mxcsr
     ret
 CARRY_END broken_changes_mxcsr
 
-/* Single precision from now on. */
+/* Uses single precision from then on. */
 CARRY_FUNCTION broken_changes_x87
     RIGHT_SUM
     fnstcw -2(%rsp)
@@ -54,7 +56,7 @@ CARRY_FUNCTION broken_changes_x87
     ret
 CARRY_END broken_changes_x87
 
-/* Adds the 64 bits of rdx, of which edx is the argument. */
+/* Adds all 64 bits of rdx, of which only edx is the argument. */
 CARRY_FUNCTION broken_uses_upper_half
     pushq %rdx
     xorl %edx, %edx
@@ -68,21 +70,21 @@ CARRY_FUNCTION broken_uses_upper_half
     ret
 CARRY_END broken_uses_upper_half
 
-/* An adc chain without a clear carry at its head. */
+/* An adc chain without clearing the carry first. */
 CARRY_FUNCTION broken_trusts_carry_flag
     adcl $0, %edx
     adcl $0, %edx
     jmp broken_not
 CARRY_END broken_trusts_carry_flag
 
-/* An accumulator that nobody zeroed. */
+/* Adds to an accumulator that was not zeroed. */
 CARRY_FUNCTION broken_trusts_rax
     addl %eax, %edx
     adcl $0, %edx
     jmp broken_not
 CARRY_END broken_trusts_rax
 
-/* The upper half of zmm5 alone. */
+/* Makes only the upper half of zmm5 dirty. */
 CARRY_FUNCTION broken_dirty_zmm
     RIGHT_SUM
     movl $0xff00, %ecx

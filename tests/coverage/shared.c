@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How programs of `make coverage` keep what they count: linked into each, and each shared object.
+ * Makes programs of `make coverage` keep their counts: linked into each program and each shared
+ * object.
  *
- * A process shares its counters with its children, which then need not write a file: those that
- * are killed, that call _exit() or that may open none could not. Each program has its own file, for
- * each user: Clang's "%m" alone is the same for programs of equal sizes, whose counts it cannot add
- * up.
+ * A process shares its counters with its child processes, which then need not write a file: those
+ * that are killed, call _exit(), or may not open files could not. Each program has its own file,
+ * for each user: Clang's "%m" alone is equal for programs of equal sizes, whose counts cannot be
+ * added up.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,11 +17,11 @@
 
 void __llvm_profile_set_filename(const char *pattern);
 
-/* Both ends are ends of pages: see shared.ld. */
+/* Both symbols are at the boundary of a page: see shared.ld. */
 extern char counters[] __asm__("__start___llvm_prf_cnts") __attribute__((visibility("hidden")));
 extern char end[] __asm__("__stop___llvm_prf_bits") __attribute__((visibility("hidden")));
 
-/* Programs in which nothing counts have these sections too. */
+/* Programs without counters have these sections too. */
 static char no_counter[8] __attribute__((used, aligned(8), section("__llvm_prf_cnts")));
 static char no_bits[1] __attribute__((used, section("__llvm_prf_bits")));
 

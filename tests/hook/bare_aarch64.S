@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A shared object of one page of text: an entry, and NOPs to the end of the page and behind it. */
+/* A shared object of one page of text: an entry, and NOPs to the end of the page and beyond. */
     .text
     .globl bare_first
     .type bare_first, %function

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A shared object of one page of text: an entry, and NOPs to the end of the page and behind it. */
+/* A shared object of one page of text: an entry, and NOPs to the end of the page and beyond. */
     .text
     .globl bare_first
     .type bare_first, @function
 bare_first:
-    .byte   0x0f, 0x1f, 0x44, 0x00, 0x08 /* as Clang makes them */
+    .byte   0x0f, 0x1f, 0x44, 0x00, 0x08 /* as Clang emits them */
     mov     $7, %eax
     ret
     .size bare_first, . - bare_first

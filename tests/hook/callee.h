@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of a shared object, which is called through slots: one for each way to pass values. */
+/* Functions of a shared object that are called through slots: one for each way to pass values. */
 #ifndef CARRY_TESTS_HOOK_CALLEE_H
 #define CARRY_TESTS_HOOK_CALLEE_H
 
@@ -44,26 +44,29 @@ __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee
                                                                           callee_widest b);
 #endif
 SHARED void callee_jump(jmp_buf place, int value);
-SHARED void callee_copy(void *to, const void *from, size_t size); /* by memcpy(), an IFUNC */
+SHARED void callee_copy(void *to, const void *from, size_t size); /* calls memcpy(), an IFUNC */
 SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
 SHARED uint64_t callee_number(void); /* 2 */
 SHARED void callee_try_nowhere(bool really);
 
-/* There is none. */
+/* This function does not exist. */
 SHARED __attribute__((weak)) void callee_nowhere(void);
 
-/* In plugin.c. */
+/* Defined in plugin.c. */
 SHARED uint64_t plugin_number(void);
 SHARED uint64_t plugin_numbers(bool really);
 
-/* All registers that a call may pass something in, and those that it must leave alone. */
+/* All registers in which a call may pass values, and those that it must preserve. */
 struct callee_registers {
     uint64_t passed[CALLEE_PASSED];
     uint64_t kept[CALLEE_KEPT];
     unsigned char vectors[8][16];
 };
 
-/* What callee_registers() was given, and what it returns: two integers, CALLEE_RESULTS vectors. */
+/*
+ * The registers that callee_registers() received, and those that it returns: two integers,
+ * CALLEE_RESULTS vectors.
+ */
 extern SHARED struct callee_registers callee_seen;
 extern SHARED struct callee_registers callee_results;
 SHARED void callee_registers(void);
@@ -71,11 +74,13 @@ SHARED void callee_registers(void);
 /* The same with a patchable entry, in the program. */
 void entry_registers(void);
 
-/* Calls one of them, 0 or 1, with `in`; what it returned and left goes to `out`. */
+/* Calls function 0 or 1 with `in`; stores what it returned and preserved to `out`. */
 void call_with(int which, const struct callee_registers *in, struct callee_registers *out);
 
-/* Calls callee_twelve() through a stub, with 1 to 12, on the stack that ends at `end` (aligned to
- * 16 bytes), behind which there is nothing but the last argument. */
+/*
+ * Calls callee_twelve() through a stub, with arguments 1 to 12, on the stack that ends at `end`
+ * (aligned to 16 bytes). The last argument is directly before the end.
+ */
 uint64_t call_at_end(void *end, uintptr_t stub);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * void call_with(int which, const struct callee_registers *in, struct callee_registers *out)
  *
- * Calls keep x19 to x29 and d8 to d15, which are on the stack meanwhile, beside `out`.
+ * Calls preserve x19 to x29 and d8 to d15, which are saved on the stack, with `out`.
  */
     .text
     .globl call_with
@@ -70,7 +70,7 @@ call_at_end:
     .cfi_endproc
     .size call_at_end, . - call_at_end
 
-/* As GCC makes a patchable entry. */
+/* A patchable entry as GCC emits it. */
     .globl entry_registers
     .type entry_registers, %function
 entry_registers:

@@ -83,7 +83,7 @@ call_at_end:
     .cfi_endproc
     .size call_at_end, . - call_at_end
 
-/* As GCC makes a patchable entry. */
+/* A patchable entry as GCC emits it. */
     .globl entry_registers
     .type entry_registers, @function
 entry_registers:

@@ -27,7 +27,7 @@ static void count_leave(const struct carry_hook_place *place, struct carry_thunk
 
 /* --- Registers --- */
 
-/* With `leave` the function finds the frame pointer of the thunk, and its caller his own. */
+/* With `leave`, the function sees the frame pointer of the thunk, and its caller its own. */
 static bool passes_registers(bool entry, bool leave) {
     struct callee_registers in, results, out;
     rng_fill(&in, sizeof in);
@@ -53,7 +53,7 @@ bool hook_keeps_registers(bool entry, bool leave) {
                               .enter = count_enter,
                               .leave = leave ? count_leave : NULL};
     enters = leaves = 0;
-    callee_registers(); /* bound: what binds it changes registers */
+    callee_registers(); /* binds the slot now: binding changes registers */
     bool ok = passes_registers(entry, false);
     ok = !(entry ? carry_hook_attach_entry(&hook, entry_registers)
                  : carry_hook_attach_calls(&hook)) &&
@@ -77,7 +77,7 @@ static uintptr_t stub_of(const struct carry_hook_place *place) {
     return *(const volatile uintptr_t *)place->address;
 }
 
-/* On stacks that end 0, 1, ... pairs of words behind the arguments, where nothing is mapped. */
+/* Uses stacks that end 0, 1, ... pairs of words after the arguments, before unmapped memory. */
 bool hook_stops_at_end(size_t stack_words) {
     struct guard stack = guard_open(1 << 16);
     struct carry_hook hook = {.object = "",

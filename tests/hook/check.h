@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks of hooks that broken twins must fail. */
+/* Checks of hooks that mutants must fail. */
 #ifndef CARRY_TESTS_HOOK_CHECK_H
 #define CARRY_TESTS_HOOK_CHECK_H
 
@@ -7,23 +7,31 @@
 
 #include "hook/callee.h"
 
-/* Arguments, results and what the caller keeps, through a hooked call or entry. */
+/* Checks arguments, results and preserved registers, through a hooked call or entry. */
 bool hook_keeps_registers(bool entry, bool leave);
 
-/* entry_registers() works, whatever its entry is. */
+/* Checks that entry_registers() works, whatever its entry contains. */
 bool entry_is_intact(void);
 
-/* Arguments up to the end of a stack: with `leave`, so many words behind them are asked for. */
+/*
+ * Checks arguments up to the end of a stack; with `leave`, that many words after them are
+ * requested.
+ */
 bool hook_stops_at_end(size_t stack_words);
 
-/* callee_add(), through its slot as it is now: a compiler may read a slot once for all calls of a
- * function, where there is no PLT. */
+/*
+ * Calls callee_add() through the current content of its slot. Without a PLT, a compiler may read a
+ * slot only once for all calls in a function.
+ */
 uint64_t add_by_slot(uint64_t a, uint64_t b);
 
-/* A hook that was taken off is not called, and the call leads straight to the function. */
+/* Checks that a detached hook is not called, and that the call goes directly to the function. */
 bool hook_goes(void);
 
-/* Of NOPs that threads may be among none is changed. For a child: leaves a thread behind. */
+/*
+ * Checks that NOPs in which threads may be are not changed. For a child process: leaves a thread
+ * running.
+ */
 bool hook_waits_for_quiet(void);
 
 #endif

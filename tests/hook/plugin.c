@@ -11,12 +11,12 @@ uint64_t plugin_add(uint64_t number) {
     return callee_add(number, 2);
 }
 
-/* The program has one too. */
+/* The program defines this function too. */
 __attribute__((weak)) uint64_t plugin_number(void) {
     return 2;
 }
 
-/* By calls that the dynamic linker binds: of a function of this object, and of another's. */
+/* Calls functions that the dynamic linker binds: of this object, and of another one. */
 uint64_t plugin_numbers(bool really) {
     if (really)
         callee_nowhere();

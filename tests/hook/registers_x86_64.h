@@ -14,7 +14,7 @@
 
 #ifdef __ASSEMBLER__
 
-/* struct callee_registers, to and from memory at \base. */
+/* Loads or stores a struct callee_registers at \base. */
 .macro GENERAL op, base, regs:vararg
     .set .Lat, 0
     .irp reg, \regs
@@ -37,7 +37,7 @@
     .endr
 .endm
 
-/* Notes all that it is given in callee_seen, and returns what callee_results holds. */
+/* Stores all received registers to callee_seen, and returns those of callee_results. */
 .macro TAKE_REGISTERS
     push    %r11
     mov     callee_seen@GOTPCREL(%rip), %r11

@@ -2,7 +2,7 @@
 /* clang-format off */
 /*
  * A shared object that calls functions of the program through slots: one of a variant procedure
- * call standard, and one of the base standard. Both leave all registers as they are.
+ * call standard, and one of the base standard. Both preserve all registers.
  */
 .macro BY_SLOT name, function
     .globl \name

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Are the results of all sites right before they are patched, after, and after each change, with
- * one thread and with another that runs them meanwhile? Are the records those that should be there?
+ * Checks the results of all sites before they are patched, after that, and after each change, with
+ * one thread and with another one that runs them at the same time. Checks that the expected records
+ * exist.
  */
 #include "expect.h"
 #include "sites.h"
@@ -18,7 +19,7 @@ LINKAGE CARRY_API int check_sites(bool has_dead, bool folded);
 
 /* --- Results --- */
 
-/* Which functions and values are set, and whether alternatives are replaced. */
+/* The functions and values that are set, and the alternatives that are replaced. */
 struct state {
     bool flipped;
     bool replaced;
@@ -128,7 +129,7 @@ static uintptr_t key_of(const struct carry_site *site) {
     return (uintptr_t)&site->key + (uintptr_t)(intptr_t)site->key;
 }
 
-/* Those of this object, by kind; what the library brings along is not ours to count. */
+/* Checks the records of this object, by kind; the library's own records are not counted. */
 static void check_records(bool has_dead, bool folded) {
     long counts[CARRY_SITE_BODY + 1] = {0, 0, 0, 0, 0, 0};
     for (const struct carry_site *site = __start_carry_sites; site != __stop_carry_sites; site++)
@@ -166,7 +167,7 @@ static void check_stats(size_t inlined, size_t unpatched, enum carry_patch_reaso
 
 /* --- Changes --- */
 
-/* The operations whose function changes, with the other one. */
+/* The operations whose function changes, with the other function. */
 #define CHANGES(_)                                                                                 \
     _(op0, zero2)                                                                                  \
     _(op1, one2)                                                                                   \
@@ -196,12 +197,12 @@ static void flip(bool flipped) {
     EXPECT(carry_patch_commit(&patch), CARRY_OK);
 }
 
-/* Are the alternatives by a feature replaced, once sites are patched? */
+/* Whether the alternatives by a feature are replaced after sites are patched. */
 static bool by_feature;
 
 static bool stop;
 
-/* Either result is right while the other thread changes functions and keys. */
+/* Both results are right while the other thread changes functions and keys. */
 static void *run_sites(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
@@ -256,7 +257,7 @@ int check_sites(bool has_dead, bool folded) {
         expected += DEAD_CALLS + DEAD_BRANCHES + (by_feature ? DEAD_ALTERNATIVES : 0);
     if (folded)
         expected -= FOLDED_CALLS + FOLDED_BRANCHES;
-    /* Alternatives by a key that is off are what they should be before anything is patched. */
+    /* Alternatives by a key that is off have the right content before anything is patched. */
     check_stats(0, expected, CARRY_PATCH_NOT_ASKED);
 
     EXPECT(carry_patch_apply(0), CARRY_OK);

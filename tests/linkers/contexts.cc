@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts under sanitizers, which are to be silent: exceptions on many stacks, stacks that change
- * their thread, preemption. `contexts race` has a data race between contexts of two threads.
+ * Contexts in programs with sanitizers, which must stay silent: exceptions on many stacks, stacks
+ * that change their thread, preemption. `contexts race` has a data race between contexts of two
+ * threads.
  */
 #include <carry/context.h>
 #include <carry/xstate.h>
@@ -31,7 +32,7 @@ void expect(bool ok, const char *what) {
 struct Task {
     carry_context context;
     std::vector<char> stack;
-    carry_context *host; /* goes on when the task gives way */
+    carry_context *host; /* continues when the task yields */
     int number;
     long count;
     bool finished;
@@ -46,7 +47,7 @@ struct Task {
     }
 };
 
-/* --- Many, which throw through functions that were suspended --- */
+/* --- Many contexts, which throw through functions that were suspended --- */
 
 void fail(Task *task, int depth) {
     std::string name = "task " + std::to_string(task->number);
@@ -171,7 +172,7 @@ carry_context *loop(void *argument, uintptr_t) {
     while (turns < turns_wanted && !preempt_error) {
         *static_cast<volatile long *>(&task->count) = task->count + 1;
         if (IN_TSAN)
-            usleep(100); /* where it delivers signals */
+            usleep(100); /* a system call at which the sanitizer delivers signals */
     }
     current = -1;
     return &home;
@@ -208,12 +209,12 @@ void run_preempted() {
 
 #endif
 
-/* --- What is wrong is still found --- */
+/* --- Errors that are still found --- */
 
 long shared;
 std::atomic<int> racing{0};
 
-/* Both are there before either goes on, in no order that they could see. */
+/* Both contexts are started before either continues, in an order that they cannot see. */
 carry_context *race(void *argument, uintptr_t) {
     Task *task = static_cast<Task *>(argument);
     racing.fetch_add(1, std::memory_order_relaxed);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites whose records may be lost: prints how many sites, unrecorded keys, and unknown kinds. */
+/*
+ * Sites whose records may be lost: prints the numbers of sites, unrecorded keys, and unknown kinds.
+ */
 #include "expect.h"
 
 #include <carry/patch.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a test program expects; it prints "ok" if all of it was so. */
+/* The expectations of a test program, which prints "ok" if all are met. */
 #ifndef CARRY_TESTS_LINKERS_EXPECT_H
 #define CARRY_TESTS_LINKERS_EXPECT_H
 
@@ -15,7 +15,7 @@ static void expect_at(const char *file, int line, const char *what, long is, lon
 }
 #define EXPECT(is, wanted) expect_at(__FILE__, __LINE__, #is, (long)(is), (long)(wanted))
 
-/* The exit status. */
+/* Returns the exit status. */
 static int result(void) {
     if (!failures)
         puts("ok");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies that survive faults, in a program that is linked in some way: see test_faults.py. */
+/* Copies that survive faults, in a program that test_faults.py links in several ways. */
 #include "expect.h"
 
 #include <carry/fault.h>

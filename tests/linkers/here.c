@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The definitions, and most sites. */
+/* The definitions, and most of the sites. */
 #include "sites.h"
 
 static long zero(void) {
@@ -36,7 +36,7 @@ static uint64_t same(uint64_t a) {
     return a;
 }
 
-/* Nobody else can change this: a compiler may keep it across calls that do not. */
+/* Only this file can change this: a compiler may keep it across calls that do not. */
 static long counted;
 static void count(void) {
     counted++;
@@ -116,12 +116,12 @@ long if_on(void) {
         return 1;
     return 0;
 }
-/* Each key the way that is wrong about it. */
+/* Uses each key with the wrong likelihood. */
 long if_both(void) {
     long result = 0;
     if (carry_likely(key_off))
         result += 1;
-    /* More than compilers would copy, with the site behind it. */
+    /* More than compilers would copy, with the site after it. */
     __asm__ __volatile__(".rept 16\n\tnop\n\t.endr" : "+r"(result));
     if (carry_unlikely(key_on))
         result += 2;
@@ -138,7 +138,7 @@ void set_own(struct carry_patch *patch, bool on) {
         carry_disable(patch, key_own);
 }
 
-/* Nothing else is called here: a compiler might keep the array below the stack pointer. */
+/* Calls no other function: a compiler might keep the array below the stack pointer. */
 long leaf(long a) {
     volatile long kept[8];
     for (long i = 0; i < 8; i++)
@@ -149,7 +149,7 @@ long leaf(long a) {
     return sum;
 }
 
-/* More is alive across the call than registers are kept. */
+/* More values are live across the call than there are callee-saved registers. */
 double crowded(const double *numbers, const long *integers) {
     double a = numbers[0], b = numbers[1], c = numbers[2], d = numbers[3];
     long e = integers[0], f = integers[1], g = integers[2], h = integers[3], i = integers[4];
@@ -191,7 +191,7 @@ long twin_a(long a) {
     return carry_call(op2)(a, 5);
 }
 
-/* Nobody calls these, and none is like another. */
+/* These functions are never called, and differ from each other. */
 ONCE long dead_call(long a);
 long dead_call(long a) {
     return a + carry_call(op0)();

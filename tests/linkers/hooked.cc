@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A shared object whose functions are hooked by hooks.cc: also linked into it, for static ones. */
+/* A shared object whose functions hooks.cc hooks; static programs contain it. */
 #include "hooked.h"
 
 int hooked_throw(int number) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks by whatever compiler and linker: values and exceptions through calls and entries.
+ * Hooks through any compiler and linker: values and exceptions through calls and entries.
  *
  * usage: hooks calls|static      static: there are no slots
  */
@@ -41,7 +41,7 @@ struct Guard {
 
 static int destroyed;
 
-/* The exception passes through a frame that has something to destroy, of a hooked entry. */
+/* The exception passes through the frame of a hooked entry, which must destroy an object. */
 __attribute__((noinline, patchable_function_entry(5))) static int own_pass(int number) {
     Guard guard(&destroyed);
     return hooked_throw(number) + 0;

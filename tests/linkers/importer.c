@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program at a low address, where a call of 0 is in reach, with sites that are patched before
- * what they call is imported: an object has called carry_patch_apply() by then.
+ * A program at a low address, from which a call of address 0 is in range. Its sites are patched
+ * before the called functions are imported: an object has called carry_patch_apply() by then.
  */
 #include "expect.h"
 #include "share.h"

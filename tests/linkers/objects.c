@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects with sites that come and go. usage: objects SCENARIO PLUGIN [PLUGIN] */
+/* Objects with sites that are loaded and unloaded. usage: objects SCENARIO PLUGIN [PLUGIN] */
 #include "expect.h"
 #include "plugin.h"
 #include "share.h"
@@ -88,7 +88,7 @@ static void check_unpatched_then_patched(void) {
     EXPECT(loaded.plugin->run(5), 6);
 }
 
-/* The importer follows, loaded before the commit or after it, and is let go of. */
+/* The importer follows its key, loaded before the commit or after it, and is unloaded. */
 static void check_imports(void) {
     for (int applied = 0; applied < 2; applied++) {
         EXPECT(share_set(true, true), CARRY_OK);
@@ -116,11 +116,11 @@ static void check_imports(void) {
     EXPECT(not_asked(), 0);
 }
 
-/* Three keys of one name in three objects, none of them exported. */
+/* Three keys have the same name in three objects; none of them is exported. */
 static void check_names(void) {
     EXPECT(carry_patch_apply(0), CARRY_OK);
     struct loaded loaded = load(paths[0]);
-    EXPECT(loaded.plugin->choice(5), 4); /* resolved when the first of its sites came */
+    EXPECT(loaded.plugin->choice(5), 4); /* resolved when its first site was registered */
     for (int i = 0; i < 8; i++) {
         struct carry_patch patch;
         carry_patch_begin(&patch);
@@ -200,8 +200,9 @@ static void on_trap(int signal) {
 }
 
 /*
- * Objects with the library in them have sites of their own, which this program's knows nothing of.
- * Each copy finds the handlers of the others; the program's own gets the traps that are no site's.
+ * Objects that contain the library have their own sites, which this program's library does not
+ * know. Each copy finds the handlers of the others; the program's own handler receives all other
+ * traps.
  */
 static void check_copies(void) {
     signal(SIGTRAP, on_trap);
@@ -246,7 +247,7 @@ static __attribute__((destructor)) void run_last(void) {
         run_at_exit();
 }
 
-/* Destructors of this program, and then of objects, find sites as they were. */
+/* Destructors of this program, and then of objects, find sites unchanged. */
 static void check_exit(void) {
     struct carry_patch patch;
     load(paths[0]);
@@ -259,7 +260,7 @@ static void check_exit(void) {
     exit(0);
 }
 
-/* In the middle of a transaction objects may be loaded, the process forked, and ended. */
+/* In the middle of a transaction, objects may be loaded, and the process may fork and exit. */
 static void check_inside(void) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
@@ -278,7 +279,7 @@ static void check_inside(void) {
 
 static bool hides_memory;
 
-/* In place of the C library's, for the library too: what a system without /proc offers. */
+/* Replaces the C library's function, for the library too: imitates a system without /proc. */
 int open64(const char *path, int flags, ...) {
     if (hides_memory && !strcmp(path, "/proc/self/mem"))
         return -1;
@@ -286,7 +287,7 @@ int open64(const char *path, int flags, ...) {
 }
 int open(const char *path, int flags, ...) __attribute__((alias("open64")));
 
-/* Where an object was, there may be another one, or anything else. */
+/* After an object was unloaded, other memory may be at its address. */
 static void check_alias(void) {
     hides_memory = true;
     EXPECT(carry_patch_apply(0), CARRY_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every type that operations take, there and back, before sites are patched and after: C11 to C23
- * and C++17 to C++23.
+ * Passes and returns every type of operations, before sites are patched and after: C11 to C23 and
+ * C++17 to C++23.
  */
 #include "expect.h"
 
@@ -35,7 +35,7 @@ CARRY_OP(const int *, of_pointer, const int *);
 CARRY_OP(compare_fn *, of_function, compare_fn *);
 CARRY_OP(void, of_nothing);
 
-/* Of each the function is the same: the type's own value. */
+/* Each function returns its argument. */
 #define SAME(type, name)                                                                           \
     static type same_##name(type value) {                                                          \
         return value;                                                                              \
@@ -86,10 +86,10 @@ static void check_values(void) {
     EXPECT(runs, 1);
 }
 
-/* --- Results of which only some bits mean anything --- */
+/* --- Results of which only some bits are defined --- */
 
 #ifdef __x86_64__
-/* Says no: the ABI gives al alone a meaning. */
+/* Returns false: by the ABI only al is defined. */
 __asm__(".text\nsays_no: movl $0x7fffff00, %eax\n\tret\n");
 #define SAYS_NO(type, name) LINKAGE CARRY_HIDDEN type name(int) __asm__("says_no")
 
@@ -122,7 +122,7 @@ static void check_narrow_results(void) {
 }
 #endif
 
-/* --- Functions that are of the operation's type by other words --- */
+/* --- Functions whose type is written differently --- */
 
 typedef int number;
 CARRY_OP(int, of_names, int, const char *);
@@ -181,7 +181,7 @@ static void check() {
 }
 } // namespace first
 
-/* The type of the argument is of the other namespace, and does not bring in its operation. */
+/* The type of the argument is in the other namespace, but does not select its operation. */
 namespace second {
 CARRY_OP(int, measure, first::packet *);
 CARRY_KEY_STATIC(busy, false);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* An object that is loaded and unloaded: what it imports, and a key by the name of another's. */
+/*
+ * An object that is loaded and unloaded, with an import, and with a key of the same name as another
+ * object's.
+ */
 #include "plugin.h"
 #include "share.h"
 
 CARRY_KEY(mode);
 
-/* What the operation returned when nothing was known of this object yet. */
+/* The operation's result before this object was registered. */
 static long early;
 
 static __attribute__((constructor)) void run_early(void) {
@@ -34,7 +37,7 @@ static int set_mode(bool on) {
     return carry_patch_commit(&patch);
 }
 
-/* By way of the importer. */
+/* Changes the shared operation and key through the importer. */
 static int set_share(bool negate) {
     struct carry_patch patch;
     carry_patch_begin(&patch);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What plugin.c exports, under the name `plugin`. */
+/* The structure that plugin.c exports under the name `plugin`. */
 #ifndef CARRY_TESTS_LINKERS_PLUGIN_H
 #define CARRY_TESTS_LINKERS_PLUGIN_H
 
 #include <stdbool.h>
 
 struct plugin {
-    long (*run)(long a); /* as share_run() */
+    long (*run)(long a); /* like share_run() */
     long (*choice)(long a);
     long (*early)(void); /* the operation's result for 10, before main() or the end of dlopen() */
     bool (*mode)(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the checks of the sites that stand in it, or in a shared object that it is linked with. */
+/* Runs the checks of its own sites, or of those in a shared object. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An object that others import an operation and a key from, and one that is its own. */
+/* An object that exports an operation and a key, and has another operation of its own. */
 #include "share.h"
 
 CARRY_KEY(mode);
@@ -11,7 +11,7 @@ static long share_subtract(long a) {
     return a - 1;
 }
 
-/* To be chosen before sites are patched; there is none in this object. */
+/* Must be resolved before sites are patched; this object has no such site. */
 static long undecided(long a) {
     (void)a;
     return -1;

@@ -11,7 +11,7 @@
 #define LINKAGE extern
 #endif
 
-/* Compiled once, so that the number of its sites is known. */
+/* Compiled once, so that the number of its sites is fixed. */
 #define ONCE LINKAGE __attribute__((noinline)) CARRY_HIDDEN
 
 CARRY_OP(long, op0);
@@ -30,7 +30,7 @@ CARRY_KEY(key_off);
 CARRY_KEY(key_on);
 CARRY_KEY(key_alt);
 
-/* The names of others: in C++ those of a namespace are its own. */
+/* Operations and keys of the same names: in C++, those of a namespace are distinct. */
 #ifdef __cplusplus
 namespace apart {
 CARRY_OP(long, op1, int);
@@ -39,7 +39,10 @@ CARRY_KEY(key_alt);
 } // namespace apart
 #endif
 
-/* How many records the two files make, and how many of them in functions that nobody calls. */
+/*
+ * The number of records that the two files make, and how many of them are in functions that are
+ * never called.
+ */
 enum {
     CALLS = 19,
     BRANCHES = 9,
@@ -49,7 +52,7 @@ enum {
     DEAD_BRANCHES = 1,
     DEAD_ALTERNATIVES = 1,
     DEAD_BODIES = 1,
-    FOLDED_CALLS = 2, /* of functions that are like others */
+    FOLDED_CALLS = 2, /* of functions that equal others */
     FOLDED_BRANCHES = 1,
 #ifdef __cplusplus
     SHARED_CALLS = 2, /* of functions that both files define */
@@ -66,7 +69,7 @@ enum {
 #endif
 };
 
-/* Sites that each caller has for itself. */
+/* Sites that each caller has a copy of. */
 CARRY_INLINE long by_header(int a) {
     return carry_call(op1)(a) + (carry_unlikely(key_off) ? 100 : 0);
 }
@@ -103,8 +106,10 @@ ONCE long shared_here(int a);
 ONCE long shared_there(int a);
 ONCE uint64_t body_function(uint64_t a);
 
-/* One instruction that adds a number, and three that add 4; a feature, and the body of a function
- * that adds a number to its argument. */
+/*
+ * One instruction that adds a number, and three that add 4; a feature; and the body of a function
+ * that adds a number to its argument.
+ */
 #ifdef __aarch64__
 #define FEATURE                                  "neon"
 #define BY_FEATURE(macro, original, replacement) macro(original, neon, replacement)
@@ -123,11 +128,11 @@ ONCE uint64_t body_function(uint64_t a);
 #define TERM                                     "D"
 #endif
 
-/* Tests tell by the result which alternative ran; programs would have both do the same. */
+/* The tests see from the result which alternative ran; in programs both do the same. */
 #define RUN(text)             __asm__(text : SUM(result) : TERM(a) : "cc")
 #define RUN_BY_KEY(text, key) __asm__(text : SUM(result) : TERM(a), CARRY_ALT_INPUT(key) : "cc")
 
-/* Two files have a key `key_own` each: this sets the one that if_own() asks. */
+/* Two files have a key `key_own` each: this function sets the one that if_own() reads. */
 ONCE void set_own(struct carry_patch *patch, bool on);
 
 #ifdef __cplusplus
@@ -136,7 +141,7 @@ ONCE long run(long a);
 ONCE void set(struct carry_patch *patch, bool on);
 } // namespace apart
 
-/* In both files, of which the linker keeps one. */
+/* Defined in both files; the linker keeps one. */
 __attribute__((noinline)) inline long shared(int a) {
     return carry_call(op1)(a) + (carry_likely(key_on) ? 1000 : 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls through each thunk of AArch64, which test_unwind.py steps through. */
+/* Calls each thunk of AArch64, for test_unwind.py, which steps through them. */
 #include <carry/thunk.h>
 
 extern __attribute__((visibility("hidden"))) const char carry_thunk_enter_whole[];
@@ -26,7 +26,7 @@ CARRY_THUNK_STUB(by_around, around, around, "")
 CARRY_THUNK_STUB(by_enter_whole, enter, enter_whole, "")
 CARRY_THUNK_STUB(by_around_whole, around, around_whole, "")
 
-/* A twin: at one instruction the stack pointer is not where the CFI says. */
+/* A mutant: at one instruction the stack pointer differs from the CFI. */
 int by_wrong(int number);
 __asm__(".text\n"
         ".globl by_wrong\n"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs of CARRY_THUNK, whose descriptors only assembly names, in programs that are optimised as a
- * whole. C11 and C++17. */
+/*
+ * Stubs of CARRY_THUNK, whose descriptors only assembly names, in programs with link-time
+ * optimisation. C11 and C++17.
+ */
 #include "expect.h"
 
 #include <carry/thunk.h>
@@ -28,8 +30,9 @@ static long add(long a, double b) {
     return a + (long)b;
 }
 
-/* One that only this file sees, one that its object does, and one that all do. What is static has a
- * name of its own in C++. */
+/*
+ * Descriptors with internal, hidden and global linkage. The name of a static one is mangled in C++.
+ */
 #ifdef __cplusplus
 LINKAGE struct carry_thunk own;
 #else

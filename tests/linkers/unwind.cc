@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an operation calls may throw and catch, and sees its caller, whatever state the site is in.
+// The callee of an operation may throw and catch, and sees its caller, in every state of the site.
 #include "expect.h"
 
 #include <carry/patch.h>
@@ -10,7 +10,7 @@ CARRY_OP(long, op, long);
 
 static bool sees_caller;
 
-// Is an address behind a site among those that functions return to?
+// Returns whether an address is directly after a site, as return addresses are.
 static bool is_behind_site(const void *address) {
     for (const struct carry_site *site = __start_carry_sites; site != __stop_carry_sites; site++)
         if (reinterpret_cast<const char *>(&site->site) + site->site + site->length == address)
@@ -49,7 +49,7 @@ __attribute__((noinline)) static long run(long a) {
     return before + b;
 }
 
-// A call around the site throws, and unwinds over a frame that has made calls by it.
+// A call around the site throws, and unwinds over a frame that has called through the site.
 __attribute__((noinline)) static long run_and_throw(long a) {
     long b = carry_call(op)(a);
     throw_negative(-b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs a program as on Linux 4.18: system calls that came later do not exist.
+ * Runs a program as on Linux 4.18: later system calls do not exist.
+ *
  * usage: old_kernel PROGRAM [ARGUMENT]...
  */
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The last of 4.18 on each architecture; those of 5.1 and later begin at 424. */
+/* The last system call of 4.18 on each architecture; those of 5.1 and later begin at 424. */
 #define LAST SYS_rseq
 
 int main(int argc, char **argv) {

@@ -33,13 +33,13 @@ void fail_now_and_then(worker &self, int round) {
     }
 }
 
-// What one thread has entered, another leaves.
+// A frame that one thread has entered is left in another.
 __attribute__((noinline)) void descend(worker &self, int depth) {
     if (depth)
         descend(self, depth - 1);
     else
         carry_context_switch(&self.context, self.host, 0);
-    __asm__ volatile(""); // a call, and no jump
+    __asm__ volatile(""); // makes this a call, not a jump
 }
 
 carry_context *work(void *argument, uintptr_t) {

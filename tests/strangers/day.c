@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every module once, as a program meets them: C11 to C23, C++17 to C++23, 32 and 64 bits. Hooks and
- * thunks have programs of their own.
+ * Uses every module once, as a program does: C11 to C23, C++17 to C++23, 32 and 64 bits. Hooks and
+ * thunks have their own programs.
  */
 #include <carry/carry.h>
 
@@ -29,7 +29,7 @@ static int go(int port) {
 static void patch(void) {
     struct carry_patch patch;
     EXPECT(go(4), 4);
-    carry_patch_apply(0); /* or sites stay as they are, and do the same */
+    carry_patch_apply(0); /* optional: unpatched sites work in the same way */
     carry_patch_begin(&patch);
     carry_set(&patch, route, shifted);
     carry_enable(&patch, tracing);
@@ -42,7 +42,7 @@ static void patch(void) {
     EXPECT(go(4), 1005);
 }
 
-/* The example of RFC 1071, section 3, and that of RFC 3720, appendix B.4. */
+/* The examples of RFC 1071, section 3, and of RFC 3720, appendix B.4. */
 static void sums(void) {
     static const unsigned char bytes[8] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
     static const unsigned char folded[2] = {0xdd, 0xf2};
@@ -60,7 +60,7 @@ static void copies(void) {
     static unsigned char from[3000], to[3000];
     uint32_t sum = 0;
     memset(from, 0x5a, sizeof from);
-    EXPECT(carry_fault_acquire() <= CARRY_OK, true); /* the system copies where it is refused */
+    EXPECT(carry_fault_acquire() <= CARRY_OK, true); /* if it is refused, the system copies */
     carry_copy(to, from, sizeof to);
     EXPECT(memcmp(to, from, sizeof to), 0);
     carry_copy_move(to + 1, to, sizeof to - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A hook of a function of the program's own, in static programs too. */
+/* Hooks a function of the program itself, in static programs too. */
 #include <carry/hook.h>
 #include <carry/patch.h>
 
@@ -28,7 +28,8 @@ __attribute__((ALONE, patchable_function_entry(5))) static int add(int a, int b)
 int main(void) {
     long calls = 0;
     struct carry_hook hook = {.object = "", .enter = count, .user = &calls};
-    EXPECT(carry_patch_apply(CARRY_PATCH_QUIET), CARRY_OK); /* musl does not say that it is */
+    EXPECT(carry_patch_apply(CARRY_PATCH_QUIET),
+           CARRY_OK); /* musl does not report that it has one thread */
     EXPECT(carry_hook_attach_entry(&hook, (void (*)(void))add), CARRY_OK);
     EXPECT(add(1, 2), 3);
     EXPECT(calls, 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An operation that changes again and again while threads call it.
+ * Changes an operation repeatedly while threads call it.
  *
  * usage: flip [HOW [ROUNDS [FILE]]]     blocked: threads block all signals; handled: a handler that
  *                                       blocks all signals calls it. Waits for FILE first.
  *
- * Prints "ok", or "refused" if a commit was; then nothing has changed.
+ * Prints "ok", or "refused" if a commit was refused; then nothing has changed.
  */
 #include <carry/patch.h>
 
@@ -31,7 +31,7 @@ CARRY_OP_DEFINE(number, same);
 static _Atomic int stop, wrong;
 static _Atomic long called;
 
-/* For debuggers, to stop in. */
+/* A function in which debuggers can stop. */
 __attribute__((noinline)) void call_some(void);
 void call_some(void) {
     for (int i = 0; i < 1000; i++) {
@@ -48,7 +48,7 @@ static void handle(int signal) {
         call_some();
 }
 
-/* In the handler, if that is how. */
+/* Calls the operation in a handler if `handled`. */
 static void *work(void *handled) {
     if (handled)
         raise(SIGUSR1);
@@ -57,7 +57,7 @@ static void *work(void *handled) {
     return NULL;
 }
 
-/* However busy the machine is. */
+/* Waits for calls, however busy the machine is. */
 static void wait_for_calls(void) {
     long before = called;
     while (called < before + 2)
@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
     const char *how = argc > 1 ? argv[1] : "";
     int rounds = argc > 2 ? atoi(argv[2]) : 10000;
     pthread_t threads[THREADS];
-    alarm(100); /* for what hangs: under valgrind, a round may take 20 ms */
+    alarm(100); /* ends a hanging test: under valgrind, a round may need 20 ms */
     int error = 0;
     bool handled = !strcmp(how, "handled");
     carry_patch_apply(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks of the program's own calls, as docs/hook.md has it: with glibc and musl. */
+/* Hooks the program's own calls, as described in docs/hook.md: with glibc and musl. */
 #include <carry/hook.h>
 #include <carry/thunk.h>
 
@@ -23,7 +23,7 @@ static void allocate(void) {
     free(memory);
 }
 
-/* Seven numbers, of which four are on the stack. */
+/* Passes seven numbers, four of them on the stack. */
 static bool prints(void) {
     char text[100];
     snprintf(text, sizeof text, "%d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A program of two files: what optimises across files must keep what only assembly names. */
+/* A program of two files: optimisation across files must keep what only assembly names. */
 #ifndef CARRY_TESTS_STRANGERS_KEYS_H
 #define CARRY_TESTS_STRANGERS_KEYS_H
 

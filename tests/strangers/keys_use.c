@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The key is named by nothing but an alternative. */
+/* Only an alternative names the key. */
 #include "keys.h"
 
 int use_elsewhere(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operations and keys that belong to namespaces: two of one name are two.
+// Operations and keys in namespaces: two of the same name are distinct.
 #include <carry/patch.h>
 
 #include "../linkers/expect.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A plugin with a library of its own in it. */
+/* A plugin that contains its own copy of the library. */
 #include <carry/patch.h>
 
 #define SHARED __attribute__((visibility("default")))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plugins with libraries of their own in them.
+ * Plugins that contain their own copies of the library.
  *
- * usage: plugs copies|loads PLUG     two copies commit in turn, while threads run both; or one that
- *                                    is loaded and unloaded again and again leaves nothing behind
+ * usage: plugs copies|loads PLUG     copies: two copies commit in turn, while threads run both;
+ *                                    loads: loading and unloading one repeatedly leaves nothing
+ * behind
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -66,7 +67,7 @@ static void copies(const char *path) {
     EXPECT(wrong, 0);
 }
 
-/* In bytes. */
+/* Returns the resident memory in bytes. */
 static long resident(void) {
     char line[256];
     long kilobytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of which the callee writes one byte: what the rest of the register holds means nothing.
+// Results of which the callee sets one byte: the rest of the register is undefined.
 #include <carry/patch.h>
 
 #include "../linkers/expect.h"

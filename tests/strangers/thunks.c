@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stubs that the compiler makes, of functions of all kinds. */
+/* Stubs that the compiler makes, for functions of all kinds. */
 #include <carry/thunk.h>
 
 #include <stdarg.h>
@@ -70,7 +70,7 @@ int main(void) {
     EXPECT(thunked_add(1, 2.5), 3);
     EXPECT(thunked_all(10, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0), 55);
     EXPECT(thunked_multiples(3).words[5], 15);
-    /* By address: in the large code model functions may be anywhere. */
+    /* Called by address: in the large code model, functions may be anywhere. */
     __asm__ volatile("lea -128(%%rsp), %%rsp; call *%0; lea 128(%%rsp), %%rsp"
                      :
                      : "r"(thunked_any)

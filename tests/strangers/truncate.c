@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A peer truncates and extends a file that this program has mapped, and copies out of: bytes behind
- * those that were copied are as they were.
+ * A peer truncates and extends a file that this program has mapped and copies from: the bytes after
+ * the copied ones must be unchanged.
  */
 #include <carry/carry.h>
 
