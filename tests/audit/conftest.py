@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of archives share: captures, a store that holds them, a session of Spark."""
+"""Fixtures of the tests of archives: captures, a store that contains them, a Spark session."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(SOURCE / "tests/python"))
 
 import captures
 
-# The store asks nobody, and nobody else's settings say where it is. What tests start inherits this.
+# The store needs no credentials, and no settings of the user apply. Child processes inherit this.
 AWS = {
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
@@ -37,14 +37,14 @@ LOOPBACK = "127.0.0.1"
 
 
 def pcap(*sums: str, first: int = 1_700_000_000) -> bytes:
-    """A TCP packet each second, whose sum is good, bad, partial or none."""
+    """Returns one TCP packet each second, whose sums are good, bad, partial or absent."""
     packets = (captures.ethernet(captures.packet(captures.TCP, sums=each)) for each in sums)
     records = (captures.Record(data, None, first + i, 123_456) for i, data in enumerate(packets))
     return captures.pcap(records)
 
 
 def ticking(*sums: str) -> bytes:
-    """The same in pcapng, with times that are no whole microseconds."""
+    """Returns the same packets in pcapng, with times that are not whole microseconds."""
     nanoseconds = captures.option("<", 9, b"\x09") + captures.option("<", 0, b"")
     file = captures.Pcapng().section().interface(options=nanoseconds)
     for number, each in enumerate(sums):
@@ -53,7 +53,7 @@ def ticking(*sums: str) -> bytes:
     return file.bytes()
 
 
-# What an archive holds: all that there is to say of a capture.
+# The contents of an archive, with every kind of capture.
 ARCHIVE = {
     "lan/good.pcap": pcap("good", "good"),
     "lan/bad.pcap": pcap("good", "bad", "bad", "bad"),
@@ -76,7 +76,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of captures, which no test changes."""
+    """Returns a folder of captures, which tests must not change."""
     folder = tmp_path_factory.mktemp("archive")
     write_files(folder, ARCHIVE)
     return folder
@@ -87,7 +87,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Any]:
-    """An S3 of this process, to which URLs of s3:// lead; a client of it."""
+    """Returns a client of an S3 server in this process, to which s3:// URLs lead."""
     server = pytest.importorskip("moto.server", reason="moto is not installed")
     boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
     pytest.importorskip("s3fs", reason="s3fs is not installed")
@@ -104,7 +104,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def bucket(s3: Any) -> str:  # noqa: ANN401
-    """The URL of a bucket with the same captures."""
+    """Returns the URL of a bucket with the same captures."""
     s3.create_bucket(Bucket=BUCKET)
     for name, data in ARCHIVE.items():
         s3.put_object(Bucket=BUCKET, Key=name, Body=data)
@@ -116,13 +116,13 @@ def bucket(s3: Any) -> str:  # noqa: ANN401
 
 @pytest.fixture(scope="session")
 def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where Spark is started, and leaves what it leaves."""
+    """Returns the folder in which Spark runs and writes its files."""
     return tmp_path_factory.mktemp("spark")
 
 
 @pytest.fixture(scope="session")
 def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN401
-    """A session on this machine, which knows carry. It and what it starts inherit the store."""
+    """Returns a session on this machine that has the carry source. Its processes inherit the store."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if not shutil.which("java"):
         pytest.skip("java is not installed (Debian package openjdk-17-jre-headless)")
@@ -131,7 +131,7 @@ def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN40
     settings = {
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
-        # Quickly started, not quick for long.
+        # Starts quickly, but is not fast for long jobs.
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={spark_folder} -XX:TieredStopAtLevel=1",
         "spark.local.dir": spark_folder,
         "spark.sql.session.timeZone": "UTC",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What documents show of audits: code in Python, with what it prints, and captures for it."""
+"""The examples of audits in documents: code in Python with its output, and captures for it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.M |
 
 
 def examples(document: str, heading: str) -> list[tuple[str, str]]:
-    """Code below a heading, and what it prints if that is shown."""
+    """Returns the code below a heading, and its output if it is shown."""
     _, _, text = (SOURCE / "docs" / document).read_text().partition(f"# {heading}\n")
     return EXAMPLE.findall(text)
 
 
 def copy_captures(folder: Path) -> None:
-    """Gives a folder one of captures."""
+    """Creates a folder of captures in `folder`."""
     (folder / "captures").mkdir()
     for path in SOURCE.glob("examples/*.pcap*"):
         shutil.copy(path, folder / "captures")

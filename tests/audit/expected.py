@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What rows an audit must have: those of libcarry.check(), capture by capture."""
+"""The rows that an audit must have: those of libcarry.check(), capture by capture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checked(
     files: Iterable[Path] | None = None,
     named: Callable[[str], str] | None = None,
 ) -> pyarrow.Table:
-    """Of all captures in a folder, or of some; `named` makes other names of those below it."""
+    """Checks all captures in a folder, or some; `named` maps the names below it to other names."""
     reports = (
         libcarry.check(
             path,
@@ -35,7 +35,7 @@ def checked(
 
 
 def in_microseconds(table: pyarrow.Table) -> pyarrow.Table:
-    """As audits have times."""
+    """Converts times to microseconds, as audits store them."""
     fields = [
         field.with_type(pyarrow.timestamp("us", "UTC"))
         if pyarrow.types.is_timestamp(field.type)
@@ -46,5 +46,5 @@ def in_microseconds(table: pyarrow.Table) -> pyarrow.Table:
 
 
 def ordered(table: pyarrow.Table) -> list[tuple[Any, ...]]:
-    """Rows in an order of their own: engines have none."""
+    """Returns the rows sorted, because engines have no order."""
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=str)

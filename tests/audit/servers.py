@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stores on loopback that fail in the ways that stores do."""
+"""Stores on loopback that fail in the ways of real stores."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Served:
 
     data: bytes
     fails: int = 0  # answers of 503 before the first good one
-    fails_to_say: int = 0  # the same, where the size is asked for, too
-    whole: bool = False  # no parts of it
+    fails_to_say: int = 0  # the same for requests of the size
+    whole: bool = False  # ranges are ignored
     cuts: int = 0  # answers that end in the middle
     delay: float = 0.0  # seconds before an answer
-    restless: bool = False  # another entity tag in each answer
+    restless: bool = False  # each answer has another entity tag
     answers: int = 0
     bytes: int = 0
 
@@ -34,7 +34,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401
-        """Nothing is printed."""
+        """Prints nothing."""
 
     def do_HEAD(self) -> None:
         self._answer(with_body=False)
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def web(files: dict[str, Served]) -> Iterator[str]:
-    """Serves files by their paths, which begin with a slash; the URL of the root."""
+    """Serves files by their paths, which begin with a slash; yields the URL of the root."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.files = files  # type: ignore[attr-defined]
     server.daemon_threads = True

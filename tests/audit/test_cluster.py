@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cluster of four machines, as far as one can be: each with an object store of its own."""
+"""A simulated cluster of four machines, each with its own object store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STORE_BYTES = 80 << 20
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """The driver's machine, which does no work, and four that do."""
+    """Returns a cluster of the driver's machine, which runs no tasks, and four workers."""
     made = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES}
     )
@@ -45,7 +45,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def noted(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """tasks.check(), once each machine has left a note that it has such a call."""
+    """Runs tasks.check() after each machine has recorded such a call."""
     folder = Path(str(shared.storage["notes"]["folder"]))
     (folder / ray.get_runtime_context().get_node_id()).touch()
     wait_for(lambda: len(os.listdir(folder)) >= MACHINES)
@@ -53,7 +53,7 @@ def noted(batch: Batch, shared: tasks.Shared) -> Outcome:
 
 
 class Killer(Watcher):
-    """Ends two machines, once a quarter of the captures is done."""
+    """Ends two machines after a quarter of the captures is done."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__()

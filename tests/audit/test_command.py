@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry audit`, as users type it: options, examples of the manual page, what it prints."""
+"""`carry audit` as users call it: options, examples of the manual page, output."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGE = SOURCE / "docs/man/carry-audit.1"
 
 @pytest.fixture(scope="module")
 def place(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:  # noqa: ANN401
-    """A folder with programs on the PATH, a cluster that is named, and what examples name."""
+    """Returns a folder with programs on the PATH, a named cluster, and the files of the examples."""
     folder = tmp_path_factory.mktemp("place")
     write_files(folder / "captures", {"a.pcap": pcap("bad", "good"), "b.pcap": pcap("good")})
     for bucket in ("captures", "results"):
@@ -71,7 +71,7 @@ def examples() -> list[str]:
 
 
 def test_examples_of_the_page_run(place: Path) -> None:
-    """In their order: some use what others have made."""
+    """The examples run in their order: some use the results of others."""
     known = examples()
     assert len(known) == 6
     help_text = carry(place, "audit", "--help").stdout
@@ -170,7 +170,7 @@ def test_a_terminal_sees_how_it_goes(audited: Path) -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)
-    except OSError:  # its other end was closed
+    except OSError:  # the other end was closed
         return b""
 
 
@@ -204,7 +204,7 @@ def test_ctrl_c_ends_it_and_says_how_to_go_on(audited: Path) -> None:
     ],
 )
 def test_usage_errors(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong usage has one line that names the fault and points to --help."""
+    """Wrong usage prints one line that names the fault and points to --help."""
     assert command.main(words) == ERROR
     said = capsys.readouterr().err
     assert complaint in said

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs over archives: nothing is lost, nothing is there twice, whatever ends early."""
+"""Jobs over archives: no row is lost or duplicated, whatever ends early."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from libcarry.audit.tasks import Batch, Outcome
 ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 READ = worker.Options(retries=1, backoff=0.01)
-# What differs from run to run.
+# Columns that differ from run to run.
 OWN = ("read_seconds", "attempts")
 
 
 class Watcher:
-    """Keeps what a job says."""
+    """Keeps the messages of a job."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
@@ -58,7 +58,7 @@ class Watcher:
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(s3: object) -> Iterator[None]:
-    """One engine for all jobs of this file. Its workers know the store."""
+    """Starts one engine for all jobs of this file. Its workers have access to the store."""
     with engine.joined(None, 2):
         yield
 
@@ -73,7 +73,7 @@ def run(out: Path | str, *sources: Path | str, **settings: Any) -> Job:  # noqa:
 
 
 def rows(out: Path | str, table: str) -> list[dict[str, Any]]:
-    """The rows of a table, in order, as far as they are the same in each run."""
+    """Returns the rows of a table, in order, without the columns that differ between runs."""
     target = Store(str(out))
     files = [path for path in target.files(table) if path.endswith(".parquet")]
     read = pyarrow.dataset.dataset(
@@ -92,7 +92,7 @@ def names(out: Path | str) -> list[str]:
 
 
 def expected(root: Path) -> dict[str, list[dict[str, Any]]]:
-    """By one worker, without an engine."""
+    """Returns the rows of one worker, without an engine."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in tables.NAMES}
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         for name, table in worker.check(Capture(str(path)), READ).items():
@@ -133,7 +133,7 @@ def test_partitions(archive: Path, tmp_path: Path, partition: str) -> None:
     folders = {path.name for path in (tmp_path / "out/files").iterdir()}
     assert len(folders) > 1
     assert all(folder.startswith(f"{partition}=") for folder in folders)
-    # Again, with the partitions of the first run among what is merged.
+    # Runs again, with the partitions of the first run among the merged ones.
     write_files(tmp_path / "more", {"good.pcap": pcap("good")})
     run(tmp_path / "out", tmp_path / "more", partition=partition)
     assert len(rows(tmp_path / "out", "files")) == len(whole["files"]) + 1
@@ -170,7 +170,7 @@ def test_a_store_is_a_source_and_a_target(bucket: str, archive: Path) -> None:
 
 
 def test_tables_are_no_captures(tmp_path: Path) -> None:
-    """Also where they are written among these."""
+    """Tables that are written among the captures are not read as captures."""
     captures = tmp_path / "captures"
     paths = write_files(captures, {"a.pcap": pcap("bad"), "audited/b.pcap": pcap("bad")})
     (tmp_path / "link").symlink_to("captures")
@@ -180,7 +180,7 @@ def test_tables_are_no_captures(tmp_path: Path) -> None:
     assert names(captures / "audit") == [*map(str, paths), *links]
 
 
-# --- Going on ---
+# --- Continuing ---
 
 
 def test_what_was_done_is_not_done_again(archive: Path, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_rows_of_a_capture_that_changed_are_replaced(tmp_path: Path) -> None:
 
 
 def test_the_last_rows_of_a_capture_count(tmp_path: Path) -> None:
-    """Whichever of the runs that read it ended early."""
+    """The last rows count, whichever of the runs ended early."""
     captures = tmp_path / "captures"
     write_files(captures, {"a.pcap": pcap("bad"), "b.pcap": pcap("bad", "bad")})
     run(tmp_path / "out", captures)
@@ -221,7 +221,7 @@ def test_the_last_rows_of_a_capture_count(tmp_path: Path) -> None:
 
 
 def test_partitions_are_below_the_folder_alone(tmp_path: Path) -> None:
-    """Whatever its own name is like."""
+    """Partition folders are those below the output folder, whatever its own name is."""
     out, captures = tmp_path / "day=2020-02-02/out", tmp_path / "captures"
     write_files(captures, {"a.pcap": pcap("bad"), "b.pcap": pcap("bad", first=1_800_000_000)})
     with pytest.raises(AuditError):
@@ -267,11 +267,11 @@ def test_too_many_errors_end_a_job_that_can_go_on(archive: Path, tmp_path: Path)
     assert len(names(tmp_path / "out")) == len(ARCHIVE) + 3
 
 
-# --- What ends early ---
+# --- Processes that end early ---
 
 
 def ends(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """tasks.check(), by a worker that some captures end: some of them once, others always."""
+    """Runs tasks.check() in a worker that some captures end: some of them once, others always."""
     for capture in batch.captures:
         once = Path(shared.storage["ends"]["once"])  # type: ignore[arg-type]
         if "always" in capture.name or ("once" in capture.name and not once.exists()):
@@ -296,7 +296,7 @@ def test_a_worker_that_ends_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def full(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """tasks.check(), where nothing can be written."""
+    """Runs tasks.check() where nothing can be written."""
 
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -361,7 +361,8 @@ def test_a_lock_keeps_others_out(archive: Path, tmp_path: Path) -> None:
 
 
 def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
-    """As in a container, where each start has the same."""
+    """A lock with the own process number is old, as in containers, where each start has the same
+    number."""
     out = Store(str(tmp_path / "out"))
     own = {"host": os.uname().nodename, "pid": os.getpid(), "since": 0}
     out.write_json(own, "_audit", "lock.json")
@@ -374,7 +375,7 @@ def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
 def test_of_two_jobs_that_see_no_lock_one_has_it(bucket: str, tmp_path: Path, kind: str) -> None:
     out = Store(str(tmp_path / "out") if kind == "disk" else f"{bucket}/_locks/out")
     with store.lock(out), pytest.MonkeyPatch.context() as patch:
-        looks = iter([False, True])  # before the other writes, and after
+        looks = iter([False, True])  # before and after the other job writes
         patch.setattr(Store, "read_json", lambda *_: None)
         patch.setattr(Store, "exists", lambda *_: next(looks))
         with pytest.raises(AuditError, match="another job writes here"), store.lock(out):
@@ -408,7 +409,7 @@ def test_a_folder_with_other_files_stays_as_it_is(archive: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("done", [0, 1, 2, 3])
 def test_a_commit_that_ends_early_is_completed(archive: Path, tmp_path: Path, done: int) -> None:
-    """After each of its steps."""
+    """A commit that ends early after any of its steps is completed."""
     captures = tmp_path / "captures"
     shutil.copytree(archive, captures)
     out = tmp_path / "out"
@@ -437,7 +438,7 @@ def test_a_commit_that_ends_early_is_completed(archive: Path, tmp_path: Path, do
 
 
 def test_workers_stay_small(tmp_path: Path) -> None:
-    """Also with captures that are larger than what they may use."""
+    """Workers stay small even with captures that are larger than their memory limit."""
     big = tmp_path / "captures/big.pcap"
     big.parent.mkdir()
     head, record = pcap("bad")[:24], pcap("bad")[24:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs that read large captures in pieces: the rows are those of one worker."""
+"""Jobs that read large captures in pieces have the same rows as one worker."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LARGE = {
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with captures that are read in pieces, and others."""
+    """Returns a folder with captures that are read in pieces, and others."""
     folder = tmp_path_factory.mktemp("large")
     write_files(folder, LARGE | ARCHIVE)
     return folder
@@ -72,7 +72,8 @@ def test_rows_are_those_of_one_worker(large: Path, tmp_path: Path, findings: int
 
 
 def test_of_a_web_server(tmp_path: Path) -> None:
-    """A server that sends parts is read in pieces; one that does not gives the same rows."""
+    """A capture is read in pieces from a server with ranges; one without ranges gives the same
+    rows."""
     served = {
         "/a.pcap": Served(LARGE["a.pcap"]),
         "/whole.pcap": Served(LARGE["a.pcap"], whole=True),
@@ -94,7 +95,7 @@ def test_of_a_capture_that_changes_meanwhile(tmp_path: Path) -> None:
 
 
 def ends(call: Call, shared: tasks.Shared) -> tuple[split.PieceResult, float]:
-    """pieces.check(), by a worker that a piece of each capture ends."""
+    """Runs pieces.check() in a worker that a piece of each capture ends."""
     if call.piece.index == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return original(call, shared)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page on scale shows what the model computes, and the model knows the program."""
+"""The page on scale shows the results of the model, and the model matches the program."""
 
 from __future__ import annotations
 

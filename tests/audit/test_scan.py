@@ -36,7 +36,7 @@ def test_a_store(bucket: str, archive: Path) -> None:
 
 
 def test_several_sources(archive: Path) -> None:
-    """Rows of all sources come in the order of the sources."""
+    """Rows are in the order of the sources."""
     sources = [str(archive / "lan/good.pcap"), str(archive / "wan/*.gz")]
     rows = libcarry.audit.scan(iter(sources), "files").read_all()
     assert rows["packets"].to_pylist() == [2, 2]
@@ -48,7 +48,7 @@ def test_duckdb_queries_captures(archive: Path) -> None:
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     rows = libcarry.audit.scan(str(archive), "findings")
     found = duckdb.sql("select protocol, count(*) from rows group by all order by all").fetchall()
-    assert rows.schema == tables.schema("findings")  # the linter sees no use in SQL
+    assert rows.schema == tables.schema("findings")  # used in SQL, which the linter does not see
     assert found == [("tcp", 5), ("udp", 1)]
 
 
@@ -93,7 +93,7 @@ def test_what_is_refused() -> None:
 def test_the_documented_query(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The query of the documentation runs and prints what it promises."""
+    """The documented query runs and prints the documented output."""
     pytest.importorskip("duckdb", reason="duckdb is not installed")
     copy_captures(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -19,7 +19,7 @@ READ = worker.Options(retries=2, backoff=0.01)
 
 
 def audited(*sources: str) -> list[dict[str, Any]]:
-    """The rows of *files*, in their order."""
+    """Returns the rows of *files*, in their order."""
     found = (worker.check(capture, READ)["files"] for capture in listing.find(sources))
     return [row for table in found for row in table.to_pylist()]
 
@@ -29,7 +29,7 @@ def statuses(*sources: str) -> dict[str, str]:
 
 
 def test_a_web_server_that_sends_no_parts() -> None:
-    """A capture is read as a whole from a server that ignores ranges."""
+    """A capture is read completely from a server that ignores ranges."""
     record = pcap("bad")[24:]
     data = pcap("good") + record * (12 * 2**20 // len(record))
     with web({"/a.pcap": Served(data, whole=True)}) as root:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spark's data source: its rows are those of libcarry.check(), whatever captures it meets."""
+"""Spark's data source has the same rows as libcarry.check(), for all kinds of captures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from libcarry.spark import OPENING_BYTES, PARTITION_BYTES, grouped
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What Spark calls the types of columns.
+# Spark's names of the column types.
 NAMES = {
     "bool": "boolean",
     "double": "double",
@@ -43,7 +43,7 @@ def rows(frame: DataFrame, columns: list[str]) -> list[tuple[object, ...]]:
 
 
 def as_spark_has_it(own: pyarrow.Table) -> list[tuple[object, ...]]:
-    """With times of microseconds."""
+    """Returns the rows with times in microseconds."""
     times = [field.name for field in own.schema if pyarrow.types.is_timestamp(field.type)]
     for name in times:
         number = own.schema.get_field_index(name)
@@ -65,7 +65,7 @@ def test_columns(spark: SparkSession, archive: Path, table: str) -> None:
 
 
 def test_some_columns(spark: SparkSession, archive: Path) -> None:
-    """A schema that names some columns gets these, in its order."""
+    """A schema with some columns selects these, in its order."""
     frame = spark.read.format("carry").schema("checksums bigint, file string").load(str(archive))
     assert frame.columns == ["checksums", "file"]
     own = checked(archive, "counts").select(["checksums", "file"])
@@ -89,7 +89,7 @@ def test_a_store(spark: SparkSession, bucket: str, archive: Path) -> None:
 
 
 def test_paths(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
-    """One, several, globs; none, and an empty folder."""
+    """One path, several paths and globs are read; no path, and an empty folder, are handled."""
     lan = archive / "lan"
     for paths, files in (
         ([lan / "bad.pcap"], [lan / "bad.pcap"]),
@@ -147,7 +147,7 @@ def test_a_large_capture_has_a_task() -> None:
     assert sizes() == []
 
 
-# --- What is refused ---
+# --- Refusals ---
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_no_path(spark: SparkSession) -> None:
 
 @pytest.mark.usefixtures("spark")
 def test_the_howto(spark_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """All of the page in one session, which is that of the tests."""
+    """All examples of the page run in one session, that of the tests."""
     copy_captures(spark_folder)
     names: dict[str, object] = {}
     found = examples("howto/captures-in-spark.md", "How to query captures in Spark")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One capture of an archive: whatever it or its store does ends in a row."""
+"""The check of one capture of an archive always ends in a row, whatever fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUICK = worker.Options(retries=2, backoff=0.01)
 
 
 def row(name: str, options: worker.Options = QUICK) -> dict[str, Any]:
-    """The row of *files* of the one capture that a source names."""
+    """Returns the row of *files* for the only capture of a source."""
     (capture,) = find([name])
     (files,) = worker.check(capture, options)["files"].to_pylist()
     return dict(files)
@@ -67,7 +67,7 @@ def test_all_findings_are_kept_of_a_capture_with_very_many(
     assert len(tables["findings"]) == 25
 
 
-# --- What is no capture, or too much of one ---
+# --- Files that are not captures, or are too large ---
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_damaged_capture_has_its_reason(archive: Path) -> None:
 
 
 def bomb(records: int) -> bytes:
-    """A capture of zeros, a thousandth of their size."""
+    """Returns a compressed capture of zeros, a thousandth of its unpacked size."""
     size = 1 << 18
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, size, 1)
     packer = zlib.compressobj(1, wbits=31)
@@ -115,14 +115,14 @@ def bomb(records: int) -> bytes:
 
 def test_a_bomb_ends_at_the_limit(tmp_path: Path) -> None:
     path = tmp_path / "bomb.pcap.gz"
-    path.write_bytes(bomb(1500))  # 375 MiB: long enough for a look at the clock
+    path.write_bytes(bomb(1500))  # 375 MiB: long enough for a check of the time limit
     found = row(str(path), worker.Options(unpack_limit=2, unpack_free=1 << 20))
     assert found["status"] == "limit"
     assert "unpacks to more than" in found["error"]
     assert row(str(path), worker.Options(unpack_limit=0, unpack_free=0))["packets"] == 1500
 
 
-# --- What stores do ---
+# --- Failures of stores ---
 
 
 GOOD = pcap("good", "bad", "good")

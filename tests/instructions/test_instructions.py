@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/check_instructions.py lets pass, fails and records; that it sees what executes."""
+"""Tests which counts scripts/check_instructions.py accepts, refuses and records, and that it counts
+the executed code."""
 
 from __future__ import annotations
 
@@ -104,7 +105,7 @@ def test_doctored_tables_are_refused(line: str, complaint: str) -> None:
 
 
 def part(name: str, instructions: int) -> list[str]:
-    """Of callgrind's output: what the library executes, and what it calls, and the program."""
+    """Returns callgrind's output for the library, its callees, and the program."""
     return [
         "part: 1",
         f"desc: Trigger: Client Request: {name}",
@@ -148,7 +149,7 @@ def check(*arguments: str | Path, **env: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What this compiler's build executes now."""
+    """Returns the counts of this compiler's build."""
     try:
         check_build(BUILD)
     except UnfitError as error:
@@ -210,7 +211,7 @@ def test_other_builds_are_skipped(tmp_path: Path) -> None:
 
 
 def make_twin(folder: Path) -> Path:
-    """The library with tests/broken/burst.c in place of src/sum/sum.c."""
+    """Builds the library with tests/broken/burst.c in place of src/sum/sum.c."""
     objects = [p for p in sorted((BUILD / "src").glob("*.p/*.o")) if p.name != "sum_sum.c.o"]
     twin = folder / "libcarry.so.0"
     flags = ["-O2", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-Isrc"]
@@ -229,7 +230,7 @@ def test_a_loop_too_many_is_noticed(table: Path, tmp_path: Path) -> None:
 
 
 def grown_lines(output: str) -> list[str]:
-    """The rows below the title and the names of columns."""
+    """Returns the rows below the title and the column names."""
     lines = output.splitlines()
     assert lines[0] == "More instructions than on record:"
     return [line for line in lines[2:] if line.endswith("%")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of compilers and linkers share: the library under test, and how to run tools."""
+"""Fixtures of the tests of compilers and linkers: the library under test, and tools."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 FOLDER = Path(__file__).resolve().parent
 SOURCE = FOLDER.parent.parent
 
-# Of C11 and C++17, as a program outside this project would compile; warnings are errors.
+# Options of C11 and C++17 that other projects use; warnings are errors.
 STRICT = ["-Wall", "-Wextra", "-Werror", f"-I{SOURCE / 'include'}", f"-I{FOLDER}", "-pthread"]
 C11 = ["-std=c11", "-D_GNU_SOURCE", *STRICT]
 CXX17 = ["-std=c++17", *STRICT, "-x", "c++"]
 
 
 class Library:
-    """The built library: CARRY_BUILD, or where `make` leaves it."""
+    """The built library: CARRY_BUILD, or the folder of `make`."""
 
     def __init__(self) -> None:
         folder = Path(os.environ.get("CARRY_BUILD", SOURCE / "build")).resolve() / "src"
@@ -39,7 +39,7 @@ def library() -> Library:
 
 
 def check_sites(library: Library, path: Path) -> None:
-    """`carry sites --check` finds nothing wrong with a file, where the tool is built with it."""
+    """Checks a file with `carry sites --check`, if the tool is built with it."""
     if not library.tool.is_file():
         pytest.skip(f"{library.tool} is missing: build it (-Dtool=enabled)")
     *found, summary = map(
@@ -49,7 +49,7 @@ def check_sites(library: Library, path: Path) -> None:
 
 
 def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> str:
-    """What a command printed on both outputs; fails the test if its exit status is not 0."""
+    """Returns both outputs of a command; fails the test if its exit status is not 0."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words, cwd=cwd, timeout=seconds, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -58,17 +58,17 @@ def call(*command: str | Path, cwd: Path | None = None, seconds: int = 600) -> s
     return done.stdout
 
 
-# --- What all workers of a run share ---
+# --- Shared by all workers of a run ---
 
 
 def shared_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
-    """The same for each worker of pytest-xdist, whose own folders are beside each other."""
+    """Returns the same folder in each worker of pytest-xdist, whose own folders are siblings."""
     own = tmp_path_factory.getbasetemp()
     return (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / name
 
 
 def make_once(folder: Path, make: Callable[[Path], object]) -> None:
-    """Has a folder filled, unless another worker or thread has done so; waits for one that does."""
+    """Fills a folder once, in one worker or thread; the others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     mark = folder / "made"
     with (folder / "lock").open("w") as lock:
@@ -93,7 +93,7 @@ PACKAGES = {
 
 
 def need(*tools: str) -> None:
-    """Skips the test where one of its tools is absent, and names the Debian package."""
+    """Skips the test if a tool is absent, and names its Debian package."""
     for tool in tools:
         if not shutil.which(tool):
             pytest.skip(f"{tool} is not installed (Debian package {PACKAGES.get(tool, tool)})")
@@ -110,7 +110,7 @@ def build_core(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library in one object, as README.md builds it without the build system."""
+    """Returns the library as one object, built without the build system as in README.md."""
     need("aarch64-linux-gnu-gcc", "qemu-aarch64")
     folder = shared_folder(tmp_path_factory, "aarch64")
     make_once(folder, build_core)

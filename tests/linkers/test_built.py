@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from conftest import Library, check_sites
 
-# Tests with many sites, each of one architecture: a build has one of them.
+# Tests with many sites, each for one architecture: a build has one of them.
 PROGRAMS = ["test_patch_aarch64", "test_patch_live"]
 
 

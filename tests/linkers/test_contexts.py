@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Contexts in programs with sanitizers, which keep data about each stack."""
+"""Contexts in programs with sanitizers, which keep data for each stack."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def build(compiler: str, sanitizer: str, carry: list[str], folder: Path) -> Path
 
 
 def run(program: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    # The areas and the tasks of the preempted ones are left to the system.
+    # The areas and the tasks of preempted contexts are not freed.
     env = os.environ | {"ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"}
     return subprocess.run(
         [program, *args],

@@ -36,7 +36,7 @@ __attribute__((target("+sve"))) void add_one(int *numbers, int count) {
 }
 """
 
-# Exits with 0 if a jump to the next instruction is 01 00 00 14.
+# Exits with 0 if the bytes of a jump to the next instruction are 01 00 00 14.
 JUMP = """
 #include "patch/patch.h"
 static struct {
@@ -59,7 +59,7 @@ void _start(void) {
 }
 """
 
-# Exits with 0 if copies across the end of a page, with their sum, are right in the order of bytes.
+# Exits with 0 if copies with sums across the end of a page are right in this byte order.
 COPIES = """
 #include "sum/sum.h"
 struct carry_sum_tried KERNEL(void *dst, const void *src, size_t size, uint32_t sum);
@@ -98,7 +98,7 @@ void _start(void) {
 
 
 def assembly(source: str, folder: Path, *compiler: str) -> str:
-    """What a compiler makes of a source; the test is skipped without this compiler."""
+    """Returns a compiler's assembly for a source; skips the test without this compiler."""
     need(compiler[0])
     (folder / "source.c").write_text(source)
     for form, name in ("-c", "source.o"), ("-S", "source.s"):
@@ -110,19 +110,19 @@ def assembly(source: str, folder: Path, *compiler: str) -> str:
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3", "-Oz"])
 @pytest.mark.parametrize("compiler", ["clang", "clang-19"])
 def test_merged_keys(compiler: str, level: str, position: str, tmp_path: Path) -> None:
-    """Sites are there even if the compiler merges constants."""
+    """Sites exist even if the compiler merges constants."""
     assert "carry_sites" in assembly(KEYS, tmp_path, compiler, TARGET, level, position)
 
 
 @pytest.mark.parametrize("compiler", [["aarch64-linux-gnu-gcc"], ["clang-19", TARGET]])
 def test_predicates_are_saved(compiler: list[str], tmp_path: Path) -> None:
-    """Also where SVE is for one function, not the file: calls change all predicate registers."""
+    """Calls change all predicate registers, also where SVE is enabled for one function only."""
     text = assembly(PREDICATE, tmp_path, *compiler, "-O2")
     assert re.search(r"\bstr\s+p\d", text), text
 
 
 def run_alone(order: str, source: str, folder: Path, *others: Path | str) -> None:
-    """A program without a C library, which this machine has for one order of bytes alone."""
+    """Runs a program without a C library: this machine has one for only one byte order."""
     compiler = "aarch64-linux-gnu-gcc"
     emulator = {"little": "qemu-aarch64", "big": "qemu-aarch64_be"}[order]
     need(compiler, emulator)
@@ -149,7 +149,7 @@ def test_sums_of_copies(order: str, kernel: str, tmp_path: Path) -> None:
 
 
 def test_big_endian_core(tmp_path: Path) -> None:
-    """It is built without thunks and hooks, and lacks nothing but what hosts provide."""
+    """The big-endian core is built without thunks and hooks, and only lacks functions of hosts."""
     compiler = "aarch64-linux-gnu-gcc"
     need(compiler)
     folders = [path for path in (SOURCE / "src").iterdir() if path.name != "hosted"]
@@ -166,7 +166,7 @@ def test_big_endian_core(tmp_path: Path) -> None:
     "source", sorted((SOURCE / "src").glob("*/aarch64/*.S")), ids=lambda path: path.parts[-3]
 )
 def test_assembly_keeps_bti(source: Path, tmp_path: Path) -> None:
-    """One object without the note takes it from the whole program."""
+    """One object without the note removes BTI from the whole program."""
     compiler = "aarch64-linux-gnu-gcc"
     need(compiler)
     includes = [f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}"]
@@ -187,13 +187,13 @@ GC = ("-Wl,--gc-sections",)
 
 @dataclass(frozen=True)
 class Cross:
-    """A compiler with options, and how what it makes is linked."""
+    """A compiler with options, and how its output is linked."""
 
     compiler: tuple[str, ...]
     name: str
     flags: tuple[str, ...]
     link: tuple[str, ...] = ()
-    drops: bool = False  # sites in functions that nobody calls
+    drops: bool = False  # sites in functions that are never called
     shared: bool = False  # the sites are in a shared object
 
     @property
@@ -221,13 +221,13 @@ def crosses() -> list[Cross]:
     return found
 
 
-# What of the library around the core patches text.
+# Files of the library around the core that are needed to patch text.
 HOSTED = ("exchange", "host", "loaded", "origin", "patch", "signals", "text", "trap")
 
 
 @pytest.fixture(scope="session")
 def foreign(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The module `patch` for AArch64."""
+    """Builds the module `patch` for AArch64."""
     need(*GCC)
     folder = tmp_path_factory.mktemp("foreign")
     own = SOURCE / "src"
@@ -246,7 +246,7 @@ def foreign(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def make_program(cross: Cross, foreign: list[str], folder: Path) -> tuple[Path, Path]:
-    """The program, and what of it has the sites."""
+    """Builds the program; returns it and the file that contains the sites."""
     language = CXX17 if "++" in cross.compiler[0] else C11
     stems = ("here", "there", "checks", "program")
     sources = [FOLDER / f"{stem}.c" for stem in stems]

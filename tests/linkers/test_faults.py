@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of the instructions that may fault, through linkers that drop what is not used: faults.c."""
+"""Tests that linkers that drop unused code keep the table of instructions that may fault: faults.c."""
 
 from __future__ import annotations
 

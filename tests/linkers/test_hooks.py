@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hooks through compilers and linkers: see hooks.cc."""
+"""Hooks through several compilers and linkers: see hooks.cc."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ STATIC = {
     "static": ["-fno-pie", "-static"],
     "static-pie": ["-fPIE", "-static-pie"],
 }
-# Callers of functions with entries must not rely on the registers that those leave alone.
+# Callers must not rely on the registers that the functions happen not to change: hooks change them.
 OPTIONS = {"g++": ["-fno-ipa-ra"], "clang++": []}
 
 
 class Hooks:
-    """The program's source, by one compiler and linker."""
+    """The program's source, compiled and linked in one way."""
 
     def __init__(self, compiler: str, linker: str, folder: Path, library: Library) -> None:
         self.command = [compiler, "-O2", *OPTIONS[compiler], *CXX17, f"-fuse-ld={linker}"]

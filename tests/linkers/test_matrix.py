@@ -33,25 +33,25 @@ AT_ONCE = 2
 
 @dataclass(frozen=True)
 class Link:
-    """A way to make a program, or a shared object for one, from the compiled files."""
+    """A way to link a program, or a shared object for one, from the compiled files."""
 
     name: str
     flags: tuple[str, ...] = ()
-    drops: bool = False  # sites in functions that nobody calls
-    folds: bool = False  # functions of the same instructions, with their records
+    drops: bool = False  # sites in functions that are never called
+    folds: bool = False  # equal functions, with their records
     shared: bool = False  # the sites are in a shared object
     against: str = "static"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A compiler with options, and the ways in which what it makes is linked."""
+    """A compiler with options, and the ways to link its output."""
 
     compiler: str
     name: str
     flags: tuple[str, ...]
     links: tuple[Link, ...]
-    needs: str = ""  # a flag of the CPU
+    needs: str = ""  # a feature of the CPU
 
     @property
     def folder(self) -> str:
@@ -59,7 +59,7 @@ class Variant:
 
 
 def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
-    """Each of these ways with each linker."""
+    """Combines each of these ways with each linker."""
     return tuple(
         Link(
             f"{link.name} {linker}".strip(),
@@ -75,7 +75,7 @@ def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
 
 
 def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
-    """Without what is not used; GNU linkers count what has a __start_ symbol as used."""
+    """Drops unused sections; GNU linkers count sections with a __start_ symbol as used."""
     against = "shared" if shared else "static"
     gc = ("-Wl,--gc-sections",)
     kept = Link(name, gc, shared=shared, against=against)
@@ -91,7 +91,7 @@ def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
 SECTIONS = ("-ffunction-sections", "-fdata-sections")
 PLAIN = Link("")
 GC = collected("gc")
-# Where functions are folded, lld folds the records with them, and gold keeps all.
+# Where functions are folded, lld folds the records with them, and gold keeps all records.
 ICF = (
     *linkers(Link("icf", ("-Wl,--icf=all",)), only=("gold",)),
     *linkers(Link("icf", ("-Wl,--icf=all",), folds=True), only=("lld",)),
@@ -142,14 +142,14 @@ def variants() -> Iterator[Variant]:
         yield variant("no-red-zone", "-O2", "-mno-red-zone")
         yield variant("avx512", "-O3", "-mavx512f", needs="avx512f")
         yield variant("frame", "-O2", "-fno-omit-frame-pointer", "-fstack-protector-all")
-        # g++ 12 lists the entries of discarded functions, of which only bfd makes nothing.
+        # g++ 12 lists the entries of discarded functions, and only bfd removes them.
         yield variant(
             *("entry", "-O2", "-fpatchable-function-entry=5"),
             links=linkers(PLAIN, only=("bfd",) if compiler == "g++" else LINKERS),
         )
         # See WITHOUT_SITES.
         yield variant("no sites", "-O2", "-DCARRY_NO_SITES", links=(PLAIN, STATIC))
-        # Functions and data may be anywhere: there are no sites.
+        # Functions and data may be anywhere, so there are no sites.
         yield variant("large", "-O2", "-mcmodel=large", links=(PLAIN,))
         if compiler.startswith("clang"):
             yield variant("lto", "-O2", "-flto", links=linkers(LTO, only=("gold", "lld")))
@@ -174,7 +174,7 @@ def compile_sites(variant: Variant, folder: Path) -> None:
 
 
 def link_program(variant: Variant, link: Link, folder: Path, library: Library) -> Path:
-    """Links what was compiled; returns the program."""
+    """Links the compiled files; returns the program."""
     objects = [f"{stem}.o" for stem in SITES]
     program = folder / f"program {link.name}"
     command = [variant.compiler, *variant.flags, *link.flags, "-pthread"]
@@ -189,7 +189,7 @@ def link_program(variant: Variant, link: Link, folder: Path, library: Library) -
 
 @dataclass
 class Matrix:
-    """The variants as they are compiled in the background, each by one job of one worker."""
+    """The variants, compiled in the background, each by one job of one worker."""
 
     folder: Path
     libraries: Library

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Objects with sites that come and go in one process: see objects.c, share.c and plugin.c."""
+"""Objects with sites that are loaded and unloaded in one process: see objects.c, share.c and
+plugin.c."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from conftest import C11, CXX17, FOLDER, Library, call
 
 
 class Objects:
-    """The test program and its objects, by one compiler."""
+    """The test program and its objects, built by one compiler."""
 
     def __init__(self, compiler: str, folder: Path, library: Library) -> None:
         self.folder = folder
@@ -56,7 +57,7 @@ def objects(
         ("exit", "plugin"),
         ("inside", "plugin"),
         ("alias", "plugin"),
-        # A library in an object that shows its symbols gives way to the one loaded first.
+        # An object that exports the library's symbols uses the copy that was loaded first.
         ("load", "merged"),
         ("churn", "merged"),
         ("copies", "copy"),
@@ -105,7 +106,7 @@ int main(int count, char **paths) {
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_alternatives_alone(compiler: str, library: Library, tmp_path: Path) -> None:
-    """An object without an operation or key says itself that it has sites."""
+    """An object without an operation or key declares itself that it has sites."""
     (tmp_path / "alone.c").write_text(f"{ALTERNATIVES}CARRY_PATCH_OBJECT;\n")
     (tmp_path / "host.c").write_text(ALTERNATIVES_HOST)
     language = CXX17 if compiler.endswith("++") else C11
@@ -120,7 +121,7 @@ DISCARD = "SECTIONS { /DISCARD/ : { *(carry_sites) } } INSERT AFTER .text;\n"
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> None:
-    """Without records the program is as right as without patches, and can be told from others."""
+    """Without records the program is right, but unpatched, and this can be detected."""
     source = FOLDER / "dropped.c"
     compile_file = [compiler, "-O2", *C11]
     (tmp_path / "discard.ld").write_text(DISCARD)
@@ -140,7 +141,7 @@ def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> Non
         ("discarded", "all.o", "-fuse-ld=bfd", "-Wl,-T,discard.ld"),
     ):
         assert run(name, *words) == f"{of_library} 2 0 ok\n"
-    # A program's section that is filled with zeros after it was linked.
+    # A section of a program that is overwritten with zeros after linking.
     call("objcopy", "--remove-section=carry_sites", "whole", "emptied", cwd=tmp_path)
     assert call(tmp_path / "emptied") == f"{of_library + 2} 0 2 ok\n"
 

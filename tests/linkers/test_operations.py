@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What operations take arrives as it was, in all dialects of C and C++: see operations.c."""
+"""Operations receive their arguments unchanged, in all dialects of C and C++: see operations.c."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OPTIONS = {
 def test_values(
     compiler: str, dialect: str, options: str, library: Library, tmp_path: Path
 ) -> None:
-    """Operations get their arguments as they were passed."""
+    """Operations receive their arguments unchanged."""
     words = [compiler, *(CXX17 if compiler.endswith("++") else C11), f"-std={dialect}"]
     words += [*OPTIONS[options], "-Wno-ignored-qualifiers", FOLDER / "operations.c"]
     call(*words, "-x", "none", library.static, "-o", "operations", cwd=tmp_path)
@@ -71,7 +71,7 @@ USES = "int use(void) { return carry_call(op)(10) + (carry_unlikely(key) ? 1 : 0
 def test_names_of_two_languages(
     compilers: tuple[str, str], defines: str, library: Library, tmp_path: Path
 ) -> None:
-    """Outside of namespaces C and C++ share operations and keys."""
+    """Outside of namespaces, C and C++ share operations and keys."""
     for language, compiler, flags in zip(("c", "c++"), compilers, (C11, CXX17), strict=True):
         text = SHARED + (DEFINES if language == defines else USES)
         (tmp_path / f"{language}.c").write_text(text)

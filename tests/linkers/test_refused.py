@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What sites cannot do is refused by the compiler, or left alone and counted; never done wrong."""
+"""The compiler refuses what sites cannot do, or the site is left unpatched and counted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ struct convertible { operator long() const { return 1; } };
 typedef decltype(nullptr) null;
 """
 
-# Types that no operation takes, by what the message calls them.
+# Types that operations do not support, by their names in the message.
 BAD_TYPES = (
     "float",
     "double",
@@ -44,7 +44,7 @@ BAD_TYPES = (
     "struct wrapped",
     "union either",
 )
-BAD_TYPES_C = ("_Decimal64",)  # of GCC alone
+BAD_TYPES_C = ("_Decimal64",)  # GCC only
 BAD_TYPES_CXX = (
     "long &",
     "const long &",
@@ -301,7 +301,7 @@ def test_no_warnings(compiler: str, sites: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("level", ["-O0", "-O2"])
 def test_nothing_is_left_behind(compiler: str, level: str, tmp_path: Path) -> None:
-    """No copy of the library's inline functions, and no constructor of the compiler's."""
+    """No copy of the library's inline functions remains, and no constructor of the compiler."""
     source = EVERY_MACRO + "uint32_t sum(const void *data, size_t size, uint32_t seed);\n"
     source += "uint32_t sum(const void *data, size_t size, uint32_t seed) {\n"
     source += "return carry_sum_finish_nonzero(carry_sum(data, size, seed)); }\n"
@@ -317,7 +317,7 @@ def test_longer_replacement_clang(tmp_path: Path) -> None:
 
 
 def test_longer_replacement_gcc(library: Library, tmp_path: Path) -> None:
-    """GNU as only warns, unless told otherwise; the site stays as it is, and is counted."""
+    """GNU as only warns by default; the site is left unpatched, and counted."""
     assert "negative value" in errors_of(tmp_path, "gcc", LONGER, "-Wa,--fatal-warnings")
     assert errors_of(tmp_path, "gcc", LONGER) == ""
     call("gcc", "-pthread", "refused.o", *library.shared, "-o", "refused", cwd=tmp_path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Unwinding from each instruction of the thunks of AArch64: an emulator steps through stepped.c.
-What the CFI says of the caller is compared with what the caller has."""
+"""Unwinds from each instruction of the thunks of AArch64: an emulator steps through stepped.c. The
+caller according to the CFI is compared with the actual caller."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THUNKS = ["enter", "around", "enter_whole", "around_whole"]
 
 
 class Debugger:
-    """A program under QEMU, by the remote protocol of GDB (its manual, appendix E)."""
+    """Controls a program under QEMU by the remote protocol of GDB (its manual, appendix E)."""
 
     def __init__(self, program: Path, cpu: str, place: Path) -> None:
         self.server = socket.socket(socket.AF_UNIX)
@@ -37,7 +37,7 @@ class Debugger:
         raise AssertionError("the emulator ended before it was asked")
 
     def ask(self, text: str) -> str:
-        """One packet there, and one back."""
+        """Sends one packet, and returns the answer."""
         self.stub.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
         answer = b""
         while not re.search(rb"\$[^#]*#..", answer):
@@ -65,13 +65,13 @@ class Debugger:
         return registers
 
     def close(self) -> None:
-        self.ask("k")  # kill: the emulator ends as soon as its answer was received
+        self.ask("k")  # kill: the emulator exits when its answer is received
         self.process.wait()
         self.server.close()
 
 
 class Rules:
-    """What CFI says, by the address from which on it holds: of CFA, x29 and the return address."""
+    """The rules of the CFI, by first address: of the CFA, x29 and the return address."""
 
     def __init__(self, program: Path) -> None:
         self.rows: list[tuple[int, int, dict[str, str]]] = []
@@ -95,7 +95,7 @@ class Rules:
 
 
 def caller_of(debugger: Debugger, registers: list[int], rule: dict[str, str]) -> tuple[int, ...]:
-    """The stack pointer, x29 and the program counter there."""
+    """Returns the stack pointer, x29 and the program counter of the caller."""
     base, offset = re.fullmatch(r"(\w+)\+(\d+)", rule["CFA"]).groups()
     cfa = registers[SP if base == "sp" else int(base[1:])] + int(offset)
 
@@ -129,7 +129,7 @@ def debugger(
 
 
 class Stepper:
-    """A call, instruction by instruction, from the start of a function to its return."""
+    """Steps through a call, from the start of a function to its return."""
 
     def __init__(self, debugger: Debugger, program: Path) -> None:
         self.debugger = debugger
@@ -140,7 +140,7 @@ class Stepper:
         return any(low <= address < high for low, high in map(self.texts.__getitem__, names))
 
     def step_through(self, name: str, *texts: str) -> list[int]:
-        """The instructions of these texts from where unwinding goes wrong."""
+        """Returns the instructions of these texts from which unwinding fails."""
         wrong = []
         registers = self.debugger.run_to(self.texts[name][0])
         caller = registers[SP], registers[X29], registers[X30]

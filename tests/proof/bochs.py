@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Trials of instructions on a CPU that few machines have: Bochs emulates AVX-512, and boots the
-test kernel of ports/baremetal, which runs them (x86_64/trials.c)."""
+test kernel of ports/baremetal, which executes them (x86_64/trials.c)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Bochs(Machine):
     def run_all(
         self, trials: Sequence[Trial], folder: Path
     ) -> list[tuple[bytes, dict[str, bytes]]]:
-        """Registers and memory as each trial leaves them."""
+        """Returns the registers and memory after each trial."""
         blob = folder / "trials.bin"
         places = [self.arenas[name].base for name in ARENAS]
         head = struct.pack("<IIQ3Q", len(trials), ROOM, self.start, *places)
@@ -42,7 +42,7 @@ class Bochs(Machine):
 
 
 def packed(trial: Trial) -> bytes:
-    """A struct trial of trials.h, followed by its code and its patterns."""
+    """Returns a struct trial of trials.h, followed by its code and its patterns."""
     code = b"".join(i.code for i in trial.program)
     patterns = [trial.patterns[name] for name in ARENAS]
     head = struct.pack("<4I", len(code), *map(len, patterns))
@@ -51,7 +51,7 @@ def packed(trial: Trial) -> bytes:
 
 
 def changed(trial: Trial, line: str) -> tuple[bytes, dict[str, bytes]]:
-    """What a trial leaves, from the words that the kernel says have changed."""
+    """Returns the state after a trial, from the words that the kernel reports as changed."""
     parts = [bytearray(trial.block()), *(bytearray(trial.memory[name]) for name in ARENAS)]
     for at, word in re.findall(r" ([0-9a-f]+)=([0-9a-f]+)", line):
         part, place = divmod(int(at, 16), 1 << ARENA_SHIFT)

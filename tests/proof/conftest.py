@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of proofs import the prover's modules, and those of the test kernel."""
+"""Lets tests of proofs import the modules of the prover and of the test kernel."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Encodings near those of instructions: a bit changed, a prefix more, or the first byte left out.
+"""Encodings near those of instructions: with a changed bit, with another prefix, or without the
+first byte.
 
-A kernel with a wrong byte may have one. What objdump decodes the CPU may refuse, or execute in
-another way.
+A kernel with a wrong byte may contain one. The CPU may refuse what objdump decodes, or execute
+something else.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from encoding import unusual
 from meanings import MEANINGS, Cpu, Image, Instruction, Trial, Unproven, decode, needs
 
 PREFIXES = (0x66, 0xF2, 0xF3, 0xF0, 0x2E, 0x36, 0x3E, 0x26, 0x64, 0x65, 0x67, *range(0x40, 0x50))
-SLOT = 32  # bytes for each, so that objdump is in step again where the next one begins
+SLOT = 32  # bytes for each, so that objdump is synchronised again at the next one
 NOP = b"\x90"
 LONGEST = 15
-SKIPPED = ("push", "pop")  # of which a trial needs a stack that is in order
+SKIPPED = ("push", "pop")  # trials of these need a valid stack
 
 
 def changes(code: bytes) -> Iterator[bytes]:
@@ -39,7 +40,7 @@ def changes(code: bytes) -> Iterator[bytes]:
 
 
 def decoded(folder: Path, codes: list[bytes]) -> list[Instruction]:
-    """Returns what objdump takes the first instruction of each code to be."""
+    """Returns the first instruction that objdump decodes from each code."""
     slots = (code[:LONGEST].ljust(SLOT, NOP) for code in codes)
     lines = "\n".join(f".byte {','.join(map(str, slot))}" for slot in slots)
     source, library = folder / "near.S", folder / "near.so"
@@ -55,7 +56,7 @@ def decoded(folder: Path, codes: list[bytes]) -> list[Instruction]:
 
 
 def near(folder: Path, instructions: list[Instruction]) -> list[Instruction]:
-    """Returns those encodings near some that the prover decodes and has a meaning for."""
+    """Returns those near encodings that the prover decodes and has a meaning for."""
     known = {i.code for i in instructions}
     codes = sorted({c for i in instructions for c in changes(i.code) if c} - known)
     all_near = {i.address: i for i in decoded(folder, codes)}
@@ -71,7 +72,7 @@ def near(folder: Path, instructions: list[Instruction]) -> list[Instruction]:
 
 @dataclass(frozen=True)
 class Fault:
-    """An instruction that has a meaning, and what the CPU did instead."""
+    """An instruction with a meaning that differs from the CPU's behaviour."""
 
     instruction: Instruction
     what: str
@@ -81,7 +82,7 @@ class Fault:
 
 
 def compare(cpu: Cpu, i: Instruction, trials: int) -> str:
-    """Returns how the CPU differs from the meaning of one instruction, or nothing."""
+    """Returns how the CPU differs from the meaning of one instruction, or an empty text."""
     for n in range(trials):
         try:
             trial = Trial(cpu, [i], random.Random(f"{i.code.hex()} {n}"))
@@ -97,7 +98,8 @@ def compare(cpu: Cpu, i: Instruction, trials: int) -> str:
 
 
 def faults(cpu: Cpu, instructions: list[Instruction], trials: int) -> list[Fault]:
-    """Compares in child processes, which the CPU may end: each goes on behind that."""
+    """Compares in child processes, which the CPU may end: the next one continues after that
+    instruction."""
     found: list[Fault] = []
     at = mmap.mmap(-1, 8)
     text = mmap.mmap(-1, 1 << 22)

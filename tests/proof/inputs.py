@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Inputs of an execution that the prover refuses, for functions that sum."""
+"""Inputs of a refuted execution, for functions that sum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from meanings import Arena
 from number import Unproven
 
 SEEDS = (0, 1, 0xFFFF, 0x10000, 0xFFFFFFFF)
-Sum = Callable[[int, int, int], int]  # of data at an address, its size, and a seed
+Sum = Callable[[int, int, int], int]  # arguments: the address of the data, their size, and a seed
 
 
 def call_at(address: int) -> Sum:
@@ -22,7 +22,8 @@ def call_at(address: int) -> Sum:
 
 
 def contents(size: int) -> Iterator[bytes]:
-    """Where a carry is lost, all bits are set; a byte that counts wrongly does so by itself."""
+    """Generates data: all bits set, which reveals lost carries; then single bytes, for wrong
+    positions."""
     yield b"\xff" * size
     yield b"\0" * size
     yield b"\xff\x7f" * (size // 2) + b"\x80" * (size % 2)
@@ -40,7 +41,7 @@ def is_wrong(result: int, expected: int) -> bool:
 
 
 def sums_wrongly(function: Sum, error: Unproven) -> bool:
-    """Some input that belongs to the execution; its data is between pages that nobody may touch."""
+    """Returns whether some input of the execution fails. The data are between inaccessible pages."""
     rest, modulus = error.start
     for size in error.sizes or (0, 1, 2, 3, 8, 17):
         arena = Arena(size + 2 * modulus)
@@ -56,7 +57,7 @@ def sums_wrongly(function: Sum, error: Unproven) -> bool:
 
 
 def outcome(function: Callable[[], Sum], error: Unproven) -> str:
-    """Of a function that a child process loads: "right", "wrong" or "faults"."""
+    """Returns "right", "wrong" or "faults" for a function that a child process loads."""
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGSEGV, signal.SIG_DFL)

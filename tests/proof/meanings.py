@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Instructions, run by the CPU and by what the proof of kernels takes them to mean.
+"""Compares instructions executed by the CPU with their meanings in the proof of kernels.
 
-A trial gives registers and memory values, and the symbolic state atoms for the same: of bytes,
-words or whole registers, exact or only right modulo 2^w, data or sizes. Afterwards the state, with
-the values put in place of the atoms, has to be what the CPU has left.
+A trial gives values to registers and memory, and atoms for the same to the symbolic state: of
+bytes, words or whole registers, exact or only modulo 2^w, data or sizes. After the execution, the
+state with the values in place of the atoms must equal the state of the CPU.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LOGIC = {"and", "or", "xor", "test"}
 
 
 class Arena:
-    """Pages to read and write, between pages that nobody may touch."""
+    """Readable and writable pages, between inaccessible ones."""
 
     def __init__(self, room: int = ROOM) -> None:
         self.room = -(-room // PAGE) * PAGE
@@ -61,7 +61,7 @@ class Arena:
 
 
 def assembled(folder: Path, texts: Iterable[str]) -> tuple[Path, list[Instruction]]:
-    """A library with the runner in it, and instructions that are written as texts."""
+    """Returns a library that contains the runner, and the instructions of the texts."""
     library = folder / "meanings.so"
     more = folder / "more.S"
     lines = "\n".join(texts)
@@ -76,14 +76,14 @@ def assembled(folder: Path, texts: Iterable[str]) -> tuple[Path, list[Instructio
 
 @dataclass(frozen=True)
 class Place:
-    """Where a machine has pages to read and write."""
+    """The place of a machine's readable and writable pages."""
 
     base: int
 
 
 @dataclass(eq=False)
 class Machine:
-    """What a trial has to know of that which runs it."""
+    """The properties of the executing machine that a trial needs."""
 
     more: list[Instruction]
     features: set[str]
@@ -92,12 +92,12 @@ class Machine:
 
     @property
     def vectors(self) -> int:
-        """Bytes of a vector."""
+        """The bytes of a vector."""
         wide = {"avx512f", "avx512bw"} <= self.features
         return 64 if wide else 32 if "avx2" in self.features else 16
 
     def moved(self, program: list[Instruction]) -> list[Instruction]:
-        """The same instructions at the place where they are run."""
+        """Returns the same instructions at the address at which they are executed."""
         at, found = self.start, []
         for i in program:
             found.append(Instruction(at, i.code, i.text))
@@ -106,7 +106,7 @@ class Machine:
 
 
 class Cpu(Machine):
-    """Runs instructions with given registers."""
+    """Executes instructions with given registers."""
 
     def __init__(self, folder: Path, texts: Iterable[str]) -> None:
         library, more = assembled(folder, texts)
@@ -120,7 +120,7 @@ class Cpu(Machine):
         super().__init__(more, features(), start, self.pages)
 
     def run(self, trial: Trial) -> tuple[bytes, dict[str, bytes]]:
-        """Registers and memory as a trial leaves them."""
+        """Returns the registers and memory after a trial."""
         for name, arena in self.pages.items():
             arena.content = trial.memory[name]
         code = b"".join(i.code for i in trial.program)
@@ -139,7 +139,7 @@ def features() -> set[str]:
 
 
 def needs(i: Instruction) -> set[str]:
-    """The CPU's features that an instruction needs, as /proc/cpuinfo names them."""
+    """Returns the CPU features that an instruction needs, as /proc/cpuinfo names them."""
     d = decode(i)
     wide = any(isinstance(o, Vector) and (o.width == 64 or o.index > 15) for o in d.operands)
     masks = any(isinstance(o, Mask) or getattr(o, "mask", None) for o in d.operands)
@@ -156,7 +156,7 @@ def needs(i: Instruction) -> set[str]:
 
 
 class Constants:
-    """In the place of an image: what a trial has in memory."""
+    """Replaces an image: the memory of a trial."""
 
     def __init__(self, trial: Trial) -> None:
         self.constant = trial.constant_at
@@ -169,7 +169,7 @@ class Trial:
     cpu: Machine
     program: list[Instruction]
     random: random.Random
-    words: dict[int, int] = field(default_factory=dict)  # vectors of which each word is known
+    words: dict[int, int] = field(default_factory=dict)  # vectors whose words are all known
     atoms: Atoms = field(default_factory=Words)
     values: dict[int, int] = field(default_factory=dict)
 
@@ -205,7 +205,7 @@ class Trial:
         return self.random.getrandbits(64)
 
     def pattern(self) -> bytes:
-        """Bytes that an arena repeats."""
+        """Returns the bytes that an arena repeats."""
         match self.random.randrange(5):
             case 0:
                 return bytes(self.random.choices((0, 0xFF), k=128))
@@ -214,7 +214,7 @@ class Trial:
             case 2:
                 return bytes(self.random.choices((0, 1, 0x7F, 0x80, 0xFF), k=128))
             case _:
-                return self.random.randbytes(509)  # no power of two: other bytes at each place
+                return self.random.randbytes(509)  # not a power of two: other bytes at each place
 
     def bytes_of_vector(self) -> bytes:
         return b"".join(self.extreme().to_bytes(8, "little") for _ in range(8))
@@ -248,7 +248,7 @@ class Trial:
         return State(0, gpr, vec, masks, self.first_flags(), regions)
 
     def choose(self) -> None:
-        """What has to be known for an instruction to have a meaning."""
+        """Chooses the values that an instruction needs to be known."""
         for d in self.decoded:
             for o in self.must_be_known(d):
                 if isinstance(o, Register):
@@ -310,12 +310,12 @@ class Trial:
 
     def known_value(self, value: int) -> Bits:
         match self.random.randrange(5):
-            case 0:  # right modulo 2^64 only, as differences of sizes are
+            case 0:  # right only modulo 2^64, like differences of sizes
                 return ((8, number(value - (1 << 64))),)
             case 1:
                 low = max(value - 3, 0)
                 return ((8, self.atom(value, low, low + 6, False)),)
-            case 2 if value < 1 << 63:  # an address, or a size that its lowest bits are known of
+            case 2 if value < 1 << 63:  # an address, or a size whose lowest bits are known
                 return ((8, self.atom(value >> 6, 0, 1 << 57, False) * 64 + (value & 63)),)
             case _:
                 return ((8, number(value)),)
@@ -340,11 +340,11 @@ class Trial:
         full = (1 << bits) - 1
         other = self.random.getrandbits(bits)
         match kind:
-            case 0:  # a sum that may be greater than the register
+            case 0:  # a sum that may exceed the register
                 return self.atom(other, 0, full) + self.atom(value - other & full, 0, full)
             case 1:
                 return self.atom(other, 0, full) - self.atom(other - value & full, 0, full)
-            case 2:  # as where signs were flipped
+            case 2:  # like words with flipped signs
                 half = 1 << bits - 1
                 return self.atom((value + half) & full, 0, full) - half
             case 3:
@@ -371,7 +371,7 @@ class Trial:
         return Flags(number(left), number(right), 64, compared=True, known=True)
 
     def place(self, gpr: list[Bits]) -> None:
-        """Addresses: at the start, the end or in the middle of pages."""
+        """Places addresses at the start, at the end or in the middle of pages."""
         for d in self.decoded:
             if d.name == "rep movs":
                 self.place_copy(gpr)
@@ -435,7 +435,7 @@ class Trial:
                 raise Unproven("many cases")
 
     def side(self, state: State, split: Split) -> State:
-        """The case that the values belong to."""
+        """Returns the case to which the values belong."""
         value = self.value_of_atom(split.atom)
         for case in split.values:
             if not case.terms:
@@ -453,7 +453,7 @@ class Trial:
             return state
         raise AssertionError("no case of a split is the one that there is")
 
-    # --- What the state says ---
+    # --- Values of the state ---
 
     def value_of_atom(self, atom: int) -> int:
         if atom not in self.values:
@@ -473,7 +473,7 @@ class Trial:
         return value
 
     def linear(self, words: Words, word: Word) -> int:
-        """A number by its bits, each of which is an exclusive or of others."""
+        """Returns a number from its bits, each of which is an exclusive or of others."""
         variables = 1
         made = {atom for n in words.words.values() for atom in n.terms}  # of other unknowns
         for atom, own in words.known.items():
@@ -507,7 +507,7 @@ class Trial:
     def store(self, memory: bytearray, a: Access) -> None:
         at, width = self.value(a.offset), self.value(a.width)
         assert a.content is not None
-        if a.content[0][0] == 0:  # as many bytes as the width says, from a byte on
+        if a.content[0][0] == 0:  # as many bytes as the width, from a byte on
             (source,) = a.content[0][1].terms
             place = self.atoms.all[source].place
             assert place
@@ -519,7 +519,7 @@ class Trial:
     # --- Comparison ---
 
     def block(self) -> bytes:
-        """The registers at first, as meanings_x86_64.S loads them."""
+        """Returns the initial registers, as meanings_x86_64.S loads them."""
         block = bytearray(BLOCK)
         for i, value in enumerate(self.registers):
             block[8 * i : 8 * i + 8] = value.to_bytes(8, "little")
@@ -531,7 +531,7 @@ class Trial:
         return bytes(block)
 
     def judge(self, block: bytes, memory: Mapping[str, bytes]) -> None:
-        """Compares what the CPU has left."""
+        """Compares the state with that of the CPU."""
         self.after = block
         self.compare_registers()
         self.compare_flags()

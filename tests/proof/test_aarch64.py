@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The proof of kernels for AArch64, as a cross compiler makes them: right ones and wrong ones."""
+"""The proof of kernels for AArch64, as a cross compiler makes them: right and wrong ones."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ FILES += ["sum/crc32c_generic.c", "sum/aarch64/crc32c_crc32.S", PMULL]
 FORMS = ("sum", "sum_copy", "sum_copy_try", "copy", "copy_try", "copy_move")
 KERNELS = [f"{form}_{name}" for form in FORMS for name in ("neon", "generic")]
 KERNELS += [f"crc32c_{name}" for name in ("generic", "crc32", "pmull")]
-SLOW = {"sum_neon", "sum_copy_neon", "sum_copy_try_neon"}  # not at each level
+SLOW = {"sum_neon", "sum_copy_neon", "sum_copy_try_neon"}  # only at level long
 
-# Of a file, small changes by name: a function, what is replaced by what, and why the function is
-# not proven then.
+# Small changes by name: the file, the function, the old text and the new one, and why the function
+# is then not proven.
 CHANGES = {
     SUM_NEON: {
         "parts": ("sum_neon", "0x20000 /*", "0x40000 /*", "loses a carry"),
@@ -96,7 +96,7 @@ CHANGES = {
 }
 
 FUNCTION = ".globl {0}\n.type {0}, %function\n{0}: {1}\nret\n.size {0}, . - {0}\n"
-# No meaning may be taken for these.
+# Instructions that the prover must not accept.
 REFUSED = {
     "ret x5": "goes on where a register or memory says",
     "br x5": "goes on where a register or memory says",
@@ -113,7 +113,7 @@ REFUSED = {
     "mov x4, v0.d[1]; adds x3, x3, x4": "unknown operand: v0.d",
     "adrp x3, 1f; add x3, x3, :lo12:1f; str x3, [sp, #-16]!; ret; 1: add sp, sp, #8": "clobbers sp",
 }
-# Functions of two numbers, and what their instructions do.
+# Functions of two numbers that return the results of vector instructions.
 VECTORS = "sub sp, sp, #32; stp x0, x1, [sp]; stp x1, x0, [sp, #16]; ldp q0, q1, [sp]; {};"
 VECTORS += "fmov x0, d0; add sp, sp, #32"
 CODE = {
@@ -162,7 +162,7 @@ CODE = {
     "ld1 {v2.16b-v3.16b}, [x9], #32; sub x9, x9, #32; mov v1.16b, v2.16b; mov v0.16b, v3.16b; "
     "st1 {v0.16b-v1.16b}, [x9]; ldp x0, x1, [x9]; add x0, x1, x0, lsl #1; add sp, sp, #32",
 }
-# The same of instructions whose meaning is by bits.
+# The same for instructions whose meaning is defined by bits.
 WORD_CODE = {
     **{f"crc32c{w}": f"crc32c{w} w0, w0, w1" for w in "bhw"},
     "crc32cx": "crc32cx w0, w0, x1",
@@ -173,7 +173,7 @@ WORD_CODE = {
 
 
 def compiled(path: Path, *sources: str | Path, first: Path | None = None) -> Path:
-    """A library; headers are looked for in the folder `first` before those of the project."""
+    """Compiles a library; headers in the folder `first` have precedence over those of the project."""
     command = [CC, "-O2", "-std=gnu11", "-fPIC", "-nostdlib", "-fvisibility=hidden", "-shared"]
     command += [f"-I{folder}" for folder in (first, SOURCE / "include", SOURCE / "src") if folder]
     command += ["-o", str(path), *map(str, sources)]
@@ -193,7 +193,7 @@ def test_is_proven(library: Image, name: str) -> None:
 
 
 def changed(folder: Path, file: str, old: str, new: str) -> Image:
-    """All kernels, with a change in a source or a header."""
+    """Compiles all kernels, with a change in a source or a header."""
     text = (SOURCE / "src" / file).read_text()
     assert old in text
     (folder / file).parent.mkdir(parents=True)
@@ -239,7 +239,7 @@ def test_big_endian_code_is_refused(tmp_path: Path) -> None:
 
 
 def test_size_of_which_the_parity_is_known_is_not_compared(tmp_path: Path) -> None:
-    """5 * size is as odd as the size, and less where it has more than 64 bits."""
+    """5 * size is odd if the size is, and is reduced where it exceeds 64 bits."""
     text = (SOURCE / "src" / TRY).read_text()
     text = text.replace("    mov     SIZE, x2\n", "    add     SIZE, x2, x2, lsl #2\n")
     text = text.replace(
@@ -253,7 +253,7 @@ def test_size_of_which_the_parity_is_known_is_not_compared(tmp_path: Path) -> No
         prove.proof_of(image, "carry_sum_copy_try_generic").run()
 
 
-# Where a table of constants is; then the same without what belongs to it.
+# Code with the address of a table of constants; then variants with mismatched parts.
 ADDRESS = "adrp x3, table; add x3, x3, :lo12:table; ldr w0, [x3]"
 APART = {
     "page_alone": "adrp x3, table",
@@ -316,7 +316,7 @@ def test_meanings_are_those_of_an_emulator(tmp_path: Path) -> None:
 
 
 def meaning(image: Image, name: str, a: int, b: int) -> int | None:
-    """What a function of two numbers returns by the meanings of its instructions."""
+    """Returns the result of a function of two numbers by the meanings of its instructions."""
     kind = WordEngine if name in WORD_CODE else Engine
     engine = kind(Function.of(image, f"f_{name}", frozenset([0])))
     state = root(engine, SUM).start

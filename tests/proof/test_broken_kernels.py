@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The twins of tests/broken are not proven, for the reason that they are broken for; and where a
-sum is wrong or memory is read that is not the data's, an input of that execution fails on the CPU.
+"""The mutants of tests/broken are not proven, each for the reason of its fault. Where a sum is
+wrong, or memory outside of the data is read, an input of that execution fails on the CPU.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BROKEN = ROOT / "tests/broken"
 ROW = re.compile(r'^BROKEN_SUM\((any|x86_64), (\w+), "\w*", (\w+), "(.*)"\)$', re.MULTILINE)
 ROWS = {name: check for _, name, check, _ in ROW.findall((BROKEN / "broken.def").read_text())}
-# More than 64 KiB, and few enough for a sum of 64 bits.
+# More than 64 KiB, but few enough for a sum of 64 bits.
 CLAIM = replace(SUM, size_max=1 << 30, compiled=True)
 
-# Why each is not proven.
+# The reason why each is not proven.
 REASONS = {
     "loses_carry": "loses a carry",
     "loses_rare_carry": "depends on what a loop leaves in",
@@ -64,7 +64,7 @@ REASONS = {
     "dirty_ymm": "leaves the upper halves of vectors dirty",
     "dirty_zmm": "leaves the upper halves of vectors dirty",
 }
-# These are not proven either, but the reason is what the prover does not follow.
+# These are not proven because the prover does not support their code.
 NOT_FOLLOWED = {
     "ones_for_zeros": "a branch depends on the data",
     "rounds_up": "execution leaves the function",  # to fesetround() of the C library

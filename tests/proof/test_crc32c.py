@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The proof of CRC32c: right code is proven, wrong code refuted by input that fails on this CPU."""
+"""The proof of CRC32c: right code is proven; wrong code is refuted by input that fails on this CPU."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of 
 
 Kernel = Callable[[int, int, int], int]
 KERNEL = SOURCE / "src/sum/x86_64/crc32c_pclmul.S"
-POWERS = "sum/power_of_x.h"  # which it includes
+POWERS = "sum/power_of_x.h"  # included by the kernel
 TWINS = re.findall(
     r"^BROKEN_CRC32C\((\w+),", (SOURCE / "tests/broken/broken.def").read_text(), re.M
 )
 
-# What the proof cannot follow, and why.
+# Code that the proof does not support, and the reason.
 NOT_FOLLOWED = {
     "not_inverted": "a choice depends on the data",  # on all bits of the seed
-    "fails_at_64_kib": "a loop does not carry one register",  # takes a size by its lowest 16 bits
+    "fails_at_64_kib": "a loop does not carry one register",  # uses only the lowest 16 bits of a size
 }
-# Small changes that make the kernel wrong, or read too far.
+# Small changes after which the kernel is wrong, or reads too far.
 CHANGES = {
     "factor_a": ("16*\\bytes-33", "16*\\bytes-32"),
     "factor_b": ("8*\\bytes-33", "8*\\bytes-34"),
@@ -61,7 +61,7 @@ READS = {
     "one_more": ("crc32b (%rdi), %eax", "crc32w (%rdi), %eax"),
 }
 
-# The kernels are hidden; this is not.
+# The kernels are hidden; this function is not.
 CALLABLE = "\n.text\n.globl changed\nchanged: jmp carry_crc32c_pclmul\n"
 
 
@@ -106,8 +106,8 @@ def reference(data: bytes, crc: int) -> int:
 
 
 def answer(run: Kernel, data: bytes, crc: int) -> int | None:
-    """What a kernel returns in a process of its own, for data that end where memory does; None
-    where it dies."""
+    """Returns a kernel's result from a child process, for data that end at the end of memory; None
+    if the process dies."""
     room = 4 * mmap.PAGESIZE
     memory = mmap.mmap(-1, room + mmap.PAGESIZE)
     memory[room - len(data) : room] = data
@@ -125,7 +125,7 @@ def answer(run: Kernel, data: bytes, crc: int) -> int | None:
 
 
 def fails_here(run: Kernel, error: Unproven) -> bool:
-    """Whether the input that a refutation names is one for which the code fails on this CPU."""
+    """Returns whether the refutation's input fails on this CPU."""
     if isinstance(error, Refuted):
         return answer(run, error.data, error.crc) != reference(error.data, error.crc)
     found = re.search(r" (\d+) bytes: reads past the end", str(error))
@@ -224,7 +224,7 @@ def test_meanings_are_those_of_the_cpu(tmp_path: Path) -> None:
 
 
 def meaning(image: Image, name: str, a: int, b: int) -> int | None:
-    """What a function of two numbers returns by the meanings of its instructions."""
+    """Returns the result of a function of two numbers by the meanings of its instructions."""
     engine = WordEngine(Function.of(image, name, frozenset([0])))
     state = root(engine, CRC32C).start
     for register, value in (("rdi", a), ("rsi", b)):

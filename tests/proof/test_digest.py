@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The canonical bytes of kernels, from objects and from what they are linked into."""
+"""The canonical bytes of kernels, from objects and from linked files."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_makers_of_the_same_code_share_a_row(
 
 
 def test_the_tool_computes_the_same(codes: dict[str, Code]) -> None:
-    """From memory: what has a row by its object is proven, and nothing else."""
+    """Kernels in memory with the bytes of a proven object are proven, and no others."""
     command = [TOOL, "selftest", "--proof", "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     if "built without" in done.stderr:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Instructions with a changed bit or a prefix more: the prover refuses what the CPU does, and takes
-all others to mean what the CPU makes of them.
+"""Instructions with a changed bit or another prefix: the prover refuses those that the CPU refuses,
+and gives all others the CPU's meaning.
 
-CARRY_TEST_LEVEL says how many are tried; all of them at `long`, and the same ones each time.
+CARRY_TEST_LEVEL determines how many are tried: all of them at `long`, and the same ones each time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from test_meanings import all_programs, form, of_kernels
 COUNT = {"short": 100, "medium": 400, "long": 1 << 20}[os.environ.get("CARRY_TEST_LEVEL", "medium")]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
 TRIALS = 3
-# What assemblers do not make, and objdump decodes. The CPU raises #UD, or the result is undefined.
+# Encodings that objdump decodes, but no assembler emits. The CPU raises #UD, or the result is
+# undefined.
 REFUSED = {
     "66 c5 f8 77": "VZEROUPPER with a prefix",
     "c5 f9 77": "VZEROUPPER with another VEX.pp",

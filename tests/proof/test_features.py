@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The prover refuses kernels that need more of a CPU than their rows name."""
+"""The prover refuses kernels that need more features of a CPU than their rows name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if platform.machine() != "x86_64":
     pytest.skip("the features are those of x86-64", allow_module_level=True)
 
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
-# Rows, kernels that need more, and what the rows lack.
+# Rows, kernels that need more features, and the features that the rows lack.
 LACKING = [
     ("carry_sum_avx2", "carry_sum_avxvnni", "avxvnni"),
     ("carry_sum_adc", "carry_sum_avx2", "avx2|bmi2"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The prover of kernels: some of them proven anew, and what it says."""
+"""The prover of kernels: proves some of them again, and tests its messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 PROVE = SOURCE / "proof/kernels/prove.py"
 BUILD = Path(os.environ["CARRY_BUILD"])
 
-# Those that take seconds; `make proof` proves all.
+# Kernels whose proof needs seconds; `make proof` proves all.
 QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_sum_adc", "carry_sum_copy_try_adc"]
 QUICK += ["carry_copy_generic", "carry_copy_try_rep", "carry_copy_avx2", "carry_copy_try_avx512"]
 
@@ -49,7 +49,7 @@ def lines() -> Image:
 
 
 def test_copy_past_the_caches_is_proven(lines: Image) -> None:
-    """It is no kernel of a table, and has no row in proven.def."""
+    """The copy belongs to no table of kernels, and has no row in proven.def."""
     prover.proof_of(lines, "carry_copy_lines").run()
 
 

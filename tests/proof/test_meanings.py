@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Each meaning of an instruction, compared with the CPU on random and extreme operands.
+"""Compares each meaning of an instruction with the CPU, with random and extreme operands.
 
-Instructions are those of the kernels, some of each form, and those below. CARRY_TEST_LEVEL says how
-many trials there are of each; the same ones each time.
+The instructions are some of each form in the kernels, and those below. CARRY_TEST_LEVEL determines
+how many trials there are of each; the same ones each time.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ if platform.machine() != "x86_64":
     pytest.skip("the meanings are those of x86-64", allow_module_level=True)
 
 CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "le", "g", "ge", "s", "ns")
-# What sets flags, and then a move under each condition; conditional jumps ask the same.
+# Instructions that set flags, each followed by a move under each condition; jumps use the same
+# conditions.
 SETTERS = ("cmp rax, rcx", "cmp eax, ecx", "sub rax, rcx", "cmp al, cl", "neg rax", "neg ecx")
 AFTER_SUMS = ("add rax, rcx", "add eax, ecx", "dec rax", "inc eax", "test rax, rax", "and rax, rax")
 SIGNED = {"l", "le", "g", "ge"}
-CARRIES = {"a", "ae", "b", "be"}  # which a count up or down does not set
+CARRIES = {"a", "ae", "b", "be"}  # which increments and decrements do not set
 
 MORE = """
 add al, cl; add ax, cx; add QWORD PTR [rdi], rax; add DWORD PTR [rdi + 4], 7; add ah, cl
@@ -99,7 +100,7 @@ push rax | pop rcx; push rax | push rcx | pop rax; push rsp | pop rax; push -1 |
 cmova rax, QWORD PTR [rdi]
 """.replace("\n", ";")
 
-# Of these random chains are made: as long as nothing is lost, carries follow from bounds.
+# Random chains are made of these: as long as nothing is lost, carries follow from bounds.
 SUMS = """
 add rax, QWORD PTR [rdi]; adc rax, QWORD PTR [rdi + 8]; adc rdx, QWORD PTR [rdi + 16]
 adc rax, 0; adc rax, rdx; add rax, rdx; mov edx, eax; shr rax, 32; add eax, edx; adc eax, 0
@@ -114,7 +115,7 @@ vextracti128 xmm2, ymm1, 1; vpaddq xmm1, xmm1, xmm2; vpsllq ymm2, ymm1, 32; vpsr
 """.replace("\n", ";")
 KNOWN_WORDS = {14: 0x8000, 15: 1}
 
-# No meaning may be taken for these: it would be another one.
+# Instructions that the prover must not accept: it would give them another meaning.
 REFUSED = """
 mov eax, DWORD PTR [esi]; lea rax, [esi + 4]; mov rax, fs:[0x28]; rep movsq; rep stosb
 std; ldmxcsr [rsi]; stmxcsr [rdi]; fldcw [rsi]; movd mm0, eax
@@ -126,7 +127,7 @@ vpbroadcastd zmm0{k1}{z}, eax; vpsrlq ymm0, ymm1, xmm2; imul rax, rcx; vpcmpeqd 
 
 
 def programs(text: str) -> list[list[str]]:
-    """Programs of one or more instructions."""
+    """Splits a text into programs of one or more instructions."""
     found = [p.strip() for p in text.split(";") if p.strip()]
     return [[i.strip() for i in p.split("|")] for p in found]
 
@@ -149,7 +150,7 @@ def all_programs() -> list[list[str]]:
 
 
 def form(i: Instruction) -> tuple[object, ...]:
-    """Instructions of one form differ only in which registers and numbers they have."""
+    """Returns the form: instructions of one form differ only in registers and numbers."""
     d = decode(i)
     kinds = [
         (type(o).__name__, getattr(o, "width", 0), getattr(o, "mask", None) is not None)
@@ -164,7 +165,7 @@ def form(i: Instruction) -> tuple[object, ...]:
 
 
 def of_kernels() -> list[Instruction]:
-    """Some of each form."""
+    """Returns some instructions of each form in the kernels."""
     image = Image(LIBRARY)
     forms: dict[tuple[object, ...], dict[bytes, Instruction]] = {}
     for name in digest.functions("x86_64"):
@@ -187,7 +188,7 @@ def cpu(tmp_path_factory: pytest.TempPathFactory) -> Cpu:
 
 @functools.cache
 def instructions(cpu: Machine) -> dict[str, list[list[Instruction]]]:
-    """Programs, by what they try: the meaning of their last instruction."""
+    """Returns programs by the meaning that they test: that of their last instruction."""
     found: dict[str, list[list[Instruction]]] = {}
     for i in of_kernels():
         found.setdefault(decode(i).name, []).append([i])
@@ -206,7 +207,7 @@ def shown(program: list[Instruction]) -> str:
 
 
 def run(cpu: Cpu, program: list[Instruction]) -> str | None:
-    """All trials of one program; why none had a meaning, if so."""
+    """Runs all trials of one program; returns why none had a meaning, or None."""
     reason = None
     had_meaning = 0
     for n in range(20 * TRIALS):
@@ -243,11 +244,12 @@ def test_meaning_is_what_the_cpu_does(cpu: Cpu, name: str) -> None:
 
 @pytest.mark.parametrize("pool", [SUMS, VECTOR_SUMS], ids=["general", "vectors"])
 def test_chains_are_what_the_cpu_does(cpu: Cpu, pool: str) -> None:
-    """Also, no number is out of its bounds: from these it follows that no carry is lost."""
+    """Compares chains; checks that no number exceeds its bounds, from which it follows that no
+    carry is lost."""
     single = [p[0] for p in instructions(cpu)[pool]]
     if {f for i in single for f in needs(i)} - cpu.features:
         pytest.skip("this CPU lacks avx2 or bmi2")
-    compared = {True: 0, False: 0}  # with words of bits, and without
+    compared = {True: 0, False: 0}  # with and without words of bits
     for n in range(20 * TRIALS):
         chosen = random.Random(n)
         trial = Trial(cpu, chosen.choices(single, k=chosen.randrange(2, 16)), chosen, KNOWN_WORDS)
@@ -280,7 +282,8 @@ def is_wide(program: list[Instruction]) -> bool:
 
 
 def trials_of(bochs: Bochs, program: list[Instruction]) -> list[Trial]:
-    """Few of what other CPUs can run too; all have to fit on the emulated disk."""
+    """Returns few trials for instructions that other CPUs can execute too: all must fit on the
+    emulated disk."""
     found = []
     for n in range(min(TRIALS, 10) if is_wide(program) else 2):
         with contextlib.suppress(Unproven):
@@ -291,7 +294,7 @@ def trials_of(bochs: Bochs, program: list[Instruction]) -> list[Trial]:
 
 
 def trials_of_all(bochs: Bochs) -> list[tuple[str, Trial]]:
-    """With the names of the meanings that they try."""
+    """Returns the trials with the names of their meanings."""
     return [
         (name, trial)
         for name, found in instructions(bochs).items()
@@ -302,8 +305,8 @@ def trials_of_all(bochs: Bochs) -> list[tuple[str, Trial]]:
 
 
 def test_meanings_are_what_a_cpu_with_avx512_does(cpu: Cpu, tmp_path: Path) -> None:
-    """All at once, as the CPU has to be booted. Results with another bit in the first vector are
-    refused."""
+    """Runs all at once, because the CPU must be booted. Results with a changed bit in the first
+    vector are refused."""
     bochs = Bochs(cpu.more)
     trials = trials_of_all(bochs)
     judged: dict[str, int] = {}

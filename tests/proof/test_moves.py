@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The proof of moves: right code is proven, and wrong code refuted that fails on this CPU, too."""
+"""The proof of moves: right code is proven; wrong code is refuted, and fails on this CPU too."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INVERT_ONE = "    cmpl $1, %edx\n    jne .Lmore\n    movzbl (%rsi), %eax\n    no
 INVERT_ONE += "    movb %al, (%rdi)\n    COPY_RETURN\n.Lmore:\n"
 FIRST_LAST = "    STORE(0, FIRST, (%r8))\n"
 
-# Changes of the template, after which moves by AVX2 are wrong: texts, and what replaces them.
+# Changes of the template after which moves by AVX2 are wrong: old texts, and their replacements.
 CHANGES = {
     "first_stored_at_once": (
         *("    movq %rdi, %r8\n#else", "    STORE(0, FIRST, (%rdi))\n#else"),
@@ -57,9 +57,9 @@ CHANGES = {
     "a_byte_inverted": (FEW_BYTES, INVERT_ONE + FEW_BYTES),
     "stops_early": ("    cmpq $BLOCK_BYTES, %rdx\n", "    cmpq $BLOCK_BYTES + 1, %rdx\n"),
 }
-# What this CPU cannot show in a second: it takes more than 4 GiB.
+# Mutants that this CPU cannot reveal in a second, because they need more than 4 GiB.
 ONLY_REFUTED = {"size_of_32_bits"}
-# Changes after which they are still right.
+# Changes after which moves are still right.
 VARIANTS = {
     "the_last_block_twice": ("    ja .Lblock_\\@\n", "    jae .Lblock_\\@\n"),
     "upwards_of_adjacent": ("    jb .Lupwards\n", "    jbe .Lupwards\n"),
@@ -74,10 +74,10 @@ C_CHANGES = {
     "part_elsewhere": ("carry_copy_generic(to, part,", "carry_copy_generic(to + 1, part,"),
     "a_block_more": ("size >= BLOCK_BYTES; size -=", "size + 1 >= BLOCK_BYTES; size -="),
 }
-# Twins that the proof cannot follow, and why.
+# Mutants that the proof does not support, and the reason.
 NOT_FOLLOWED = {
-    "64_kib": "are asked for",  # takes a size by its lowest 16 bits
-    "whole_words": "a loop might go on for ever",  # which is that of memset(), of up to 7 bytes
+    "64_kib": "are asked for",  # uses only the lowest 16 bits of a size
+    "whole_words": "a loop might go on for ever",  # a loop of memset(), of up to 7 bytes
 }
 BROKEN = re.findall(
     r"^BROKEN_COPY\((\w+), (\w+),", (SOURCE / "tests/broken/broken.def").read_text(), re.M
@@ -105,8 +105,8 @@ def replaced(path: Path, *changes: str) -> str:
 
 
 def changed_avx2(path: Path, *changes: str) -> Path:
-    """A library that moves by AVX2, by a template with changes. Kernels are hidden; `changed` is
-    not."""
+    """Compiles a library that moves by AVX2 with a changed template. Kernels are hidden; `changed`
+    is not."""
     template = replaced(COPIES / "x86_64/template.h", *changes)
     text = "#define MOVES 1\n" + replaced(COPIES / "x86_64/avx2.S", INCLUDE, template)
     text += "\n.text\n.globl changed\n.type changed, @function\n"
@@ -129,7 +129,7 @@ def prove(library: Path, name: str, cases: tuple[Case, ...] = CASES) -> None:
 
 
 def places(overlap: bool) -> Iterator[tuple[int, int]]:
-    """Sizes, and by how much the target lies behind the source."""
+    """Generates sizes, and the distances of the target after the source."""
     for size in [*range(70), 97, *range(126, 132), 255, 256, 257, 300, 700, 4096, 4300, 70000]:
         near = {0, 1, 2, 7, 15, 16, 17, 31, 33, 63, 65, 127, 200, size - 1} if overlap else {-1}
         for distance in sorted(d for d in near if 0 <= d < size):
@@ -138,8 +138,8 @@ def places(overlap: bool) -> Iterator[tuple[int, int]]:
 
 
 def is_wrong(library: Path, name: str, overlap: bool = True) -> bool:
-    """Whether it ever differs from memmove() here, or touches other memory. In a process of its
-    own, as it may die, or go on for ever."""
+    """Returns whether a move ever differs from memmove() here, or accesses other memory. Runs in a
+    child process, which may die or never end."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()
@@ -150,7 +150,7 @@ def is_wrong(library: Path, name: str, overlap: bool = True) -> bool:
 
 
 def differs(library: Path, name: str, overlap: bool) -> bool:
-    """Moves between all those places, at the start of memory, at its end, and within it."""
+    """Moves between all those places, at the start of memory, at its end, and in the middle."""
     move = ctypes.CDLL(str(library))[name]
     move.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     room, page = 64 * mmap.PAGESIZE, mmap.PAGESIZE
@@ -226,7 +226,7 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_copy_by_bytes_is_proven_where_ranges_are_apart(twins: Path) -> None:
     prove(twins, "broken_copy_not", APART)
-    prove(twins, "broken_copy_not", CASES[1:])  # the bytes go the right way
+    prove(twins, "broken_copy_not", CASES[1:])  # the bytes are copied in the right direction
     with pytest.raises(Unproven, match="the target starts within the source"):
         prove(twins, "broken_copy_not")
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A kernel with one operand changed is not proven: another register, address, number or target.
+"""A kernel with one changed operand is not proven: another register, address, number or target.
 
-CARRY_TEST_LEVEL says how many instructions are tried; all of them at `long`, and the same ones each
-time.
+CARRY_TEST_LEVEL determines how many instructions are tried: all of them at `long`, and the same
+ones each time.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
 COUNT = {"short": 6, "medium": 16, "long": 1 << 20}[os.environ.get("CARRY_TEST_LEVEL", "medium")]
 STEPS = 10  # times as many as the proof of the kernel itself needs
 
-# Mutants that do the same as the kernel, by the instruction before. Behind a test, which clears the
-# carry, nothing is added: so it may be added to a pointer that is not used any more, or be skipped.
+# Mutants that are equivalent to the kernel, with the instruction before. After a test, which clears
+# the carry, nothing is added: it may be added to an unused pointer, or be skipped.
 EQUIVALENT = {("jne", "adc rdx,0x0", "adc rdi,0x0"), ("test", "je", "je")}
 
 
@@ -50,7 +50,7 @@ class Mutant:
 
 
 class Limited(Engine):
-    """Gives up where a proof takes long."""
+    """Gives up if a proof needs too many steps."""
 
     limit = 1 << 60
 
@@ -61,7 +61,7 @@ class Limited(Engine):
 
 
 def plain(i: Instruction) -> str:
-    """Without prefixes, comments and what is called so."""
+    """Returns the instruction's text without prefixes, comments and names."""
     words = re.sub(r"\s*(#.*|<.*>)", "", i.text).split()
     while words[0] in PREFIXES:
         words = words[1:]
@@ -69,8 +69,8 @@ def plain(i: Instruction) -> str:
 
 
 def others(operand: str, chosen: random.Random) -> list[str]:
-    """What may be there instead."""
-    if operand in PARTS and operand != "cl":  # which counts of shifts have to be in
+    """Returns other operands that are possible."""
+    if operand in PARTS and operand != "cl":  # shift counts must be in cl
         _, width, first = PARTS[operand]
         like = [n for n, (i, w, f) in PARTS.items() if (w, f) == (width, first) and i != 4]
         near = [n for n in like if (n in like[:7]) == (operand in like[:7]) and n != operand]
@@ -85,7 +85,7 @@ def others(operand: str, chosen: random.Random) -> list[str]:
 
 
 def texts(i: Instruction) -> list[str]:
-    """Each with another operand, the first of which has the right length counts."""
+    """Returns texts with another operand; the first one with the right length is used."""
     chosen = random.Random(i.text)
     name, _, rest = plain(i).partition(" ")
     operands = rest.split(",") if rest else []
@@ -109,7 +109,7 @@ def assembled(folder: Path, lines: list[str]) -> list[bytes]:
 
 
 def to_next(i: Instruction, code: dict[int, Instruction]) -> Mutant:
-    """A jump to behind the instruction that it goes to."""
+    """Returns a jump to the instruction after its target."""
     target = int(plain(i).split()[1], 16)
     size = 1 if len(i.code) == 2 else 4
     moved = int.from_bytes(i.code[-size:], "little") + len(code[target].code)
@@ -134,7 +134,7 @@ def mutants(folder: Path, code: dict[int, Instruction]) -> list[Mutant]:
 
 
 def mutated(folder: Path, mutant: Mutant) -> Image:
-    """The library with other bytes there."""
+    """Returns the library with the mutant's bytes."""
     content = bytearray(LIBRARY.read_bytes())
     with LIBRARY.open("rb") as file:
         (at,) = ELFFile(file).address_offsets(mutant.at.address, len(mutant.code))
@@ -146,7 +146,7 @@ def mutated(folder: Path, mutant: Mutant) -> Image:
 
 
 def refutation(image: Image, limit: int = 1 << 60) -> tuple[Unproven | None, int]:
-    """Why the kernel is not proven, and how many steps were taken."""
+    """Returns why the kernel is not proven, and the number of steps."""
     engine = Limited(Function.of(image, KERNEL, frozenset(SUM.returns)))
     engine.limit = limit
     try:
@@ -174,6 +174,6 @@ def test_operand_of_each_instruction_counts(tmp_path: Path) -> None:
 def is_equivalent(mutant: Mutant, image: Image) -> bool:
     before = [i for i in image.instructions(KERNEL).values() if i.after == mutant.at.address]
     texts = [plain(mutant.at), mutant.text]
-    if texts[0].startswith("j"):  # their targets are other numbers in each build
+    if texts[0].startswith("j"):  # targets are other numbers in each build
         texts = [text.split()[0] for text in texts]
     return bool(before) and (decode(before[0]).name, *texts) in EQUIVALENT

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of unknowns: what is said of them holds for whatever values the unknowns have."""
+"""Sums of unknowns: their computed properties hold for all values of the unknowns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTORS = (-1, 2, 3, 255, 256, 257, 0x10001, 1 << 16, 1 << 32, (1 << 32) + 1, 0x
 
 @dataclass
 class Trial:
-    """Numbers made of each other, by values that are drawn once for each unknown."""
+    """Numbers made of each other, with one random value for each unknown."""
 
     draw: random.Random
     atoms: Atoms = field(default_factory=Atoms)
@@ -59,7 +59,7 @@ class Trial:
                 made, expected = self.atoms.exact(a, bits), value % (1 << bits)
             case 3:
                 made, expected = self.atoms.quotient(a, bits), value >> bits
-            case 4:  # folded, as sums are
+            case 4:  # folded, like sums
                 exact = self.atoms.exact(a, 2 * bits)
                 made = self.atoms.exact(exact, bits) + self.atoms.quotient(exact, bits)
                 expected = value % (1 << bits) + (value % (1 << 2 * bits) >> bits)
@@ -97,7 +97,7 @@ def test_numbers_are_what_they_are_said_to_be(seed: int) -> None:
 
 @pytest.mark.parametrize("bits", [32, 33, 48, 63, 64])
 def test_sum_in_both_halves_carries_where_they_meet(bits: int) -> None:
-    """(2^h + 1) * s, as compilers fold; of an odd number of bits there are no halves."""
+    """(2^h + 1) * s, as in compilers' folds; an odd number of bits has no halves."""
     for h in (16, 31, 32):
         for value in (0, 1, (1 << h) - 1, 1 << h, (2 << h) - 2):
             atoms = Atoms()
@@ -111,7 +111,7 @@ def test_sum_in_both_halves_carries_where_they_meet(bits: int) -> None:
 
 
 def atoms_value(atoms: Atoms, n: Num, value: int) -> int:
-    """Of a number of one unknown."""
+    """Returns the value of a number of one unknown."""
     found = atoms.put_in(n, {a: number(value) for a in n.terms if not atoms.all[a].of} | {-1: ZERO})
     assert found.constant is not None
     return found.constant

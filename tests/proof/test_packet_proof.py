@@ -379,7 +379,7 @@ def test_readme_names_what_is_assumed(tmp_path: Path) -> None:
 
 
 def test_results_are_of_files_that_exist() -> None:
-    """A file that is renamed or removed takes its line with it."""
+    """The line of a renamed or removed file is removed, too."""
     rows = (ROOT / "proof/packet/results.txt").read_text().splitlines()
     proven = {row.split()[0] for row in rows if not row.startswith("#")}
     assert proven

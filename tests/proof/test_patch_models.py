@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The models of proof/patch: each holds, and none does without what it leaves out."""
+"""The models of proof/patch: each one holds, and fails if a step is left out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = ROOT / "proof/patch"
 
 
 def load_runner() -> ModuleType:
-    """proof/patch/run, whose name is that of a command."""
+    """Loads proof/patch/run, whose name is that of a command."""
     loader = importlib.machinery.SourceFileLoader("proof_patch_run", str(FOLDER / "run"))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec
@@ -69,7 +69,7 @@ def test_order(row: list[str]) -> None:
 
 
 def test_every_omission_has_its_row() -> None:
-    """What a model can leave out stands in the table, and the reverse."""
+    """Every step that a model can leave out has a row in the table, and the reverse."""
     in_models = {
         (path.stem, name)
         for path in FOLDER.glob("*.pml")
@@ -81,7 +81,7 @@ def test_every_omission_has_its_row() -> None:
 
 
 def test_a_search_that_is_cut_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No depth, no time: the runner must not take that for a proof."""
+    """The runner must not take a search limited in depth or time for a proof."""
     monkeypatch.setattr(run, "DEPTH", 20)
     assert not run.check_configuration(run.Model("commit", ["MODE=TRAP"]))
     monkeypatch.setattr(run, "DEPTH", 2_000_000)
@@ -95,7 +95,7 @@ def test_a_fault_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_functions_of_the_comments_are_there() -> None:
-    """Comments name the function that a line mirrors: one that is renamed must be renamed here."""
+    """Comments of models name existing functions of the library."""
     source = "\n".join(
         path.read_text()
         for folder in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Wrong kernels in large numbers: that the CPU finds them wrong, that the prover refuses them, and
-that refute.py says so if it does not. The step `proof` tries some of each kernel.
+"""Wrong kernels in large numbers: the CPU finds them wrong, the prover refuses them, and refute.py
+reports it otherwise. The step `proof` tries some of each kernel.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def test_same_seed_makes_the_same_mutants_of_all_kinds(image: Image) -> None:
 
 
 def test_pxor_in_place_of_vpxor(image: Image, program: Path, tmp_path: Path) -> None:
-    """The upper half of a vector that adds up words is then what the caller left there."""
+    """The upper half of a vector of partial sums is then the caller's."""
     name = "carry_sum_avx2"
     if features.missing(name):
         pytest.skip("this CPU lacks AVX2")
@@ -90,7 +90,7 @@ def test_pxor_in_place_of_vpxor(image: Image, program: Path, tmp_path: Path) -> 
             prove.proof_of(other, name).run()
 
 
-# Of each form one change, and why the CPU refuses it.
+# One change for each form, and how the CPU fails.
 WRONG = [
     ("carry_sum_adc", "ret", "nothing", "Segmentation|Illegal|Trace|sum|keep|stack"),
     ("carry_sum_avx2", "vzeroupper", "nothing", "upper halves of vectors"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The prover refuses kernels that are wrong in what an executor of code easily overlooks."""
+"""The prover refuses kernels with faults that an interpreter of code may overlook."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if platform.machine() != "x86_64":
 
 SOURCE = Path(__file__).with_name("wrong_x86_64.S")
 RIGHT = ["sum_right", "copy_right"]
-# What is proven of each follows from the start of its name; `summed` means loops of compilers.
+# The proven claim follows from the start of the name; `summed` is for loops of compilers.
 CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "copy": COPY}
-# Why each is not proven.
+# The reason why each is not proven.
 WRONG = {
     "copy_jumps_by_register": "goes on where a register or memory says",
     "copy_jump_with_prefix": "is not encoded as assemblers do it",

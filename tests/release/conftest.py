@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of a release share."""
+"""Fixtures of the tests of a release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OWN = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaul
 def say(
     *command: str | Path, folder: Path = SOURCE, env: Mapping[str, str] | None = None
 ) -> tuple[int, str, str]:
-    """Exit status, output and errors of a command."""
+    """Returns the exit status, output and errors of a command."""
     done = subprocess.run(
         command,
         cwd=folder,
@@ -28,7 +28,7 @@ def say(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=3600,  # ends what hangs
+        timeout=3600,  # ends a hanging command
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -41,7 +41,7 @@ def git(folder: Path, *words: str | Path) -> str:
 
 @pytest.fixture(scope="session")
 def release() -> Path:
-    """What scripts/run_tests.py made for these tests: dist/, builds/ and commit."""
+    """Returns the results of scripts/run_tests.py for these tests: dist/, builds/ and commit."""
     if "CARRY_RELEASE" not in os.environ:
         pytest.skip("no CARRY_RELEASE, which the step release sets")
     return Path(os.environ["CARRY_RELEASE"])

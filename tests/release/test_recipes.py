@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The files by which others build a release, and those of GitHub: each is read by its own tool, or
-by what reads its language, and OSS-Fuzz's is run."""
+"""The files with which others build a release, and those of GitHub: each is read by its own tool,
+or by a reader of its language, and OSS-Fuzz's file is run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def recipes(dist: Path) -> Path:
-    """All of them, as they are unpacked."""
+    """Returns all recipes, unpacked."""
     with tarfile.open(dist / f"libcarry-{VERSION}-recipes.tar.xz") as archive:
         assert {(one.mtime, one.uid, one.gid) for one in archive} == {(1790000000, 0, 0)}
         archive.extractall(dist)
@@ -104,7 +104,7 @@ include("{port}")
 )
 @pytest.mark.parametrize(("compression", "wanted"), [("ON", "enabled"), ("OFF", "disabled")])
 def test_vcpkg(recipes: Path, tmp_path: Path, compression: str, wanted: str) -> None:
-    """Its functions are replaced by some that say what they are called with."""
+    """vcpkg's functions are replaced by some that print their arguments."""
     names = {"source": SOURCE, "packages": tmp_path, "port": recipes / "vcpkg/portfile.cmake"}
     script = tmp_path / "port.cmake"
     script.write_text(PORT.format(compression=compression, **names))
@@ -128,7 +128,7 @@ def known_options() -> set[str]:
 
 
 def test_conan(recipes: Path) -> None:
-    """Conan itself is not asked: it wants a network, and a home of its own."""
+    """Conan itself is not run: it needs a network and its own home folder."""
     text = (recipes / "conan/conanfile.py").read_text()
     (recipe,) = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
     fields = {
@@ -175,7 +175,7 @@ def test_oss_fuzz_project(recipes: Path) -> None:
 )
 @pytest.mark.skipif(not shutil.which("zip"), reason="zip is not installed (Debian package zip)")
 def test_oss_fuzz_build(recipes: Path, tmp_path: Path) -> None:
-    """As OSS-Fuzz runs it, for two of the targets; and they, then, find nothing."""
+    """The build runs as in OSS-Fuzz, for two of the targets, which then find nothing."""
     flags = "-O1 -fno-omit-frame-pointer -gline-tables-only -fsanitize=address"
     flags += " -fsanitize-address-use-after-scope -fsanitize=fuzzer-no-link"
     cached = "ccache " if shutil.which("ccache") else ""
@@ -205,7 +205,8 @@ def commands(workflow: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: str(path.name))
 def test_workflows(path: Path) -> None:
-    """What they run is there: targets of make, scripts; and the shell reads it."""
+    """The targets of make and the scripts that workflows run exist, and the shell can parse the
+    commands."""
     workflow = yaml.safe_load(path.read_text())
     assert {"name", True, "permissions", "jobs"} == set(workflow)  # `on` is true in YAML
     assert workflow["permissions"] == {"contents": "read"}

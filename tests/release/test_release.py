@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""make release: what it refuses, what it writes, and that its comparison finds differences."""
+"""`make release`: its refusals, its output, and that its comparison finds differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conftest import SOURCE, git, say
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of what states the version, in the place of the whole one."""
+    """Returns a minimal project with the files that state the version."""
     folder = tmp_path / "clone"
     for path in {path for path, _ in set_version.PLACES} | {
         "scripts/set_version.py",
@@ -102,7 +102,7 @@ def test_no_artefact_may_be_missing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def both(clone: Path) -> tuple[Path, Path]:
-    """The same release twice."""
+    """Returns the same release twice."""
     (clone / "build/release").mkdir(parents=True)
     for name in ("first", "second"):
         (clone / name / "deb").mkdir(parents=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Library and tool are the same when built again, and the comparison finds what would differ."""
+"""Library and tool are equal when built again, and the comparison finds differences."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def test_differs(tmp_path: Path, name: str) -> None:
 
 @needs_reprotest
 def test_builds_nothing(tmp_path: Path) -> None:
-    """What could not be compared is not the same."""
+    """A build that fails is not reported as equal."""
     assert compared(tmp_path, "no_such_value") == 1
 
 
 @needs_reprotest
 def test_all_was_compared(release: Path) -> None:
-    """What the step compared has sums."""
+    """SHA256SUMS lists everything that the step compared."""
     sums = (release / "builds/SHA256SUMS").read_text()
     found = {Path(line.split("  ")[1]).name for line in sums.splitlines()}
     assert {"carry", "carry.1", "carry.h", "libcarry.a", "libcarry-capture.a"} <= found

@@ -43,7 +43,8 @@ needs_spdx = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release of files that hold their names; and others, which are none of it."""
+    """Returns a release of files that contain their names, and other files that do not belong to
+    it."""
     folder = tmp_path_factory.mktemp("made")
     for name in [*FILES, "other.txt", "libcarry-0.0.9.tar.xz", f"deb/carry_{VERSION}.changes"]:
         (folder / name).parent.mkdir(exist_ok=True)
@@ -54,7 +55,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def dist(made: Path, tmp_path: Path) -> Path:
-    """A copy, which a test may change."""
+    """Returns a copy that a test may change."""
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
@@ -88,7 +89,7 @@ def test_each_library_of_the_build_is_named() -> None:
 
 
 def test_a_library_that_was_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As meson.build, unpackers.def and the modules for Python would ask for it."""
+    """Libraries are found that meson.build, unpackers.def or the modules for Python use."""
     before = artefacts.asked_for()
     for top in ("src", "jit", "capture", "bindings", "tools"):
         for path in (SOURCE / top).rglob("meson.build"):

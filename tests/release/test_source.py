@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The source archive, and what is built from it without Git."""
+"""The source archive, and builds from it without Git."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PRESENT = "scripts/artefacts.py", "scripts/present_source.py"
 
 
 def test_the_same_elsewhere(release: Path, tmp_path: Path) -> None:
-    """Another clone, umask, time zone, locale, and what a user has set for Git and for xz."""
+    """The archive is the same from another clone, umask, time zone and locale, and with a user's
+    settings of Git and xz."""
     commit = (release / "commit").read_text()
     clone, dist = tmp_path / "a clone", tmp_path / "a dist"
     git(tmp_path, "clone", "--quiet", "--no-checkout", SOURCE, clone)
@@ -50,7 +51,7 @@ def test_holds_what_the_commit_has(release: Path) -> None:
 
 
 def test_builds_without_git(release: Path) -> None:
-    """The tool of the first of the builds that are compared."""
+    """The tool is that of the first of the compared builds."""
     if not (release / "builds").is_dir():
         pytest.skip(
             "nothing was built twice: reprotest is not installed (Debian package reprotest)"
@@ -68,7 +69,7 @@ def test_builds_without_git(release: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A project of the script and what it needs."""
+    """Returns a project with the script and the files that it needs."""
     folder = tmp_path / "clone"
     for path in (found for pattern in (*MINIMAL, *PRESENT) for found in SOURCE.glob(pattern)):
         if path.is_file():
@@ -102,7 +103,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def pack_present(clone: Path, folder: Path) -> tuple[str, bytes]:
-    """The commit that was packed, and its archive, from which all is unpacked and nothing else."""
+    """Returns the packed commit, and its archive, from which everything is unpacked."""
     env = {"PYTHONDONTWRITEBYTECODE": "1"} | {
         f"GIT_{who}_{what}": "a@example.org"
         for who in ("AUTHOR", "COMMITTER")
@@ -126,7 +127,7 @@ def test_the_present_source_is_packed_once(clone: Path, tmp_path: Path) -> None:
 
 
 def test_the_present_source_has_what_changed(clone: Path, tmp_path: Path) -> None:
-    """What did not change keeps its time, by which a build knows it."""
+    """Unchanged files keep their time, so that a build recognises them."""
     folder = tmp_path / "source"
     (clone / "old").write_text("")
     git(clone, "add", "old")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests in ring 0 share."""
+"""Fixtures of the tests in ring 0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from machines import make
 
 @pytest.fixture(scope="session")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The test kernel, built by its own Makefile."""
+    """Builds the test kernel with its own Makefile."""
     out = Path(os.environ.get("CARRY_RING0", tmp_path_factory.mktemp("baremetal")))
     make(out)
     return out / "kernel.elf"
@@ -21,7 +21,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kernel_aarch64(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same for AArch64."""
+    """Builds the same for AArch64."""
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("there is no compiler for AArch64 (package gcc-aarch64-linux-gnu)")
     given = os.environ.get("CARRY_RING0")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Debian's kernel of this release, and what builds modules for it: unpacked, never installed."""
+"""Debian's kernel of this release and the packages that build modules for it: unpacked, not
+installed."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-FLAVOUR = "cloud-amd64"  # the least to fetch and to boot
+FLAVOUR = "cloud-amd64"  # the smallest to fetch and to boot
 FLAVOUR_AARCH64 = "cloud-arm64"
 FETCH_SECONDS = 300
-ARCHIVE = re.compile(r"^'\S+' (\S+\.deb) (\d+) ", re.MULTILINE)  # as --print-uris has it
+ARCHIVE = re.compile(r"^'\S+' (\S+\.deb) (\d+) ", re.MULTILINE)  # the format of --print-uris
 
 
 class NoKernelError(Exception):
-    """There is none to be had; the message says why."""
+    """The kernel is not available; the message states the reason."""
 
 
 @dataclass
@@ -27,7 +28,7 @@ class DebianKernel:
 
 
 def ask(*words: str | Path, cwd: Path) -> str:
-    """What a command of apt or dpkg says; apt is configured by a file there or above, if any."""
+    """Returns the output of a command of apt or dpkg, configured by a file there or above, if any."""
     found = [path for path in (cwd / "apt.conf", cwd.parent / "apt.conf") if path.exists()]
     settings = {"APT_CONFIG": str(found[0])} if found else {}
     if not shutil.which(str(words[0])):
@@ -51,7 +52,7 @@ def ask(*words: str | Path, cwd: Path) -> str:
 
 
 def depends(package: str, cwd: Path) -> list[str]:
-    """The packages of the kernel's source that a package depends on."""
+    """Returns the packages of the kernel's source that a package depends on."""
     shown = ask("apt-cache", "depends", package, cwd=cwd)
     return re.findall(
         r"^  Depends: (linux-(?:image|headers|kbuild|compiler)-\S+)$", shown, re.MULTILINE
@@ -59,28 +60,28 @@ def depends(package: str, cwd: Path) -> list[str]:
 
 
 def packages(cwd: Path) -> list[str]:
-    """Of the version that apt would install."""
+    """Returns the packages of the version that apt would install."""
     image = depends(f"linux-image-{FLAVOUR}", cwd)
     headers = depends(f"linux-headers-{FLAVOUR}", cwd)
     return image + headers + [name for package in headers for name in depends(package, cwd)]
 
 
 def find_compiler(names: list[str]) -> None:
-    """Modules are to be built by the compiler that the kernel was built by."""
+    """Finds the compiler of the kernel, which must build its modules."""
     found = re.search(r"linux-compiler-(gcc-\d+)-", " ".join(names))
     if found and not shutil.which(found[1]):
         raise NoKernelError(f"{found[1]}, which the kernel was built by, is not installed")
 
 
 def relocate(root: Path) -> None:
-    """The headers' makefiles name the place where they would be installed."""
+    """Changes the headers' makefiles, which name the folder where they would be installed."""
     for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
         makefile.write_text(re.sub(r"^include /usr/", f"include {root}/usr/", text))
 
 
 def unpack(folder: Path, archives: list[Path]) -> Path:
-    """What is unpacked stays, until apt has another version."""
+    """Unpacks the archives, and keeps the result until apt has another version."""
     root = folder / "root"
     stamp = folder / "unpacked"
     wanted = "\n".join(archive.name for archive in archives)
@@ -95,8 +96,8 @@ def unpack(folder: Path, archives: list[Path]) -> Path:
 
 
 def get(folder: Path, names: list[str], flavour: str) -> DebianKernel:
-    """Fetches what `folder` does not hold yet, some 40 MB."""
-    store = folder / "archives"  # apt does not list what is where it is called
+    """Fetches the packages that `folder` lacks, some 40 MB."""
+    store = folder / "archives"  # apt does not list archives in its working folder
     store.mkdir(exist_ok=True)
     listed = ask("apt-get", "download", "--print-uris", *names, cwd=folder)
     sizes = {store / name: int(size) for name, size in ARCHIVE.findall(listed)}
@@ -118,7 +119,8 @@ def fetch(folder: Path) -> DebianKernel:
     return get(folder, names, FLAVOUR)
 
 
-# --- AArch64: by lists of packages of the folder's own, as those of the system have one machine ---
+# --- AArch64: with the folder's own package lists, because the system's are for one architecture
+# ---
 
 APT_SETTINGS = """
 APT::Architecture "amd64";
@@ -145,7 +147,7 @@ def list_packages(folder: Path) -> None:
 
 
 def fetch_aarch64(folder: Path) -> DebianKernel:
-    """Scripts that build modules run here, so these are of this machine; so is the compiler."""
+    """Fetches the packages. The compiler, and the scripts that build modules, are for this machine."""
     folder.mkdir(parents=True, exist_ok=True)
     list_packages(folder)
     found = re.search(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The module of ports/linux: its build, what boots it, and what that says."""
+"""The module of ports/linux: its build, its boot, and its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PORT = SOURCE / "ports/linux"
 
 @dataclass
 class Session:
-    """What a machine said: TAP of its first process, and indented KTAP of the module."""
+    """The output of a machine: TAP of its first process, and indented KTAP of the module."""
 
     lines: list[str]
 
@@ -32,7 +32,7 @@ class Session:
         return [line.strip() for line in self.lines if re.match(r" *not ok ", line)]
 
     def has_all_points(self) -> bool:
-        """Each plan, the outer one and those of the module, is met."""
+        """Checks that each plan, the outer one and those of the module, is met."""
         for indent in ("", "    "):
             plans = re.findall(rf"^{indent}1\.\.(\d+)$", self.text, re.MULTILINE)
             points = re.findall(rf"^{indent}(?:not )?ok \d+ ", self.text, re.MULTILINE)
@@ -42,7 +42,7 @@ class Session:
 
 
 def build_init(folder: Path, compiler: str, architecture: str) -> Path:
-    """The first process of the machine."""
+    """Builds the first process of the machine."""
     program = folder / "init"
     warnings = ["-Wall", "-Wextra", "-Werror"]
     words = [compiler, "-O2", *warnings, "-static", f"-I{PORT / architecture}"]
@@ -51,12 +51,13 @@ def build_init(folder: Path, compiler: str, architecture: str) -> Path:
 
 
 def build(folder: Path, linux: DebianKernel, *settings: str) -> tuple[Path, list[str]]:
-    """The module, and warnings; another one with other settings shares most objects with it."""
+    """Builds the module; returns it and the warnings. Builds with other settings share most
+    objects."""
     out = folder / "module"
     done = subprocess.run(
         [
             *("make", f"-j{os.cpu_count()}", f"KDIR={linux.headers}", f"OUT={out}", *settings),
-            "CONFIG_DEBUG_INFO_BTF_MODULES=",  # where headers bring vmlinux, it takes pahole
+            "CONFIG_DEBUG_INFO_BTF_MODULES=",  # where headers contain vmlinux, this needs pahole
         ],
         cwd=PORT,
         capture_output=True,

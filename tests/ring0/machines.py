@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The test kernel of ports/baremetal: its build, machines that boot it, and what it says."""
+"""The test kernel of ports/baremetal: its build, the machines that boot it, and its output."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
-KERNEL_SECONDS = 900  # for one boot that hangs: it takes twelve on a quiet machine
+KERNEL_SECONDS = 900  # limit for one boot; it needs twelve on an idle machine
 
 
 @dataclass
 class Result:
-    """What a kernel said, in TAP, and the status that it ended with (None: it was ended)."""
+    """A kernel's output in TAP, and its exit status (None: it was killed)."""
 
     status: int | None
     lines: list[str]
@@ -54,7 +54,7 @@ def make(out: Path, *words: str) -> None:
 
 
 def run(command: list[str | Path], text: str = "") -> tuple[int, list[str]]:
-    """Status and output of an emulator, which is ended for good when its time is up."""
+    """Returns the status and output of an emulator, which is killed at a time limit."""
     limit = ["timeout", "--signal=KILL", str(KERNEL_SECONDS)]
     done = subprocess.run(
         [*limit, *command],
@@ -67,7 +67,7 @@ def run(command: list[str | Path], text: str = "") -> tuple[int, list[str]]:
 
 
 def boot(kernel: Path, model: str, options: str = "") -> Result:
-    """In QEMU, which translates: it has no way into the machine it runs on."""
+    """Boots in QEMU without hardware acceleration, so that it cannot affect this machine."""
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
@@ -79,12 +79,12 @@ def boot(kernel: Path, model: str, options: str = "") -> Result:
             *("-kernel", kernel, "-append", options),
         ]
     )
-    # isa-debug-exit ends QEMU with twice the status, and one more.
+    # isa-debug-exit ends QEMU with twice the status plus one.
     return Result(status // 2 if status > 0 and status % 2 else None, lines)
 
 
 def boot_aarch64(kernel: Path, model: str, options: str = "", accelerator: str = "tcg") -> Result:
-    """In QEMU, on its board without a counterpart; it ends with the status that it is asked to."""
+    """Boots in QEMU on its virtual board; QEMU exits with the status that the kernel requests."""
     qemu = shutil.which("qemu-system-aarch64")
     if not qemu:
         pytest.skip("qemu-system-aarch64 is not installed (package qemu-system-arm)")

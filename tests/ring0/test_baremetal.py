@@ -42,7 +42,7 @@ def reached_rows(result: Result) -> list[int]:
 
 
 def test_row_off_by_one(kernel: Path) -> None:
-    """Of the table of instructions that may fault: the kernel then meets a fault of its own."""
+    """With a wrong row in the table of instructions that may fault, the kernel itself faults."""
     rows = reached_rows(boot(kernel, "max"))
     for row in (rows[0], random.choice(rows), rows[-1]):
         result = boot(kernel, "max", f"only=copy break=row:{row}")
@@ -51,7 +51,8 @@ def test_row_off_by_one(kernel: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["frame", "interrupted-frame"])
 def test_fault_without_frame(kernel: Path, broken: str) -> None:
-    """Of a thread that has none, and of an interrupt: that of what it interrupts is not its own."""
+    """A fault of a thread without a frame ends the kernel, and so does one of an interrupt, which
+    must not use the frame of the interrupted code."""
     result = boot(kernel, "max", f"only=frames break={broken}")
     assert result.gave_up.startswith("Bail out! trap 14 "), result.text()
 
@@ -63,7 +64,8 @@ def test_without_second_synchronisation(kernel: Path) -> None:
 
 
 def test_stop_that_does_not_look(kernel: Path) -> None:
-    """Where the other CPU stands: it goes on inside of an instruction that was not there before."""
+    """A stop that does not check where the other CPU was interrupted lets it continue inside of a
+    new instruction."""
     result = boot(kernel, "max", "only=inline break=stop")
     assert result.gave_up.startswith("Bail out! trap ") or result.failed, result.text()
 

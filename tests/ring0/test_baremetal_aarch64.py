@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in a kernel of its own, on CPUs of AArch64; and broken ones, which must be caught."""
+"""The core in its own kernel on CPUs of AArch64, and mutants, which must be caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from machines import Result, boot_aarch64
 
-# Of Armv8.0, without PAN; of 8.2; and all that QEMU has. With sizes as in test_baremetal.py.
+# CPUs of Armv8.0, without PAN; of 8.2; and with all features of QEMU. Sizes as in
+# test_baremetal.py.
 MODELS = {"cortex-a72": 512, "neoverse-n1": 512, "max": 2048}
 DATA_ABORT = "Bail out! trap 37 "
 
@@ -29,9 +30,9 @@ def test_kernel(kernel_aarch64: Path, model: str) -> None:
 
 @pytest.mark.parametrize("test", ["patch", "interrupts"])
 def test_text_that_runs_while_it_is_written(kernel_aarch64: Path, test: str) -> None:
-    """
-    One thread for both CPUs: threads of QEMU lose writes to what another one translates. It lets
-    each run for 100 ms, and a commit takes some turns of both.
+    """Text is patched while it runs. QEMU runs one thread for both CPUs, because its threads lose
+    writes to text that another one translates. It runs each CPU for 100 ms, and a commit needs
+    several turns of both.
     """
     options = f"only={test} live flips=4"
     result = boot_aarch64(kernel_aarch64, "max", options, "tcg,thread=single")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core as a module of Linux, on CPUs old and new; and broken ones, which must be caught."""
+"""The core as a module of Linux, on old and new CPUs, and mutants, which must be caught."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sound(folder: Path, linux: DebianKernel, init: Path) -> Path:
 def boot(
     linux: DebianKernel, image: Path, model: str, parameters: str = "", options: str = ""
 ) -> Session:
-    """With parameters of the module, and options of Linux."""
+    """Boots with parameters of the module, and options of Linux."""
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         pytest.skip("qemu-system-x86_64 is not installed (package qemu-system-x86)")
@@ -78,7 +78,7 @@ def test_parameters(linux: DebianKernel, sound: Path) -> None:
 
 
 def test_feature_that_linux_does_without(linux: DebianKernel, sound: Path) -> None:
-    """The CPU has it, but sections may not save its registers."""
+    """The CPU has the feature, but sections may not use its registers."""
     session = boot(linux, sound, "max", options="clearcpuid=avx2")
     check(session)
     assert re.search(r"^ +sum +avx2 .* needs avx2$", session.text, re.MULTILINE), session.text
@@ -86,7 +86,7 @@ def test_feature_that_linux_does_without(linux: DebianKernel, sound: Path) -> No
 
 
 def test_rows_off_by_one(folder: Path, linux: DebianKernel, init: Path, sound: Path) -> None:
-    """Of the table of instructions that may fault: Linux then meets a fault of its own."""
+    """With a wrong table of instructions that may fault, Linux reports a fault of its own."""
     module, warnings = build(folder, linux, "BREAK=row")
     assert any("objtool: carry_copy_try_rep" in line for line in warnings)
     session = boot(linux, initrd(folder, init, module, "row"), "max")

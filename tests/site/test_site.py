@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The manual's site: documents for its generator, and a check that finds what is wrong."""
+"""The manual's site: documents for its generator, and a check that finds errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ sys.path.insert(0, str(SOURCE / "scripts"))
 import check_site  # noqa: E402
 from manual import site  # noqa: E402
 
-# --- What is staged ---
+# --- Staged documents ---
 
 
 def test_links_to_sources_lead_to_pages_made_of_them() -> None:
@@ -33,7 +33,7 @@ def test_links_to_sources_lead_to_pages_made_of_them() -> None:
 
 
 def test_notebooks_are_documents(tmp_path: Path) -> None:
-    """Their text, code and stored output; the links in them, and to them."""
+    """Text, code and stored output of notebooks are shown, and links from and to them work."""
     name = "docs/tutorial/captures-in-python"
     links = site.Links("docs/index.md")
     assert links.rewrite("[a](tutorial/captures-in-python.ipynb)") == (
@@ -90,7 +90,7 @@ HEAD = '<!doctype html><html><head><link rel="icon" href="data:,"><title>{}</tit
 SECOND = HEAD.format("b") + '<p id="here">b</p><a href="index.html">a</a>'
 GOOD = '<a href="b.html#here">b</a> <a href="c.pcap">c</a> <a href="https://example.com/">d</a>'
 
-# What is added to a page, and what the check says of it.
+# Content that is added to a page, and the complaint of the check.
 MUTANTS = {
     "nothing": ("", ""),
     "dead link": ('<a href="no.html">x</a>', "index.html: no file no.html"),

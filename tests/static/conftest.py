@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The static programs below the folder CARRY_STATIC, and roots that have nothing else in them."""
+"""The static programs below the folder CARRY_STATIC, and roots that contain nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 CPUS = ["x86_64", "aarch64"]
-SECONDS = 900  # ends what hangs
+SECONDS = 900  # ends a hanging command
 CLEAN = {"LC_ALL": "C.UTF-8"}
 
 Done = subprocess.CompletedProcess[str]
@@ -40,7 +40,7 @@ def program(cpu: str) -> Path:
 
 @dataclass(frozen=True)
 class Root:
-    """A folder with the program in it, and an emulator for another architecture than this one."""
+    """A folder that contains the program, and an emulator if the architecture is not this one."""
 
     folder: Path
     start: list[str]
@@ -53,7 +53,7 @@ class Root:
         return done
 
     def give(self, path: Path, name: str = "") -> str:
-        """The name that a copy of a file has there."""
+        """Returns the name of a copy of a file in the root."""
         target = self.folder / (name or path.name)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
@@ -78,11 +78,11 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Root:
 
 @pytest.fixture
 def own_root(tmp_path: Path) -> Root:
-    """Of the architecture of this machine, without an emulator."""
+    """Returns a root for the architecture of this machine, without an emulator."""
     return make_root(os.uname().machine, tmp_path)
 
 
 @pytest.fixture(scope="session")
 def dynamic() -> Path:
-    """The same tool, as it is built for this machine."""
+    """Returns the same tool, built dynamically for this machine."""
     return Path(os.environ["CARRY_TOOL"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The static programs: that they need nothing, and do what the dynamic tool does."""
+"""The static programs need no other files, and behave like the dynamic tool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BAD = 1
 LIBRARIES = "jansson zlib libzstd liblzma liblz4 bzip2 asmjit glibc libpcap"
 PACKED = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
 PROGRAMS = {"zst": ["zstd", "-q", "-c"], "lz4": ["lz4", "-q", "-c"]}
-# What the static program says it lacks.
+# The features that the static program reports as missing.
 LACKS = {
     ("sites", "/carry"): "built without 'sites'",
     ("xstate", "prof", "--", "/carry"): "built without 'xstate prof'",
@@ -122,7 +122,7 @@ def test_compressed_captures(root: Root, ending: str) -> None:
 
 
 def test_filters(root: Root) -> None:
-    """Filters work by the libpcap of the user."""
+    """Filters work with the libpcap of the user."""
     done = root.run("check", "--filter=udp port 53", root.give(BROKEN))
     assert (done.returncode, done.stderr) == (BAD, "")
     assert "3 of 11 packets" in done.stdout
@@ -143,14 +143,15 @@ def test_selftest(root: Root) -> None:
 
 
 def test_kernels_are_compared_with_what_was_proven(root: Root) -> None:
-    """Without names of symbols, and on any CPU; other compilers than the prover's may be used."""
+    """Kernels are recognised without symbols, on any CPU; compilers other than the prover's may be
+    used."""
     done = root.run("selftest", "--proof", "--json")
     states = {row["state"] for row in json.loads(done.stdout)["kernels"]}
     assert states
     assert (done.returncode, done.stderr) == (int("different" in states), "")
 
 
-BENCHES = {"copy": "copy", "crc": "crc32c", "sum": "sum"}  # and whose kernels they time
+BENCHES = {"copy": "copy", "crc": "crc32c", "sum": "sum"}  # and whose kernels they measure
 
 
 @pytest.mark.parametrize("bench", BENCHES)
@@ -165,7 +166,7 @@ def test_bench_times_each_kernel_that_can_run(root: Root, bench: str) -> None:
 
 
 def test_bench_times_patched_sites(root: Root) -> None:
-    """With what a root leaves: without /proc, some back ends do not work."""
+    """Sites are patched with the ways that a root allows: without /proc, some backends do not work."""
     done = root.run("bench", "patch", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
@@ -198,7 +199,7 @@ def test_what_it_lacks(own_root: Root, words: tuple[str, ...]) -> None:
     assert LACKS[words] in done.stderr and done.stderr.count("\n") == 1
 
 
-# --- As the dynamic tool ---
+# --- Comparison with the dynamic tool ---
 
 
 def both(dynamic: Path, *arguments: str, env: dict[str, str] | None = None) -> tuple[Any, Any]:
@@ -234,17 +235,17 @@ def test_the_same_in_a_root_and_on_each_architecture(root: Root, dynamic: Path) 
 
 @pytest.mark.parametrize("name", ["C", "C.UTF-8", "en_US.UTF-8", "de_DE.utf8", ""])
 def test_characters_are_as_the_locale_says(own_root: Root, name: str) -> None:
-    """Also where the system has no such locale."""
+    """The locale is honoured even if the system does not have it."""
     shown = own_root.run("check", own_root.give(BROKEN), env={"LC_ALL": name, "LANG": "C"}).stdout
     assert ("→" in shown) == ("utf" in name.lower())
     assert ("->" in shown) != ("→" in shown)
 
 
-# --- What a system could load into it ---
+# --- Modules that a system could load into the program ---
 
 
 def test_names_are_looked_up_without_modules(own_root: Root) -> None:
-    """/etc/nsswitch.conf names one; hosts and ports of files are found all the same."""
+    """/etc/nsswitch.conf names a module; hosts and ports are found in files nevertheless."""
     etc = own_root.folder / "etc"
     etc.mkdir()
     (etc / "nsswitch.conf").write_text("hosts: nosuch files\nservices: nosuch\nprotocols: nosuch\n")

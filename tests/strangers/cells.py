@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The table: which program, built in which way, run how, and what must come out of it.
+"""The table: programs, ways to build and run them, and expected results.
 
-A row whose mend is not here yet says so in `lacks`, by the finding: it must fail. Once it does not,
-the test fails, and `lacks` goes.
+A row whose fix is missing states so in `lacks`, by the finding: it must fail. When it no longer
+does, the test fails, and `lacks` must be removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def c_and_cxx() -> Iterator[tuple[str, Way]]:
 
 LANGUAGES = dict(c_and_cxx())
 
-# The options of 32 bits that need no package which conflicts with the cross compilers.
+# The options for 32 bits that need no package that conflicts with the cross compilers.
 M32 = ("-m32", "-rtlib=compiler-rt", "-unwindlib=none")
 
 CODE = {
@@ -90,8 +90,8 @@ class Cell:
     under: str = ""  # a row of RUNNERS in test_strangers.py
     argv: tuple[str, ...] = ()
     says: str = "ok"  # its last line
-    source: str = ""  # this is only compiled, and says "compiled"
-    refused: str = ""  # the compiler says this instead
+    source: str = ""  # only compiled, says "compiled"
+    refused: str = ""  # the compiler prints this error
     lacks: str = ""
 
     @property
@@ -120,7 +120,7 @@ row("day", "musl", "musl static", "clang m32", "gcc m32")
 row("day", *TSAN, *ASAN)
 row("day", "gcc", under="valgrind")
 
-# --- What only assembly names ---
+# --- Symbols that only assembly names ---
 
 row("keys", *SITES, *LTO, "gcc medium", "gcc large", "clang large")
 row("keys", "musl", "musl static", "clang m32", "gcc m32")
@@ -130,9 +130,9 @@ row("thunks", *SITES, *LTO, "gcc medium", "musl", "musl static", *ASAN)
 
 row("hooks", "gcc", "clang", "gcc -O0", "gcc no-pie", "gcc no-plt", "gcc CET", "gcc LTO", "musl")
 row("entries", *C, "gcc static", "gcc no-pie", "gcc CET", "musl", "musl static")
-row("hooks", "gcc ASan")  # Clang's has the functions in the program: calls of them have no slot
+row("hooks", "gcc ASan")  # in Clang's the functions are in the program: their calls have no slot
 
-# --- Commits, whatever signals threads block ---
+# --- Commits, with all signals that threads may block ---
 
 row("flip", *C, "musl", "musl static", "gcc static")
 row("flip", *TSAN, *ASAN)
@@ -140,7 +140,7 @@ row("flip", *C, argv=("blocked",))
 row("flip", *C, argv=("handled",))
 row("flip", *TSAN, argv=("handled",))
 
-# --- Debuggers, as the manual says ---
+# --- Debuggers, as in the manual ---
 
 row("flip", "gcc", under="gdb run")
 row("flip", "gcc", under="gdb break and attach")
@@ -162,7 +162,7 @@ row("namespaces", *CXX)
 row("results", *CXX)
 row("contexts", *CXX, "g++ ASan", "clang++ ASan", "g++ TSan", "clang++ TSan")
 
-# --- What cannot work is refused, with a sentence ---
+# --- Unsupported uses are refused with a message ---
 
 OPERATION = "#include <carry/patch.h>\n{types}CARRY_OP({result}, op, {argument});\n"
 TYPES = "typedef int pair __attribute__((vector_size(8)));\n"
@@ -215,7 +215,7 @@ row(
     refused="carry_cpu_has() knows no feature popcorn",
 )
 
-# --- What is inline gives no warning that C++ projects ask for ---
+# --- Inline functions cause no warnings at the settings of C++ projects ---
 
 CASTS = """#include <carry/carry.h>
 CARRY_OP(long, op, long, const char *);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a stranger has: the installed libraries, pkg-config, compilers, debuggers."""
+"""The environment of another project: the installed libraries, pkg-config, compilers, debuggers."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 
 FOLDER = Path(__file__).resolve().parent
 SOURCE = FOLDER.parent.parent
-SECONDS = 120  # ends what hangs
+SECONDS = 120  # ends a hanging command
 
-# Cores of what is expected to crash would be left in the working folder.
+# Programs that are expected to crash must not leave core files in the working folder.
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def ask(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What a command says on both outputs, whatever its exit status."""
+    """Returns both outputs of a command, whatever its exit status."""
     return subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -36,7 +36,7 @@ def ask(*command: str | Path, cwd: Path | None = None) -> subprocess.CompletedPr
 
 @dataclass(frozen=True)
 class Library:
-    """An installation, as `make install DESTDIR=` leaves it: programs use nothing else."""
+    """An installation, as `make install DESTDIR=` makes it: programs use nothing else."""
 
     root: Path
 
@@ -45,7 +45,7 @@ class Library:
         return next(self.root.rglob("libcarry.pc"))
 
     def flags(self, *options: str) -> list[str]:
-        """What pkg-config says. The prefix in the file is where it will be used; it stands here."""
+        """Returns the flags of pkg-config, with the prefix set to the installation's folder."""
         command = ["pkg-config", f"--define-variable=prefix={self.root / 'usr'}", *options]
         done = subprocess.run(
             [*command, "libcarry"],
@@ -59,7 +59,7 @@ class Library:
 
     @property
     def folder(self) -> Path:
-        """Where the libraries are."""
+        """Returns the folder of the libraries."""
         return self.config.parent.parent
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Installing, removing again, and what docs/explanation/architecture.md says of the ABI."""
+"""Tests installing, uninstalling, and the ABI that docs/explanation/architecture.md describes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def files(root: Path) -> set[Path]:
 
 
 def test_uninstall(strangers: Strangers, tmp_path: Path) -> None:
-    """Uninstalling removes what was installed, and leaves files of others."""
+    """Uninstalling removes what was installed, and keeps other files."""
     root = tmp_path / "a carry"
     make("install", root)
     assert files(root) == files(strangers.folder / "glibc")
@@ -47,7 +47,7 @@ def abi() -> str:
 
 
 def test_names_of_the_abi(strangers: Strangers) -> None:
-    """The soname, and the version of all symbols: of a release x.y, 0.y while x is 0."""
+    """The soname and the version of all symbols are right: for a release x.y, 0.y while x is 0."""
     for name in ("libcarry", "libcarry-capture", "libcarry-jit"):
         path = strangers.library("glibc").folder / f"{name}.so"
         said = ask("readelf", "--dynamic", "--version-info", path).stdout
@@ -56,7 +56,7 @@ def test_names_of_the_abi(strangers: Strangers) -> None:
 
 
 def test_another_abi_is_refused_at_the_start(strangers: Strangers, tmp_path: Path) -> None:
-    """What docs/explanation/architecture.md promises: not at the call that differs."""
+    """Another ABI is refused at the start, not at the call that differs (architecture.md)."""
     needs("gcc")
     library = strangers.library("glibc")
     source, program = tmp_path / "program.c", tmp_path / "program"

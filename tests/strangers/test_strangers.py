@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Programs of strangers, with installed headers and libraries alone: see cells.py."""
+"""Programs of other projects, using only installed headers and libraries: see cells.py."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 from cells import TABLE, WAYS, Cell, Way
 from conftest import FOLDER, SECONDS, Library, Strangers, ask, needs
 
-# What each program is made of; and what it does without the library, which its plugin has.
+# The source files of each program; and the flags of a program without the library, which its plugin
+# contains.
 SOURCES = {
     "keys": ["keys.c", "keys_use.c"],
     "namespaces": ["namespaces.cc"],
@@ -22,7 +23,7 @@ SOURCES = {
 
 
 class RefusedError(Exception):
-    """The compiler or the linker said this."""
+    """The compiler or the linker refused with this message."""
 
 
 def language(way: Way, source: Path) -> list[str | Path]:
@@ -37,7 +38,7 @@ def link_flags(way: Way, library: Library) -> list[str]:
 
 
 def make(way: Way, library: Library, sources: list[Path], *extra: str, folder: Path) -> Path:
-    """Compiles and links; raises what the tools say if they refuse."""
+    """Compiles and links; raises the tools' messages if they refuse."""
     words: list[str | Path] = [way.compiler, *way.flags, "-D_GNU_SOURCE", "-pthread"]
     words += library.flags("--cflags")
     words += [word for source in sources for word in language(way, source)]
@@ -47,13 +48,13 @@ def make(way: Way, library: Library, sources: list[Path], *extra: str, folder: P
     return folder / "program"
 
 
-# --- How programs are run ---
+# --- Ways to run programs ---
 
 
 def valgrind(*options: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
         needs("valgrind")
-        # Its threads take turns: without --fair-sched, a commit waits several times as long.
+        # The threads take turns: without --fair-sched, a commit waits several times as long.
         quiet = ("--quiet", "--error-exitcode=99", "--fair-sched=try")
         done = ask("valgrind", *quiet, *options, *command)
         assert done.returncode == 0, done.stdout
@@ -73,7 +74,7 @@ def typed(*commands: str) -> list[str]:
 
 def gdb_run(*commands: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
-        """What the program prints goes to a file: a line of gdb's own may come in between."""
+        """The program's output goes to a file, because gdb may print lines in between."""
         printed = Path(command[0]).parent / "printed"
         start = f"run {shlex.join(command[1:])} >{printed}"
         own = [start if word == "run" else word for word in commands]
@@ -125,7 +126,7 @@ RUNNERS = {
 
 
 def plug(way: Way, library: Library, folder: Path) -> Path:
-    """A plugin with a library of its own."""
+    """Builds a plugin that contains the library."""
     path = folder / "plug.so"
     archive = library.folder / "libcarry.a"
     flags = ["-fPIC", "-shared", *library.flags("--cflags")]
@@ -144,7 +145,7 @@ def program(cell: Cell, way: Way, library: Library, folder: Path) -> Path:
 
 
 def what_comes_out(cell: Cell, way: Way, library: Library, folder: Path) -> str:
-    """The last line that the program prints, or all that the compiler says."""
+    """Returns the last line that the program prints, or the compiler's messages."""
     try:
         path = program(cell, way, library, folder)
     except RefusedError as refused:
@@ -162,7 +163,7 @@ def marked(cell: Cell) -> object:
 
 @pytest.mark.parametrize("cell", [marked(cell) for cell in TABLE.cells])
 def test_cell(strangers: Strangers, cell: Cell, tmp_path: Path) -> None:
-    """The program of each cell prints what the table says, or is refused with its reason."""
+    """The program of each cell prints what the table states, or is refused with its reason."""
     way = WAYS[cell.way]
     for each in (way.compiler, *way.needs):
         needs(each)

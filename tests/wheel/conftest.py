@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What has been made, and the systems that use it: below the folder CARRY_WHEELS."""
+"""The built wheels, and the systems that use them: below the folder CARRY_WHEELS."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
-SECONDS = 600  # ends what hangs
+SECONDS = 600  # ends a hanging command
 CPUS = ["x86_64", "aarch64"]
-# pip has settings of this machine, too.
+# pip's settings of this machine must not apply.
 CLEAN = {"HOME": "/", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "PIP_CONFIG_FILE": os.devnull}
 
 
 def ask(
     *command: str | Path, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """What a command says on both outputs, whatever its exit status."""
+    """Returns both outputs of a command, whatever its exit status."""
     return subprocess.run(
         list(map(str, command)),
         env=CLEAN | (env or {}),
@@ -42,7 +42,7 @@ def say(*command: str | Path, env: dict[str, str] | None = None) -> str:
 
 @dataclass(frozen=True)
 class System:
-    """A Debian of few packages, in a folder."""
+    """A Debian with few packages, in a folder."""
 
     root: Path
 
@@ -59,7 +59,7 @@ class System:
         return done.stdout
 
     def give(self, path: Path) -> str:
-        """The name that a copy of the file has there."""
+        """Returns the name of a copy of the file in the system."""
         shutil.copy(path, self.root)
         return f"/{path.name}"
 
@@ -90,7 +90,7 @@ def wheels() -> Wheels:
 
 @pytest.fixture(scope="session")
 def unpacked(wheels: Wheels, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """What is in each wheel, with the names of files as in it."""
+    """Returns the unpacked contents of each wheel."""
     folders = {}
     for cpu in CPUS:
         folder = tmp_path_factory.mktemp(cpu)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Wheels: their tags, what is in them, and that they work where there is little else."""
+"""Wheels: their tags, their contents, and that they work on minimal systems."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def commands() -> list[str]:
 
 
 def contents(cpu: str) -> set[str]:
-    """All files that a wheel has."""
+    """Returns all files that a wheel must contain."""
     data, info = f"libcarry-{VERSION}.data", f"libcarry-{VERSION}.dist-info"
     source = SOURCE / "bindings/python/libcarry"
     package = {
@@ -60,7 +60,7 @@ def contents(cpu: str) -> set[str]:
 
 
 def objects(tree: Path) -> Iterator[Path]:
-    """What is compiled."""
+    """Returns the compiled files."""
     for path in tree.rglob("*"):
         if path.is_file() and path.read_bytes().startswith(b"\x7fELF"):
             yield path
@@ -68,7 +68,7 @@ def objects(tree: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """One capture, plain and as each compressor leaves it."""
+    """Returns one capture, uncompressed and as each compressor writes it."""
     folder = tmp_path_factory.mktemp("captures")
     plain = CAPTURE.read_bytes()
     packed = {"pcapng": plain, "gz": gzip.compress(plain), "xz": lzma.compress(plain)}
@@ -85,7 +85,7 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_tag(wheels: Wheels, cpu: str) -> None:
-    """What the name promises, and what auditwheel finds in it: neither may be newer."""
+    """Neither the name of a wheel nor auditwheel's finding is newer than promised."""
     platform = f"manylinux_2_28_{cpu}"
     wheel = wheels.wheel(cpu)
     assert wheel.name == f"libcarry-{VERSION}-cp311-abi3-{platform}.whl"
@@ -103,10 +103,10 @@ def test_contents(unpacked: dict[str, Path], cpu: str) -> None:
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_modes_are_those_of_any_umask(wheels: Wheels, cpu: str) -> None:
-    """The step makes wheels with one that leaves other users nothing."""
+    """The modes are right although the step builds wheels with a restrictive umask."""
     with zipfile.ZipFile(wheels.wheel(cpu)) as wheel:
         modes = {entry.external_attr >> 16 & 0o777 for entry in wheel.infolist()}
-    assert modes == {0o644, 0o664, 0o755}  # the second by wheel and auditwheel themselves
+    assert modes == {0o644, 0o664, 0o755}  # the second one by wheel and auditwheel themselves
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -125,7 +125,7 @@ def test_only_the_c_library_is_needed(unpacked: dict[str, Path], cpu: str) -> No
 
 @pytest.mark.parametrize("cpu", CPUS)
 def test_nothing_of_the_build_is_left(unpacked: dict[str, Path], wheels: Wheels, cpu: str) -> None:
-    """No symbols for debuggers, and no path of where it was built."""
+    """No debug symbols and no path of the build remain."""
     for path in objects(unpacked[cpu]):
         assert ".symtab" not in say("readelf", "--section-headers", "--wide", path)
         assert ".debug_info" not in say("readelf", "--section-headers", "--wide", path)
@@ -139,7 +139,7 @@ def test_code_runs_at_any_address(unpacked: dict[str, Path], cpu: str) -> None:
 
 
 def installed(wheels: Wheels, system: System) -> str:
-    """The folder of commands of a virtual environment, where pip has installed the wheel."""
+    """Installs the wheel in a virtual environment; returns its folder of commands."""
     for name in ("venv", "pip"):
         shutil.rmtree(system.root / name, ignore_errors=True)
     (pip,) = (wheels.folder / "tools/lib").glob("python3.*/site-packages/pip")
@@ -155,7 +155,7 @@ def installed(wheels: Wheels, system: System) -> str:
 
 @pytest.mark.parametrize("name", ["this-debian", "newer-debian"])
 def test_works_beside_python_alone(wheels: Wheels, captures: list[Path], name: str) -> None:
-    """As pip and pipx install it: for the oldest Python, and a newer one by the same wheel."""
+    """Wheels work as pip and pipx install them, with the oldest Python and with a newer one."""
     system = wheels.system(name)
     assert not (system.root / "usr/bin/cc").exists() and not (system.root / "usr/include").exists()
     folder = installed(wheels, system)
@@ -171,7 +171,7 @@ def test_works_beside_python_alone(wheels: Wheels, captures: list[Path], name: s
 
 
 def test_an_interpreter_with_its_own_gil_is_refused(wheels: Wheels) -> None:
-    """By CPython itself, from 3.12 on: this Debian's is older."""
+    """CPython itself refuses from 3.12 on; this Debian's is older."""
     system = wheels.system("newer-debian")
     said = system.say(f"{installed(wheels, system)}/python", "-c", OWN_GIL)
     assert "does not support loading in subinterpreters" in said
@@ -192,7 +192,8 @@ def test_what_was_left_out_says_so(wheels: Wheels) -> None:
 def test_works_with_an_old_c_library(
     wheels: Wheels, unpacked: dict[str, Path], captures: list[Path]
 ) -> None:
-    """The oldest that is to be had: the programs, and each symbol that the module asks it for."""
+    """The programs work with the oldest glibc available, which has each symbol that the module
+    needs."""
     system = wheels.system("older-debian")
     tree = unpacked["x86_64"]
     program = system.give(tree / f"libcarry-{VERSION}.data/scripts/carry")
@@ -204,7 +205,7 @@ def test_works_with_an_old_c_library(
 
 
 def test_aarch64_works(wheels: Wheels, unpacked: dict[str, Path], captures: list[Path]) -> None:
-    """The command and the module, with an emulated Python."""
+    """The command and the module work with an emulated Python."""
     root = wheels.system("aarch64-debian").root
     if not shutil.which("qemu-aarch64"):
         pytest.skip("no qemu-aarch64")
@@ -219,8 +220,8 @@ def test_aarch64_works(wheels: Wheels, unpacked: dict[str, Path], captures: list
 
 
 def test_pip_installs_a_clone(wheels: Wheels, tmp_path: Path, captures: list[Path]) -> None:
-    """By this system's compiler and libraries, without any test program. The command finds what
-    is beside it."""
+    """A clone is built by this system's compiler and libraries, without any test program. The
+    command finds the files beside it."""
     pip = ["-m", "pip", "--isolated", "install", "--no-index", "--no-deps", "--no-build-isolation"]
     build = wheels.folder / "build-clone"
     tools = {"PATH": f"{wheels.tools.parent}:/usr/bin:/bin"}
