@@ -122,7 +122,7 @@ def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def spark(s3: Any, spark_folder: Path) -> Iterator[SparkSession]:  # noqa: ANN401
-    """Returns a session on this machine that has the carry source. Its processes inherit the store."""
+    """Returns a session on this machine with the source carry. Its processes inherit the store."""
     sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
     if not shutil.which("java"):
         pytest.skip("java is not installed (Debian package openjdk-17-jre-headless)")

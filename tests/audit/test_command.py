@@ -35,7 +35,7 @@ PAGE = SOURCE / "docs/man/carry-audit.1"
 
 @pytest.fixture(scope="module")
 def place(s3: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:  # noqa: ANN401
-    """Returns a folder with programs on the PATH, a named cluster, and the files of the examples."""
+    """Returns a folder with programs on the PATH, a named cluster, and files of the examples."""
     folder = tmp_path_factory.mktemp("place")
     write_files(folder / "captures", {"a.pcap": pcap("bad", "good"), "b.pcap": pcap("good")})
     for bucket in ("captures", "results"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests that linkers that drop unused code keep the table of instructions that may fault: faults.c."""
+"""Linkers that drop unused code keep the table of instructions that may fault: see faults.c."""
 
 from __future__ import annotations
 

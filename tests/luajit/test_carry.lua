@@ -9,7 +9,7 @@ local function bytes(hex)
     end))
 end
 
--- Memory that may be written.
+-- Returns writable memory.
 local function buffer(text)
     local data = ffi.new("uint8_t[?]", #text)
     ffi.copy(data, text, #text)
@@ -27,7 +27,7 @@ local function equal(found, expected)
     end
 end
 
--- "ip good, tcp bad"
+-- Returns the verdicts as text, such as "ip good, tcp bad".
 local function described(sums, count)
     local texts = {}
     for i = 0, tonumber(count) - 1 do
@@ -42,14 +42,14 @@ local function filled()
     return data, size
 end
 
--- As a number, of what is stored in memory order.
+-- Converts a value in memory order to a number.
 local function stored(check)
     local word = ffi.new("uint16_t[1]", check)
     local pair = ffi.cast("uint8_t *", word)
     return pair[0] * 256 + pair[1]
 end
 
--- VmSize, in KiB.
+-- Returns VmSize in KiB.
 local function memory()
     for line in io.lines("/proc/self/status") do
         local size = line:match("^VmSize:%s*(%d+)")
@@ -146,7 +146,7 @@ function tests.jit_packet()
     equal(made.packet(frame, sums, carry.SUMS_MAX), carry.OTHER_SHAPE)
 end
 
--- The time to live, the addresses and the sequence number.
+-- The fields: time to live, addresses and sequence number.
 function tests.jit_template()
     local data, size = filled()
     local frame = carry.frame(data, size)
@@ -160,7 +160,7 @@ function tests.jit_template()
     equal(ffi.string(data + 38, 4), "1000")
 end
 
--- Makers see the fields that they were given, even if garbage is collected all the time.
+-- Makers use the given fields, even if garbage is collected all the time.
 function tests.jit_template_and_garbage()
     local frame = carry.frame(PACKET, #PACKET)
     local pause, multiplier = collectgarbage("setpause", 0), collectgarbage("setstepmul", 1e6)
@@ -171,7 +171,7 @@ function tests.jit_template_and_garbage()
     collectgarbage("setstepmul", multiplier)
 end
 
--- Thousands of functions of some kilobytes: nothing refers to them, so they go.
+-- Thousands of functions of some kilobytes are released, because nothing refers to them.
 function tests.jit_release()
     local function make_many(first)
         for size = first, first + 1999 do
@@ -190,9 +190,9 @@ function tests.jit_release()
     end
 end
 
--- --- Running them ---
+-- --- Running the tests ---
 
--- Why functions cannot be made here, which is no failure.
+-- Returns why functions cannot be made here, which is not a failure.
 local function obstacle()
     if not carry.has_jit then
         return "no libcarry-jit"

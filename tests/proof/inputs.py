@@ -41,7 +41,7 @@ def is_wrong(result: int, expected: int) -> bool:
 
 
 def sums_wrongly(function: Sum, error: Unproven) -> bool:
-    """Returns whether some input of the execution fails. The data are between inaccessible pages."""
+    """Returns whether an input of the execution fails. Its data are between inaccessible pages."""
     rest, modulus = error.start
     for size in error.sizes or (0, 1, 2, 3, 8, 17):
         arena = Arena(size + 2 * modulus)

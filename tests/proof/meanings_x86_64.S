@@ -17,7 +17,7 @@
 #define UP_TO_15  UP_TO_7, 8, 9, 10, 11, 12, 13, 14, 15
 #define UP_TO_31  UP_TO_15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 
-    /* All general registers but rsp, with their places. */
+    /* All general registers except rsp, with their offsets. */
     .macro GENERAL verb
     \verb rax, 0 * 8
     \verb rcx, 1 * 8

@@ -173,7 +173,7 @@ WORD_CODE = {
 
 
 def compiled(path: Path, *sources: str | Path, first: Path | None = None) -> Path:
-    """Compiles a library; headers in the folder `first` have precedence over those of the project."""
+    """Compiles a library; headers in the folder `first` have precedence over the project's."""
     command = [CC, "-O2", "-std=gnu11", "-fPIC", "-nostdlib", "-fvisibility=hidden", "-shared"]
     command += [f"-I{folder}" for folder in (first, SOURCE / "include", SOURCE / "src") if folder]
     command += ["-o", str(path), *map(str, sources)]

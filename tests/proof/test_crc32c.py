@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The proof of CRC32c: right code is proven; wrong code is refuted by input that fails on this CPU."""
+"""The proof of CRC32c: right code is proven, wrong code refuted by input that fails on this CPU."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TWINS = re.findall(
 # Code that the proof does not support, and the reason.
 NOT_FOLLOWED = {
     "not_inverted": "a choice depends on the data",  # on all bits of the seed
-    "fails_at_64_kib": "a loop does not carry one register",  # uses only the lowest 16 bits of a size
+    "fails_at_64_kib": "a loop does not carry one register",  # uses 16 bits of a size
 }
 # Small changes after which the kernel is wrong, or reads too far.
 CHANGES = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels that are wrong in one thing each, which a prover may overlook, and right ones of the same
- * parts. Nobody calls them: test_wrong_kernels.py tries to prove them, and must fail.
+ * Kernels with one fault each, which a prover may overlook, and right ones with the same parts. They
+ * are never called: test_wrong_kernels.py tries to prove them, and must fail for the wrong ones.
  */
     .intel_syntax noprefix
     .macro FUNCTION name
@@ -14,7 +14,7 @@
     .size \name, . - \name
     .endm
 
-    /* Adds a word to rax, and goes on to the next one. */
+    /* Adds a word to rax, and advances to the next one. */
     .macro ADD_WORD
     movzx ecx, WORD PTR [rdi]
     add rax, rcx
@@ -23,7 +23,7 @@
     sub rsi, 2
     .endm
 
-    /* Adds rsi bytes from rdi on to rax, and returns the sum. */
+    /* Adds rsi bytes at rdi to rax, and returns the sum. */
     .macro SUM_REST
 11: cmp rsi, 2
     jb 12f
@@ -96,12 +96,12 @@ FUNCTION copy_right
     COPY_REST
 END copy_right
 
-/* What others go on in; sum_right is one of these, too. */
+/* Functions to which others jump; sum_right is one of these, too. */
 FUNCTION carry_copy_generic
     COPY_REST
 END carry_copy_generic
 
-/* Right where the ranges are apart. */
+/* Right if the ranges do not overlap. */
 FUNCTION carry_copy_move_generic
     WHERE_THEY_OVERLAP 1f
     vzeroupper
@@ -122,7 +122,7 @@ FUNCTION copy_jumps_by_register
     COPY_REST
 END copy_jumps_by_register
 
-/* Some CPUs take such a prefix to mean an address of 16 bits. */
+/* To some CPUs such a prefix means an address of 16 bits. */
 FUNCTION copy_jump_with_prefix
     cmp rdx, 100
     .byte 0x66, 0x72, 1f - . - 1
@@ -131,7 +131,7 @@ FUNCTION copy_jump_with_prefix
     COPY_REST
 END copy_jump_with_prefix
 
-/* JE of 32 bits, which is one of 16 bits and two zeros to objdump. */
+/* JE of 32 bits, which objdump decodes as one of 16 bits and two zeros. */
 FUNCTION copy_long_jump_with_prefix
     cmp rdx, 100
     .byte 0x66, 0x0f, 0x84
@@ -162,7 +162,7 @@ FUNCTION move_jumps_by_pointer
     jmp carry_copy_generic
 END move_jumps_by_pointer
 
-/* --- Loops that other executions reach, too: with more than 1,000,000 bytes another state --- */
+/* --- Loops that other executions reach in another state, with more than 1,000,000 bytes --- */
 
 FUNCTION copy_adds_to_rbx
     cmp rdx, 600000
@@ -184,7 +184,7 @@ FUNCTION copy_moves_stack
     COPY_REST
 END copy_moves_stack
 
-/* Sums up what the upper half of ymm0 had at the call, where VMOVD does not clear it. */
+/* Adds the upper half of ymm0 as it was at the call, where VMOVD does not clear it. */
 FUNCTION sum_upper_half
     cmp rsi, 600000
     jb sum_right
@@ -269,7 +269,7 @@ END copy_old_byte_on_stack
 
 /* --- Loops that are summed up --- */
 
-/* Leaves the loop after the first round where there are more than 1000 bytes. */
+/* Leaves the loop after the first round if there are more than 1000 bytes. */
 FUNCTION summed_leaves_early
     mov eax, edx
     mov r8, rsi
@@ -313,7 +313,7 @@ FUNCTION summed_takes_old_carry
     jmp sum_right
 END summed_takes_old_carry
 
-/* Each byte counts 1, and then some of the odd ones 256. */
+/* Counts each byte once, and then some of the odd ones 256 times. */
 FUNCTION summed_byte_by_byte
     cmp rsi, 20
     jne sum_right
@@ -370,7 +370,7 @@ FUNCTION summed_run_of_another_loop
     ret
 END summed_run_of_another_loop
 
-/* Sums up in r8 what is there in the fourth round only. */
+/* Adds up in r8 a value that exists in the fourth round only. */
 FUNCTION summed_uneven_loop
     cmp rsi, 8
     jne sum_right
@@ -417,9 +417,9 @@ FUNCTION summed_keeps_upper_half
     ret
 END summed_keeps_upper_half
 
-/* --- Lemmas that lead to others --- */
+/* --- Lemmas that depend on others --- */
 
-/* Bytes at even and at odd places change theirs after an odd number of them. */
+/* Bytes at even and at odd places are exchanged after an odd number of bytes. */
 FUNCTION sum_swapped
     mov eax, edx
 1:  test rsi, rsi
@@ -441,7 +441,7 @@ FUNCTION sum_swapped
     ret
 END sum_swapped
 
-/* Leaves out the last 8 bytes, if the first 32 do not reach them. */
+/* Leaves out the last 8 bytes if the first 32 do not include them. */
 FUNCTION copy_leaves_end
     cmp rdx, 32
     jb 21f
@@ -457,7 +457,7 @@ FUNCTION copy_leaves_end
     COPY_REST
 END copy_leaves_end
 
-/* --- Instructions that mean less or more --- */
+/* --- Instructions that do less or more than they seem to --- */
 
 FUNCTION copy_rep_by_32_bits
     mov rcx, rdx
@@ -465,7 +465,7 @@ FUNCTION copy_rep_by_32_bits
     ret
 END copy_rep_by_32_bits
 
-/* Up to 4096 bytes come to the stack. */
+/* Copies up to 4096 bytes to the stack. */
 FUNCTION copy_rep_to_stack
     mov rcx, rdx
     cmp rdx, 4096
@@ -481,7 +481,7 @@ FUNCTION copy_pushes_16_bits
     COPY_REST
 END copy_pushes_16_bits
 
-/* BT takes the place of a bit modulo the width. */
+/* BT uses the index of a bit modulo the width. */
 FUNCTION copy_bit_33
     mov eax, 2
     bt eax, 33
@@ -491,7 +491,7 @@ FUNCTION copy_bit_33
     COPY_REST
 END copy_bit_33
 
-/* PXOR faults where an address is not a multiple of 16. */
+/* PXOR faults if an address is not a multiple of 16. */
 FUNCTION sum_not_aligned
     cmp rsi, 16
     jne sum_right
@@ -510,7 +510,7 @@ END sum_not_aligned
 
 /* --- The stack --- */
 
-/* A signal may come while the size is below the red zone. */
+/* A signal may arrive while the size is below the red zone. */
 FUNCTION copy_reads_below_red_zone
     sub rsp, 256
     mov [rsp], rdx
@@ -537,7 +537,7 @@ FUNCTION sum_shifts_by_33
     ret
 END sum_shifts_by_33
 
-/* --- What moves end in --- */
+/* --- Ends of moves --- */
 
     .hidden carry_copy_avx2, carry_copy_rep
 FUNCTION carry_copy_avx2
@@ -553,14 +553,14 @@ FUNCTION carry_copy_rep
     ret
 END carry_copy_rep
 
-/* Nobody clears the upper halves. */
+/* The upper halves are not cleared. */
 FUNCTION move_leaves_dirty
     WHERE_THEY_OVERLAP carry_copy_move_generic
     vpxor ymm0, ymm0, ymm0
     jmp carry_copy_avx2
 END move_leaves_dirty
 
-/* Hands on fewer than the 64 bytes for which the upper halves are cleared. */
+/* Passes on fewer than the 64 bytes for which the upper halves are cleared. */
 FUNCTION move_hands_on_less
     WHERE_THEY_OVERLAP carry_copy_move_generic
     cmp rdx, 64
@@ -573,13 +573,13 @@ FUNCTION move_hands_on_less
     jmp carry_copy_rep
 END move_hands_on_less
 
-/* Clears the upper halves where the ranges are apart. */
+/* Clears the upper halves if the ranges do not overlap. */
 FUNCTION move_leaves_dirty_where_ranges_overlap
     vpxor ymm0, ymm0, ymm0
     jmp carry_copy_move_generic
 END move_leaves_dirty_where_ranges_overlap
 
-/* --- Of a reader who looked for what a prover overlooks --- */
+/* --- Kernels by a reviewer, for faults that a prover may overlook --- */
 
 /* MOVD without VEX keeps the upper half of ymm0: the caller's is added. */
 FUNCTION sum_upper_after_movd
@@ -600,7 +600,7 @@ FUNCTION sum_upper_after_movd
     SUM_REST
 END sum_upper_after_movd
 
-/* The same of zmm2. */
+/* The same for zmm2. */
 FUNCTION sum_upper_of_zmm_after_movd
     mov eax, edx
 1:  cmp rsi, 2
@@ -621,7 +621,7 @@ FUNCTION sum_upper_of_zmm_after_movd
     SUM_REST
 END sum_upper_of_zmm_after_movd
 
-/* The upper quarter of ymm0 lives over the loop, as the caller left it. */
+/* The upper quarter of ymm0 survives the loop, as the caller left it. */
 FUNCTION sum_upper_over_loop
     cmp rsi, 2
     jb sum_right
@@ -675,7 +675,7 @@ FUNCTION sum_upper_quarter
     SUM_REST
 END sum_upper_quarter
 
-/* MOVDQU loads half of a vector; the other half is that of the one before. */
+/* MOVDQU loads half of a vector; the other half is that of the previous one. */
 FUNCTION sum_upper_of_last_vector
     mov eax, edx
 1:  cmp rsi, 32
@@ -757,7 +757,7 @@ FUNCTION copy_undefined_prefix
     COPY_REST
 END copy_undefined_prefix
 
-/* Wrong for one size, 2^32 + 7. */
+/* Wrong for one size only, 2^32 + 7. */
 FUNCTION copy_2_32_and_7
     mov eax, 1
     shl rax, 32
@@ -767,7 +767,7 @@ FUNCTION copy_2_32_and_7
     COPY_REST
 END copy_2_32_and_7
 
-/* Copies nothing where the lowest 32 bits of the size are less than 16. */
+/* Copies nothing if the lowest 32 bits of the size are less than 16. */
 FUNCTION copy_compares_32_bits
     cmp edx, 16
     jae 21f
@@ -775,7 +775,7 @@ FUNCTION copy_compares_32_bits
     COPY_REST
 END copy_compares_32_bits
 
-/* Reads a byte too many where the size is 63 modulo 64, by 32 bits of it. */
+/* Reads a byte too many if 32 bits of the size are 63 modulo 64. */
 FUNCTION sum_reads_beyond_63
     mov eax, edx
     mov ecx, esi
@@ -786,7 +786,7 @@ FUNCTION sum_reads_beyond_63
 1:  SUM_REST
 END sum_reads_beyond_63
 
-/* The same by all bits of it. */
+/* The same with all bits of the size. */
 FUNCTION sum_reads_beyond_63_of_64
     mov eax, edx
     mov rcx, rsi
@@ -798,7 +798,7 @@ FUNCTION sum_reads_beyond_63_of_64
     jmp sum_right
 END sum_reads_beyond_63_of_64
 
-/* Drops a byte where the source starts at 61 modulo 64. */
+/* Drops a byte if the source starts at 61 modulo 64. */
 FUNCTION copy_start_61
     mov ecx, esi
     and ecx, 63
@@ -812,7 +812,7 @@ FUNCTION copy_start_61
     COPY_REST
 END copy_start_61
 
-/* Swaps bytes where the data starts at 63 modulo 64. */
+/* Swaps bytes if the data start at 63 modulo 64. */
 FUNCTION sum_start_63
     mov eax, edx
     mov ecx, edi
@@ -831,7 +831,7 @@ FUNCTION sum_start_63
     jmp sum_right
 END sum_start_63
 
-/* A lane of 32 bits, which is never emptied. */
+/* Overflows a lane of 32 bits, which is never added up. */
 FUNCTION sum_lane_wraps
     mov eax, edx
     pxor xmm0, xmm0
@@ -903,7 +903,7 @@ FUNCTION copy_pops_from_wrong_slots
     ret
 END copy_pops_from_wrong_slots
 
-/* Reads at an address that the data decides. */
+/* Reads at an address that depends on the data. */
 FUNCTION sum_address_of_data
     mov eax, edx
     cmp rsi, 2
@@ -973,20 +973,20 @@ FUNCTION copy_7_before
     COPY_REST
 END copy_7_before
 
-/* Copies as many bytes as the lowest 32 bits of the size say. */
+/* Copies as many bytes as the lowest 32 bits of the size. */
 FUNCTION copy_rep_of_32_bits
     mov ecx, edx
     rep movsb
     ret
 END copy_rep_of_32_bits
 
-/* Adds the upper half of a register that holds an argument of 32 bits. */
+/* Adds the upper half of a register with an argument of 32 bits. */
 FUNCTION sum_seed_of_64_bits
     mov rax, rdx
     SUM_REST
 END sum_seed_of_64_bits
 
-/* A mask that lets 63 of 64 bytes through. */
+/* Uses a mask with 63 of 64 bytes. */
 FUNCTION copy_mask_of_63
     cmp rdx, 64
     jne 21f

@@ -28,7 +28,7 @@ class DebianKernel:
 
 
 def ask(*words: str | Path, cwd: Path) -> str:
-    """Returns the output of a command of apt or dpkg, configured by a file there or above, if any."""
+    """Returns the output of a command of apt or dpkg, with a configuration there or above."""
     found = [path for path in (cwd / "apt.conf", cwd.parent / "apt.conf") if path.exists()]
     settings = {"APT_CONFIG": str(found[0])} if found else {}
     if not shutil.which(str(words[0])):
@@ -147,7 +147,7 @@ def list_packages(folder: Path) -> None:
 
 
 def fetch_aarch64(folder: Path) -> DebianKernel:
-    """Fetches the packages. The compiler, and the scripts that build modules, are for this machine."""
+    """Fetches the packages. The compiler and the scripts for modules are those of this machine."""
     folder.mkdir(parents=True, exist_ok=True)
     list_packages(folder)
     found = re.search(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in a kernel of its own, on CPUs old and new; and broken ones, which must be caught."""
+"""The core in its own kernel, on old and new CPUs, and mutants, which must be caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from machines import Result, bochs_version, boot, boot_bochs
 
-# Each with the sizes that all kernels are run at: every one up to there, and the ends of others.
+# Each with the largest size of which all kernels are tested at every one; larger sizes are sampled.
 MODELS = {"qemu64": 512, "Nehalem": 512, "Haswell": 512, "max": 2048}
 
 

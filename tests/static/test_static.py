@@ -166,7 +166,7 @@ def test_bench_times_each_kernel_that_can_run(root: Root, bench: str) -> None:
 
 
 def test_bench_times_patched_sites(root: Root) -> None:
-    """Sites are patched with the ways that a root allows: without /proc, some backends do not work."""
+    """Sites are patched as a root allows: without /proc, some backends do not work."""
     done = root.run("bench", "patch", "--quick", "--json")
     assert (done.returncode, done.stderr) == (0, "")
     report = json.loads(done.stdout)
