@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels with one fault each, which a prover may overlook, and right ones with the same parts. They
- * are never called: test_wrong_kernels.py tries to prove them, and must fail for the wrong ones.
+ * Kernels with one fault each, which a prover may overlook, and right ones with the same parts.
+ * They are never called: test_wrong_kernels.py tries to prove them, and must fail for the wrong
+ * ones.
  */
     .intel_syntax noprefix
     .macro FUNCTION name
