@@ -127,7 +127,7 @@ static void test_sum_copies(void) {
     expect_caught(check_sum_copy_try(broken_sum_copy_try_words, effort), "sum_copy_try_words",
                   "returns the wrong number of bytes left");
     expect_caught(check_sum_copy_try(broken_sum_copy_try_behind, effort), "sum_copy_try_behind",
-                  "behind the fault");
+                  "after the fault");
 }
 
 static void test_images(void) {
