@@ -30,12 +30,12 @@ unsigned cpu_count(void) {
 
 /* --- Calls --- */
 
-static void order(struct call *call, void (*function)(void *), void *argument) {
+static void order_call(struct call *call, void (*function)(void *), void *argument) {
     call->argument = argument;
     __atomic_store_n(&call->function, function, __ATOMIC_RELEASE);
 }
 
-static void carry_out(struct call *call) {
+static void run_call(struct call *call) {
     if (!__atomic_load_n(&call->function, __ATOMIC_ACQUIRE))
         return;
     call->function(call->argument);
@@ -45,7 +45,7 @@ static void carry_out(struct call *call) {
 /* Interrupts are off meanwhile: the interrupt of the request itself may arrive here. */
 void cpu_poll(void) {
     uint64_t flags = cpu_interrupts_off();
-    carry_out(&interrupting[cpu_here()->index]);
+    run_call(&interrupting[cpu_here()->index]);
     cpu_interrupts_restore(flags);
 }
 
@@ -66,7 +66,7 @@ static bool handle_call(struct trap_frame *frame) {
 
 static void interrupt_other(void (*function)(void *), void *argument) {
     unsigned index = !cpu_here()->index;
-    order(&interrupting[index], function, argument);
+    order_call(&interrupting[index], function, argument);
     cpu_interrupt(&cpus[index]);
 }
 
@@ -81,7 +81,7 @@ void cpu_call_other(void (*function)(void *), void *argument) {
 
 static enum { RUNS, STANDS } other;
 
-static void stand_still(void *unused) {
+static void wait_in_handler(void *unused) {
     (void)unused;
     __atomic_store_n(&other, STANDS, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) == STANDS)
@@ -92,7 +92,7 @@ static void stand_still(void *unused) {
 void cpu_hold_other(void) {
     if (cpu_count() < CPUS)
         return;
-    interrupt_other(stand_still, NULL);
+    interrupt_other(wait_in_handler, NULL);
     while (__atomic_load_n(&other, __ATOMIC_SEQ_CST) != STANDS) {
         cpu_poll();
         cpu_pause();
@@ -107,7 +107,7 @@ void cpu_release_other(void) {
 }
 
 void cpu_run_other(void (*function)(void *), void *argument) {
-    order(&main_program, function, argument);
+    order_call(&main_program, function, argument);
     cpu_interrupt(&cpus[!cpu_here()->index]); /* wakes it up */
 }
 
@@ -119,7 +119,7 @@ void kernel_second_main(void) {
     cpu_prepare(1);
     __atomic_store_n(&running, CPUS, __ATOMIC_RELEASE);
     for (;;) {
-        carry_out(&main_program);
+        run_call(&main_program);
         cpu_interrupts_off();
         if (!__atomic_load_n(&main_program.function, __ATOMIC_ACQUIRE))
             cpu_wait();

@@ -67,7 +67,7 @@ static unsigned locked;
 static bool breaks_sync;
 static bool breaks_write;
 
-static void *allocate(size_t size) {
+static void *allocate_memory(size_t size) {
     size_t start = heap_used;
     size = (size + 15) & ~(size_t)15;
     if (size > sizeof heap - start)
@@ -76,45 +76,45 @@ static void *allocate(size_t size) {
     return heap + start;
 }
 
-static void release(void *memory, size_t size) {
+static void release_memory(void *memory, size_t size) {
     size = (size + 15) & ~(size_t)15;
     if ((uint8_t *)memory + size == heap + heap_used)
         heap_used -= size;
 }
 
-static void take(unsigned *word) {
+static void take_lock(unsigned *word) {
     while (__atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE))
         cpu_pause();
 }
 
-static void give_back(unsigned *word) {
+static void release_lock(unsigned *word) {
     __atomic_store_n(word, 0, __ATOMIC_RELEASE);
 }
 
-static void begin(void) {
-    take(&begun);
+static void begin_transaction(void) {
+    take_lock(&begun);
 }
 
-static void end(void) {
-    give_back(&begun);
+static void end_transaction(void) {
+    release_lock(&begun);
 }
 
-static void lock(void) {
-    take(&locked);
+static void lock_text(void) {
+    take_lock(&locked);
 }
 
-static void unlock(void) {
-    give_back(&locked);
+static void unlock_text(void) {
+    release_lock(&locked);
 }
 
-static bool alone(void) {
+static bool is_alone(void) {
     return cpu_count() == 1;
 }
 
 static uint64_t flags_before;
 
-static int open(const struct carry_text_run *runs, size_t count, bool quiet,
-                struct carry_text_session *session) {
+static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
+                        struct carry_text_session *session) {
     (void)runs;
     (void)count;
     (void)quiet;
@@ -154,7 +154,7 @@ static void note_write(uintptr_t low, uintptr_t high) {
 }
 
 /* `break=write`: every fifth is lost, where no CPU waits for it. */
-static bool write(uintptr_t address, const void *bytes, size_t size) {
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     static unsigned count;
     if (!holds && !writes_live) {
         cpu_hold_other();
@@ -171,7 +171,7 @@ static void serialise(void *unused) {
     cpu_serialise();
 }
 
-static void let_go(void) {
+static void release_cpu(void) {
     cpu_serialise();
     if (holds && !stopped) {
         cpu_release_other();
@@ -182,9 +182,9 @@ static void let_go(void) {
     unsynchronised_count = 0;
 }
 
-static bool close(bool keep) {
+static bool close_session(bool keep) {
     (void)keep;
-    let_go();
+    release_cpu();
     cpu_interrupts_restore(flags_before);
     return true;
 }
@@ -193,7 +193,7 @@ static bool close(bool keep) {
 static void synchronise(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
-        let_go();
+        release_cpu();
 }
 
 /* --- All CPUs outside of sites --- */
@@ -218,13 +218,13 @@ static bool all_outside(void) {
 
 /* Waits longer each time: a CPU that is stopped again at once makes no progress. */
 static void let_run(unsigned tries) {
-    let_go();
+    release_cpu();
     for (unsigned i = 0; i < tries * 100; i++)
         cpu_pause();
 }
 
 /* `break=stop` does not check where the other CPU was interrupted. */
-static bool stop(void) {
+static bool stop_cpus(void) {
     flags_before_stop = cpu_interrupts_off();
     for (unsigned i = 0; i < STOP_TRIES; i++) {
         cpu_hold_other();
@@ -239,13 +239,13 @@ static bool stop(void) {
     return false;
 }
 
-static void start(void) {
+static void start_cpus(void) {
     stopped = false;
-    let_go();
+    release_cpu();
     cpu_interrupts_restore(flags_before_stop);
 }
 
-static void yield(void) {
+static void yield_cpu(void) {
     cpu_pause();
 }
 
@@ -253,7 +253,7 @@ static const char *backend(void) {
     return "kernel";
 }
 
-static void forget(uintptr_t low, uintptr_t high) {
+static void forget_text(uintptr_t low, uintptr_t high) {
     (void)low;
     (void)high;
 }
@@ -265,22 +265,22 @@ static size_t page_bytes(void) {
 const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .page_bytes = page_bytes,
-        .allocate = allocate,
-        .release = release,
-        .begin = begin,
-        .end = end,
-        .lock = lock,
-        .unlock = unlock,
-        .alone = alone,
-        .open = open,
-        .close = close,
-        .write = write,
-        .yield = yield,
+        .allocate = allocate_memory,
+        .release = release_memory,
+        .begin = begin_transaction,
+        .end = end_transaction,
+        .lock = lock_text,
+        .unlock = unlock_text,
+        .alone = is_alone,
+        .open = open_session,
+        .close = close_session,
+        .write = write_text,
+        .yield = yield_cpu,
         .synchronise = synchronise,
         .backend = backend,
-        .forget = forget,
-        .stop = stop,
-        .start = start,
+        .forget = forget_text,
+        .stop = stop_cpus,
+        .start = start_cpus,
     };
     return &host;
 }

@@ -11,20 +11,20 @@ struct window {
 static struct window windows[2];
 static uint8_t memory[2][64][PAGE_BYTES] __attribute__((aligned(PAGE_BYTES)));
 
-static unsigned which(uint64_t window) {
+static unsigned window_index(uint64_t window) {
     return window == WINDOW_USER;
 }
 
 /* The upper tables allow everything: only the page's entry restricts access. */
 static uint64_t *entry_of(uint64_t window, unsigned index) {
-    struct window *w = &windows[which(window)];
+    struct window *w = &windows[window_index(window)];
     page_root()[window >> 39 & 511] = page_table_entry(w->second);
     w->second[window >> 30 & 511] = page_table_entry(w->third);
     w->third[window >> 21 & 511] = page_table_entry(w->pages);
     return &w->pages[index];
 }
 
-static void change(uint64_t window, unsigned index, uint64_t entry) {
+static void change_entry(uint64_t window, unsigned index, uint64_t entry) {
     void *address = (void *)(window + (uint64_t)index * PAGE_BYTES);
     __atomic_store_n(entry_of(window, index), entry, __ATOMIC_RELEASE);
     page_forget(address);
@@ -32,9 +32,9 @@ static void change(uint64_t window, unsigned index, uint64_t entry) {
 }
 
 void page_map(uint64_t window, unsigned index, unsigned flags) {
-    change(window, index, page_entry(memory[which(window)][index % 64], flags));
+    change_entry(window, index, page_entry(memory[window_index(window)][index % 64], flags));
 }
 
 void page_unmap(uint64_t window, unsigned index) {
-    change(window, index, 0);
+    change_entry(window, index, 0);
 }

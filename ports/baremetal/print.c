@@ -17,7 +17,7 @@ struct sink {
     size_t used;
 };
 
-static void put(struct sink *sink, char c) {
+static void put_char(struct sink *sink, char c) {
     if (!sink->text)
         print_char(c);
     else if (sink->used + 1 < sink->size)
@@ -27,7 +27,7 @@ static void put(struct sink *sink, char c) {
 
 static void put_text(struct sink *sink, const char *text) {
     while (*text)
-        put(sink, *text++);
+        put_char(sink, *text++);
 }
 
 static void put_number(struct sink *sink, uint64_t value, unsigned base) {
@@ -37,12 +37,12 @@ static void put_number(struct sink *sink, uint64_t value, unsigned base) {
         digits[count++] = "0123456789abcdef"[value % base];
     while (value /= base);
     while (count)
-        put(sink, digits[--count]);
+        put_char(sink, digits[--count]);
 }
 
 static void put_signed(struct sink *sink, int64_t value) {
     if (value < 0)
-        put(sink, '-');
+        put_char(sink, '-');
     put_number(sink, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
 }
 
@@ -50,7 +50,7 @@ static void put_signed(struct sink *sink, int64_t value) {
 static void put_list(struct sink *sink, const char *format, va_list list) {
     for (; *format; format++) {
         if (*format != '%') {
-            put(sink, *format);
+            put_char(sink, *format);
             continue;
         }
         bool is_long = false;
@@ -59,7 +59,7 @@ static void put_list(struct sink *sink, const char *format, va_list list) {
         if (*format == 's')
             put_text(sink, va_arg(list, const char *));
         else if (*format == 'c')
-            put(sink, (char)va_arg(list, int));
+            put_char(sink, (char)va_arg(list, int));
         else if (*format == 'd')
             put_signed(sink, is_long ? va_arg(list, long) : va_arg(list, int));
         else if (*format == 'p')
@@ -68,7 +68,7 @@ static void put_list(struct sink *sink, const char *format, va_list list) {
             put_number(sink, is_long ? va_arg(list, unsigned long) : va_arg(list, unsigned),
                        *format == 'x' ? 16 : 10);
         else
-            put(sink, *format);
+            put_char(sink, *format);
     }
 }
 

@@ -60,7 +60,7 @@ static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
 }
 
 /* Writes to user pages without any copy of the library. */
-static void prepare(uint8_t *user, const uint8_t *from, size_t size) {
+static void fill_user(uint8_t *user, const uint8_t *from, size_t size) {
     page_allow_user();
     for (size_t i = 0; i < size; i++)
         user[i] = from ? from[i] : 0x5a;
@@ -78,7 +78,7 @@ static bool user_equals(const uint8_t *user, const uint8_t *expected, size_t siz
 static bool copyin_stops_at(size_t size, size_t good) {
     uint8_t *user = USER(1, PAGE_BYTES - good);
     memset(result, 0xcc, sizeof result);
-    prepare(user, bytes, good);
+    fill_user(user, bytes, good);
     size_t left = copyin(result + 1, user, size);
     return left == size - good && !memcmp(result + 1, bytes, good) && result[0] == 0xcc &&
            is_filled(result + 1 + good, 0xcc, sizeof result - 1 - good);
@@ -86,7 +86,7 @@ static bool copyin_stops_at(size_t size, size_t good) {
 
 static bool copyout_stops_at(size_t size, size_t good) {
     uint8_t *user = USER(1, PAGE_BYTES - good);
-    prepare(USER(1, PAGE_BYTES - good - 1), NULL, good + 1);
+    fill_user(USER(1, PAGE_BYTES - good - 1), NULL, good + 1);
     size_t left = copyout(user, bytes, size);
     return left == size - good && user_equals(user, bytes, good) &&
            user_equals(user - 1, (const uint8_t *)"\x5a", 1);
@@ -112,7 +112,7 @@ static bool copyin_sum_stops_at(size_t size, size_t good) {
     struct oracle oracle = oracle_start(sum);
     for (size_t i = 0; i < good; i++)
         oracle_byte(&oracle, bytes[i]);
-    prepare(USER(1, PAGE_BYTES - good), bytes, good);
+    fill_user(USER(1, PAGE_BYTES - good), bytes, good);
     memset(result, 0xcc, sizeof result);
     size_t left = copyin_sum(result + 1, USER(1, PAGE_BYTES - good), size, &sum);
     return left == size - good && !memcmp(result + 1, bytes, good) && result[0] == 0xcc &&

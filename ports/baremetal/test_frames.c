@@ -10,7 +10,7 @@
 #define NONE   ((const volatile uint8_t *)UINT64_C(0x8000000000000000))
 
 /* Reads a byte. The barrier completes all earlier accesses of the program before the fault. */
-static void touch(const volatile uint8_t *address) {
+static void touch_address(const volatile uint8_t *address) {
     __asm__ volatile("" : : : "memory");
     (void)*address;
 }
@@ -26,11 +26,11 @@ bool is_caught(void (*work)(void), const volatile uint8_t *address) {
 }
 
 static void touch_hole(void) {
-    touch(HOLE);
+    touch_address(HOLE);
 }
 
 static void touch_next(void) {
-    touch(HOLE + 1);
+    touch_address(HOLE + 1);
 }
 
 static void touch_nothing(void) {
@@ -42,7 +42,7 @@ static void test_one(void) {
     tap_ok(TAP_TRUE(!is_caught(touch_nothing, HOLE)) && TAP_TRUE(!cpu_here()->frames),
            "a frame that was left has caught nothing and is removed");
     if (carry_fault_enter(&frame) == 0)
-        touch(NONE);
+        touch_address(NONE);
     tap_ok(TAP_EQ(frame.signal, TRAP_NO_ADDRESS) &&
                TAP_EQ(frame.address, TRAP_TOLD_OF((const void *)NONE)),
            "a fault at a non-canonical address is caught too");
@@ -51,35 +51,36 @@ static void test_one(void) {
 /* --- Nested --- */
 
 /* Each function has a frame in which it calls the previous function, and then faults itself. */
-static void once(void) {
+static void fault_in_two_frames(void) {
     is_caught(touch_hole, HOLE);
     touch_next();
 }
 
 static unsigned inner;
 
-static void twice(void) {
-    inner += is_caught(once, HOLE + 1);
-    touch(HOLE + 2);
+static void fault_in_three_frames(void) {
+    inner += is_caught(fault_in_two_frames, HOLE + 1);
+    touch_address(HOLE + 2);
 }
 
 static void test_nested(void) {
-    tap_ok(is_caught(once, HOLE + 1), "of two frames, the inner one catches the first fault, and "
-                                      "the outer one catches its caller's fault");
+    tap_ok(is_caught(fault_in_two_frames, HOLE + 1),
+           "of two frames, the inner one catches the first fault, and "
+           "the outer one catches its caller's fault");
     inner = 0;
-    tap_ok(TAP_TRUE(is_caught(twice, HOLE + 2)) && TAP_EQ(inner, 1),
+    tap_ok(TAP_TRUE(is_caught(fault_in_three_frames, HOLE + 2)) && TAP_EQ(inner, 1),
            "three nested frames work alike");
     tap_ok(!cpu_here()->frames, "then no frame is left");
 }
 
 static void fault_behind_frame(void) {
     is_caught(touch_nothing, HOLE);
-    touch(HOLE + 3);
+    touch_address(HOLE + 3);
 }
 
 static void twice_behind_frames(void) {
     inner += is_caught(fault_behind_frame, HOLE + 3);
-    touch(HOLE + 4);
+    touch_address(HOLE + 4);
 }
 
 static void test_left(void) {
@@ -147,7 +148,7 @@ static void fault_often(void *wrong) {
     while (__atomic_load_n(&both, __ATOMIC_SEQ_CST) < CPUS)
         cpu_pause();
     for (unsigned i = 0; i < ROUNDS; i++)
-        *(unsigned *)wrong += !is_caught(twice, HOLE + 2);
+        *(unsigned *)wrong += !is_caught(fault_in_three_frames, HOLE + 2);
     *(unsigned *)wrong += cpu_here()->frames != NULL;
 }
 

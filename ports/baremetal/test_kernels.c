@@ -40,7 +40,7 @@ static size_t next_size(size_t size) {
 }
 
 /* Returns a target of random alignment, filled with bytes that differ from the copied ones. */
-static uint8_t *prepare(size_t size) {
+static uint8_t *prepare_target(size_t size) {
     uint8_t *to = target + rng_below(STARTS);
     memset(to, BESIDE, size + 1);
     return to;
@@ -57,12 +57,12 @@ static bool is_sum(uint32_t sum, const struct oracle *oracle) {
 }
 
 static bool sum_copies(const uint8_t *from, size_t size, const struct oracle *oracle) {
-    uint8_t *to = prepare(size);
+    uint8_t *to = prepare_target(size);
     return is_sum(carry_sum_copy(to, from, size, SEED), oracle) && has_arrived(to, from, size);
 }
 
 static bool sum_survives(const uint8_t *from, size_t size, const struct oracle *oracle) {
-    uint8_t *to = prepare(size);
+    uint8_t *to = prepare_target(size);
     uint32_t sum = SEED;
     return !carry_sum_copy_try(to, from, size, &sum) && is_sum(sum, oracle) &&
            has_arrived(to, from, size);
@@ -82,19 +82,19 @@ static size_t wrong_sums(const uint8_t *from) {
     return wrong;
 }
 
-static bool copies(const uint8_t *from, size_t size) {
-    uint8_t *to = prepare(size);
+static bool copy_is_right(const uint8_t *from, size_t size) {
+    uint8_t *to = prepare_target(size);
     carry_copy(to, from, size);
     return has_arrived(to, from, size);
 }
 
 static bool copy_survives(const uint8_t *from, size_t size) {
-    uint8_t *to = prepare(size);
+    uint8_t *to = prepare_target(size);
     return !carry_copy_try(to, from, size) && has_arrived(to, from, size);
 }
 
-static bool moves(const uint8_t *from, size_t size) {
-    uint8_t *to = prepare(size);
+static bool move_is_right(const uint8_t *from, size_t size) {
+    uint8_t *to = prepare_target(size);
     uint8_t *before = target + rng_below(2 * STARTS);
     memcpy(before, from, size);
     uint8_t beside = to[size];
@@ -105,7 +105,8 @@ static bool moves(const uint8_t *from, size_t size) {
 static size_t wrong_copies(const uint8_t *from) {
     size_t wrong = 0;
     for (size_t size = 0; size <= LARGEST; size = next_size(size))
-        wrong += !copies(from, size) + !copy_survives(from, size) + !moves(from, size);
+        wrong +=
+            !copy_is_right(from, size) + !copy_survives(from, size) + !move_is_right(from, size);
     return wrong;
 }
 

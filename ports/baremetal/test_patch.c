@@ -13,7 +13,7 @@
 
 static void (*runner)(void);
 
-static void run(void *unused) {
+static void run_runner(void *unused) {
     (void)unused;
     runner();
 }
@@ -22,7 +22,7 @@ size_t placed_start(void (*function)(void), size_t count) {
     runner = function;
     if (!count || cpu_count() < CPUS)
         return 0;
-    cpu_run_other(run, NULL);
+    cpu_run_other(run_runner, NULL);
     return 1;
 }
 

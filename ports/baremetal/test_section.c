@@ -75,7 +75,7 @@ static void sum_in_section(void *area, uint64_t garbage, bool is_interrupted) {
     carry_section_end(&section);
 }
 
-static bool interrupt(struct trap_frame *frame) {
+static bool sum_in_interrupt(struct trap_frame *frame) {
     (void)frame;
     seen.interrupts++;
     if (kernel_option("break=section"))
@@ -163,7 +163,7 @@ static void test_control_words(void) {
 
 void test_section(void);
 void test_section(void) {
-    trap_handler *timer = trap_set(TRAP_TIMER, interrupt);
+    trap_handler *timer = trap_set(TRAP_TIMER, sum_in_interrupt);
     trap_handler *nmi = trap_set(TRAP_NMI, refuse_in_nmi);
     rng_fill(data, sizeof data);
     right_sum = sum_by_generals();

@@ -35,7 +35,7 @@ static unsigned interrupts[CPUS];
 static unsigned refused[CPUS];
 
 /* Overwrites all vector registers, where a section may begin. */
-static bool interrupt(struct trap_frame *frame) {
+static bool overwrite_vectors(struct trap_frame *frame) {
     struct carry_section section;
     unsigned here = cpu_here()->index;
     (void)frame;
@@ -50,7 +50,7 @@ static bool interrupt(struct trap_frame *frame) {
 }
 
 /* Runs when the thread gets this CPU: its state is loaded now, or at its first use. */
-static void arrive(struct thread *self) {
+static void enter_cpu(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->migrations += self->slices && self->cpu != cpu->index;
     self->cpu = cpu->index;
@@ -61,7 +61,7 @@ static void arrive(struct thread *self) {
 }
 
 /* Saves the state before thread_switch(), which keeps general registers only. */
-static void depart(struct thread *self) {
+static void leave_cpu(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->wrong += carry_section_switch(NULL) != 0;
     self->frames = cpu->frames;
@@ -71,9 +71,9 @@ static void depart(struct thread *self) {
 }
 
 static void pass_on(struct thread *self) {
-    depart(self);
+    leave_cpu(self);
     thread_switch(&self->stack_pointer, *self->scheduler);
-    arrive(self);
+    enter_cpu(self);
 }
 
 /*
@@ -103,9 +103,9 @@ static void expect_interrupt(uint64_t seed, bool waits) {
         cpu_pause();
 }
 
-static void run(void *thread) {
+static void run_slices(void *thread) {
     struct thread *self = thread;
-    arrive(self);
+    enter_cpu(self);
     while (self->slices < SLICES) {
         uint64_t seed = (uint64_t)(self - threads) << 32 | ++self->slices;
         vectors_fill(seed);
@@ -113,20 +113,20 @@ static void run(void *thread) {
         self->wrong += !faults_after_switch(self);
         self->wrong += !vectors_hold(seed);
     }
-    depart(self);
+    leave_cpu(self);
     self->finished = true;
     thread_switch(&self->stack_pointer, *self->scheduler);
 }
 
-static void create(struct thread *thread) {
-    thread->stack_pointer = thread_begin(thread->stack + STACK_BYTES, run, thread);
+static void prepare_thread(struct thread *thread) {
+    thread->stack_pointer = thread_begin(thread->stack + STACK_BYTES, run_slices, thread);
     thread->frames = NULL;
     thread->finished = false;
     thread->slices = thread->wrong = thread->migrations = 0;
     carry_section_create(&thread->vectors, thread->area, carry_xstate_default());
 }
 
-static struct thread *take(unsigned first) {
+static struct thread *take_thread(unsigned first) {
     for (unsigned i = 0; i < THREADS; i++) {
         struct thread *thread = &threads[(first + i) % THREADS];
         unsigned ready = READY;
@@ -144,12 +144,12 @@ static bool all_finished(void) {
     return i == THREADS;
 }
 
-static void schedule(void *is_lazy) {
+static void schedule_threads(void *is_lazy) {
     void *scheduler;
     unsigned next = cpu_here()->index;
     cpu_here()->is_lazy = is_lazy != NULL;
     while (!all_finished()) {
-        struct thread *thread = take(next++);
+        struct thread *thread = take_thread(next++);
         if (!thread)
             continue;
         thread->scheduler = &scheduler;
@@ -166,12 +166,12 @@ static void test_threads(bool is_lazy) {
     unsigned migrations = 0;
     for (unsigned i = 0; i < THREADS; i++) {
         struct thread *thread = &threads[i];
-        create(thread);
+        prepare_thread(thread);
         __atomic_store_n(&thread->state, READY, __ATOMIC_RELEASE);
     }
     if (cpu_count() == CPUS)
-        cpu_run_other(schedule, is_lazy ? threads : NULL);
-    schedule(is_lazy ? threads : NULL);
+        cpu_run_other(schedule_threads, is_lazy ? threads : NULL);
+    schedule_threads(is_lazy ? threads : NULL);
     if (cpu_count() == CPUS)
         cpu_join_other();
     for (unsigned i = 0; i < THREADS; i++) {
@@ -188,7 +188,7 @@ static void test_threads(bool is_lazy) {
 
 void test_switch(void);
 void test_switch(void) {
-    trap_handler *before = trap_set(TRAP_TIMER, interrupt);
+    trap_handler *before = trap_set(TRAP_TIMER, overwrite_vectors);
     test_threads(false);
     test_threads(true);
     trap_set(TRAP_TIMER, before);

@@ -49,7 +49,7 @@ trap_handler *trap_set(enum trap_vector vector, trap_handler *handler) {
 }
 
 /* Recovers from a fault in a copy of the core, as a kernel's page-fault handler does. */
-static bool fix_up(struct trap_frame *frame) {
+static bool fix_up_copy(struct trap_frame *frame) {
     uintptr_t value = trap_address(frame) & ~(uintptr_t)(PAGE_BYTES - 1);
     uintptr_t recovery = carry_fault_find(*trap_pc(frame), &value);
     if (!recovery)
@@ -62,7 +62,7 @@ static bool fix_up(struct trap_frame *frame) {
 }
 
 /* Unwinds code in frames. It had no permission to access user pages when it entered them. */
-static bool unwind(struct trap_frame *frame) {
+static bool unwind_frame(struct trap_frame *frame) {
     uintptr_t address = trap_address(frame);
     const void *known = address == CARRY_NO_ADDRESS ? NULL : (const void *)address;
     uintptr_t value;
@@ -75,13 +75,13 @@ static bool unwind(struct trap_frame *frame) {
     return true;
 }
 
-static bool survive(struct trap_frame *frame) {
-    return trap_is_fault(frame) && (fix_up(frame) || unwind(frame));
+static bool survive_fault(struct trap_frame *frame) {
+    return trap_is_fault(frame) && (fix_up_copy(frame) || unwind_frame(frame));
 }
 
-static bool handle(struct trap_frame *frame) {
+static bool call_handlers(struct trap_frame *frame) {
     trap_handler *handler = __atomic_load_n(&handlers[frame->vector], __ATOMIC_SEQ_CST);
-    return survive(frame) || (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
+    return survive_fault(frame) || (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
 }
 
 void trap(struct trap_frame *frame) {
@@ -95,7 +95,7 @@ void trap(struct trap_frame *frame) {
     cpu->in_nmi |= is_nmi;
     if (trap_is_interrupt(frame) || is_nmi)
         cpu->frames = NULL;
-    if (!handle(frame))
+    if (!call_handlers(frame))
         PANIC("trap %lu (error %lx) at %lx, address %lx, cpu %u", frame->vector, frame->error,
               *trap_pc(frame), trap_address(frame), cpu->index);
     if (trap_is_interrupt(frame) && frame->vector != TRAP_SPURIOUS)

@@ -98,7 +98,7 @@ static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size
  * Returns the least cost of several rounds, each with so many calls that reading the clock is
  * negligible.
  */
-static struct cost measure(run_fn *run, void *dst, const void *src, size_t size) {
+static struct cost measure_call(run_fn *run, void *dst, const void *src, size_t size) {
     struct cost best = of_round(run, dst, src, size, 16);
     unsigned int calls = clamp_t(u64, 10 * ROUND_NS / (best.tenths_of_ns + 1), 16, 4096);
     int round;
@@ -127,7 +127,7 @@ static void show_heads(struct seq_file *out, const char *unit) {
     seq_putc(out, '\n');
 }
 
-static void show(struct seq_file *out, const struct row *rows) {
+static void show_rows(struct seq_file *out, const struct row *rows) {
     size_t size, column;
 
     show_heads(out, "ns");
@@ -160,14 +160,14 @@ int carry_bench_show(struct seq_file *out, void *unused) {
     for (size = 0; size < ARRAY_SIZE(sizes); size++)
         for (column = 0; column < ARRAY_SIZE(columns); column++)
             rows[size].costs[column] =
-                measure(columns[column].run, buffer, buffer + SIZE_LAST, sizes[size]);
+                measure_call(columns[column].run, buffer, buffer + SIZE_LAST, sizes[size]);
 
     seq_puts(out, "Cost of one call, by size in bytes; memory is cached.");
     if (machine_is_virtual())
         seq_puts(out, " This machine is virtual: where its\nCPU is emulated, these are the "
                       "costs of the emulator, and say nothing of a CPU.");
     seq_putc(out, '\n');
-    show(out, rows);
+    show_rows(out, rows);
     kvfree(buffer);
     kfree(rows);
     return 0;

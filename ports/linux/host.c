@@ -62,48 +62,48 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
 static DEFINE_MUTEX(transaction_mutex);
 static DEFINE_MUTEX(text_mutex); /* taken after transaction_mutex */
 
-static void *allocate(size_t size) {
+static void *allocate_memory(size_t size) {
     return kvmalloc(size, GFP_KERNEL);
 }
 
-static void release(void *memory, size_t size) {
+static void release_memory(void *memory, size_t size) {
     kvfree(memory);
 }
 
-static void begin(void) {
+static void begin_transaction(void) {
     mutex_lock(&transaction_mutex);
 }
 
-static void end(void) {
+static void end_transaction(void) {
     mutex_unlock(&transaction_mutex);
 }
 
-static void lock(void) {
+static void lock_text(void) {
     mutex_lock(&text_mutex);
 }
 
-static void unlock(void) {
+static void unlock_text(void) {
     mutex_unlock(&text_mutex);
 }
 
-static bool alone(void) {
+static bool is_alone(void) {
     return false;
 }
 
-static int open(const struct carry_text_run *runs, size_t count, bool quiet,
-                struct carry_text_session *session) {
+static int open_session(const struct carry_text_run *runs, size_t count, bool quiet,
+                        struct carry_text_session *session) {
     return CARRY_ERROR_PERMISSION;
 }
 
-static bool close(bool keep) {
+static bool close_session(bool keep) {
     return true;
 }
 
-static bool write(uintptr_t address, const void *bytes, size_t size) {
+static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     return false;
 }
 
-static void nothing(void) {
+static void synchronise_nothing(void) {
 }
 
 static void yield_cpu(void) {
@@ -114,7 +114,7 @@ static const char *backend(void) {
     return "none";
 }
 
-static void forget(uintptr_t low, uintptr_t high) {
+static void forget_text(uintptr_t low, uintptr_t high) {
 }
 
 static size_t page_bytes(void) {
@@ -124,20 +124,20 @@ static size_t page_bytes(void) {
 const struct carry_text_host *carry_host_text(void) {
     static const struct carry_text_host host = {
         .page_bytes = page_bytes,
-        .allocate = allocate,
-        .release = release,
-        .begin = begin,
-        .end = end,
-        .lock = lock,
-        .unlock = unlock,
-        .alone = alone,
-        .open = open,
-        .close = close,
-        .write = write,
+        .allocate = allocate_memory,
+        .release = release_memory,
+        .begin = begin_transaction,
+        .end = end_transaction,
+        .lock = lock_text,
+        .unlock = unlock_text,
+        .alone = is_alone,
+        .open = open_session,
+        .close = close_session,
+        .write = write_text,
         .yield = yield_cpu,
-        .synchronise = nothing,
+        .synchronise = synchronise_nothing,
         .backend = backend,
-        .forget = forget,
+        .forget = forget_text,
     };
     return &host;
 }

@@ -26,7 +26,7 @@
 
 static unsigned points;
 
-static void tell(bool ok, const char *format, ...) {
+static void print_point(bool ok, const char *format, ...) {
     va_list arguments;
     printf("%sok %u ", ok ? "" : "not ", ++points);
     va_start(arguments, format);
@@ -54,28 +54,28 @@ static void mount_all(void) {
 }
 
 /* Loads the module. Returns 0 or an errno. */
-static int insert(const char *parameters) {
+static int insert_module(const char *parameters) {
     int file = open("/carry.ko", O_RDONLY);
     int error = syscall(SYS_finit_module, file, parameters, 0) ? errno : 0;
     close(file);
     return error;
 }
 
-static void load(const char *parameters) {
-    int error = insert(parameters);
-    tell(!error, "carry.ko is loaded with \"%s\": %s", parameters, strerror(error));
+static void load_module(const char *parameters) {
+    int error = insert_module(parameters);
+    print_point(!error, "carry.ko is loaded with \"%s\": %s", parameters, strerror(error));
 }
 
-static void unload(void) {
+static void unload_module(void) {
     bool unloaded = !syscall(SYS_delete_module, "carry", O_NONBLOCK);
-    tell(unloaded && access(FILES, F_OK), "the module is unloaded, and its files are gone");
+    print_point(unloaded && access(FILES, F_OK), "the module is unloaded, and its files are gone");
 }
 
 /*
  * Prints a file of the module, indented. Checks that reading it keeps this process's vector
  * registers.
  */
-static void show(const char *name) {
+static void show_file(const char *name) {
     static char text[1 << 16];
     struct registers before, after;
     size_t width = vector_bytes();
@@ -90,28 +90,29 @@ static void show(const char *name) {
     long size = file >= 0 ? read_with(file, text, sizeof text - 1, &before, &after) : -1;
     close(file);
     if (size < 0) {
-        tell(false, "%s can be read", name);
+        print_point(false, "%s can be read", name);
         return;
     }
     text[size] = '\0';
     printf("# %s\n", name);
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
         printf("    %s\n", line);
-    tell(!memcmp(&before, &after, sizeof before), "%s: vector registers are unchanged", name);
+    print_point(!memcmp(&before, &after, sizeof before), "%s: vector registers are unchanged",
+                name);
 }
 
-static void refuse(const char *parameters, int error) {
-    bool refused = insert(parameters) == error;
-    tell(refused && access(FILES, F_OK), "carry.ko refuses \"%.40s\"", parameters);
+static void expect_module_refused(const char *parameters, int error) {
+    bool refused = insert_module(parameters) == error;
+    print_point(refused && access(FILES, F_OK), "carry.ko refuses \"%.40s\"", parameters);
 }
 
 /* Checks that an open file keeps the module loaded. */
-static void keep(void) {
+static void expect_kept(void) {
     char byte;
     int file = open(FILES "kernels", O_RDONLY);
     bool kept = syscall(SYS_delete_module, "carry", O_NONBLOCK) && errno == EWOULDBLOCK;
-    tell(kept && read(file, &byte, 1) == 1,
-         "the module stays loaded while one of its files is open");
+    print_point(kept && read(file, &byte, 1) == 1,
+                "the module stays loaded while one of its files is open");
     close(file);
 }
 
@@ -127,18 +128,18 @@ int main(int count, char **arguments) {
         strcat(long_mask, "erms,");
 
     printf("TAP version 13\n");
-    load(parameters);
-    show("kernels");
-    show("selftest");
-    keep();
-    unload();
-    refuse("sum=unheard-of", EINVAL);
-    refuse("mask=unheard-of", EINVAL);
-    refuse(long_mask, ENOSPC);
-    refuse("threshold=x", EINVAL);
-    load("threshold=0");
-    show("bench");
-    unload();
+    load_module(parameters);
+    show_file("kernels");
+    show_file("selftest");
+    expect_kept();
+    unload_module();
+    expect_module_refused("sum=unheard-of", EINVAL);
+    expect_module_refused("mask=unheard-of", EINVAL);
+    expect_module_refused(long_mask, ENOSPC);
+    expect_module_refused("threshold=x", EINVAL);
+    load_module("threshold=0");
+    show_file("bench");
+    unload_module();
     printf("1..%u\n", points);
     fflush(stdout);
     reboot(RB_POWER_OFF);

@@ -216,7 +216,7 @@ struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_
 struct carry_choice carry_choices[CARRY_TABLES];
 
 /* Selects the kernel that a parameter names; `name` is empty if the parameter is not given. */
-static int choose(int (*select)(const char *name), const char *what, const char *name) {
+static int choose_kernel(int (*select)(const char *name), const char *what, const char *name) {
     if (!select(*name ? name : NULL))
         return 0;
     pr_err("%s=%s: there is no such kernel, or this CPU lacks what it needs\n", what, name);
@@ -236,8 +236,9 @@ int carry_choose(const char *sum, const char *copy, const char *crc32c) {
         pr_err("mask=: there is no such feature\n");
         return -EINVAL;
     }
-    if (choose(carry_sum_select, "sum", sum) || choose(carry_copy_select, "copy", copy) ||
-        choose(carry_crc32c_select, "crc32c", crc32c))
+    if (choose_kernel(carry_sum_select, "sum", sum) ||
+        choose_kernel(carry_copy_select, "copy", copy) ||
+        choose_kernel(carry_crc32c_select, "crc32c", crc32c))
         return -EINVAL;
 
     static_call_update(vector_sum, carry_get(carry_sum));

@@ -81,7 +81,7 @@ static const struct {
     {"interrupts", carry_test_interrupts},
 };
 
-static void run(struct seq_file *out, size_t index) {
+static void run_test(struct seq_file *out, size_t index) {
     struct carry_test test = {.out = out, .name = tests[index].name};
 
     tests[index].run(&test);
@@ -100,7 +100,7 @@ int carry_selftest_show(struct seq_file *out, void *unused) {
 
     seq_printf(out, "KTAP version 1\n1..%zu\n", ARRAY_SIZE(tests));
     for (i = 0; i < ARRAY_SIZE(tests); i++) {
-        run(out, i);
+        run_test(out, i);
         cond_resched();
     }
 

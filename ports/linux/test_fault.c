@@ -72,8 +72,8 @@ struct way {
     bool in_section;
 };
 
-static size_t go(struct carry_test *test, const struct way *way, void *dst, const void *src,
-                 size_t size) {
+static size_t copy_by_way(struct carry_test *test, const struct way *way, void *dst,
+                          const void *src, size_t size) {
     struct carry_sum_tried tried;
 
     if (way->in_section)
@@ -100,7 +100,7 @@ static void check_loads(struct carry_test *test, struct memory *memory, const st
 
         memcpy(from, memory->from, good);
         memset(memory->to, UNTOUCHED, sizeof memory->to);
-        left = go(test, way, to, from, size);
+        left = copy_by_way(test, way, to, from, size);
         carry_expect(test, left == size - good, "%s of %zu bytes, %zu to read: %zu left", way->name,
                      size, good, left);
         carry_expect(test,
@@ -116,7 +116,7 @@ static void check_stores(struct carry_test *test, struct memory *memory, const s
         size_t left;
 
         memset(to - MARGIN, UNTOUCHED, good + MARGIN);
-        left = go(test, way, to, memory->from, size);
+        left = copy_by_way(test, way, to, memory->from, size);
         carry_expect(test, left == size - good, "%s of %zu bytes, %zu to write: %zu left",
                      way->name, size, good, left);
         carry_expect(test,

@@ -79,7 +79,7 @@ struct visit {
     bool right;
 };
 
-static enum hrtimer_restart fire(struct hrtimer *timer) {
+static enum hrtimer_restart on_visit(struct hrtimer *timer) {
     struct visit *visit = container_of(timer, struct visit, timer);
 
     visit->in_hard_interrupt = in_hardirq();
@@ -94,7 +94,7 @@ static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode m
     visit->work = work;
     init_completion(&visit->done);
     hrtimer_init_on_stack(&visit->timer, CLOCK_MONOTONIC, mode);
-    visit->timer.function = fire;
+    visit->timer.function = on_visit;
     hrtimer_start(&visit->timer, ns_to_ktime(100 * NSEC_PER_USEC), mode);
     wait_for_completion(&visit->done);
     hrtimer_cancel(&visit->timer);
@@ -211,7 +211,7 @@ struct interrupts {
     unsigned int wrong;
 };
 
-static enum hrtimer_restart interrupt(struct hrtimer *timer) {
+static enum hrtimer_restart work_in_section_interrupt(struct hrtimer *timer) {
     struct interrupts *interrupts = container_of(timer, struct interrupts, timer);
 
     if (machine_is_in_section())
@@ -245,7 +245,7 @@ void carry_test_interrupts(struct carry_test *test) {
     }
     migrate_disable();
     hrtimer_init_on_stack(&interrupts.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-    interrupts.timer.function = interrupt;
+    interrupts.timer.function = work_in_section_interrupt;
     hrtimer_start(&interrupts.timer, ns_to_ktime(INTERRUPT_NS), HRTIMER_MODE_REL_PINNED_HARD);
     while (goes_on(&interrupts, start)) {
         wrong += !is_done_right(work);

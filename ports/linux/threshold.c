@@ -60,7 +60,7 @@ void carry_operate(enum carry_operation operation, void *dst, const void *src, s
  * Returns the shortest of several rounds in nanoseconds: any other activity of the CPU only adds to
  * it.
  */
-static u64 shortest(enum carry_operation operation, void *dst, const void *src, size_t size) {
+static u64 shortest_round(enum carry_operation operation, void *dst, const void *src, size_t size) {
     u64 best = U64_MAX;
     int round, call;
 
@@ -81,14 +81,14 @@ static bool vectors_win(enum carry_operation operation, void *dst, const void *s
     u64 scalar, vector;
 
     carry_thresholds[operation] = SIZE_MAX;
-    scalar = shortest(operation, dst, src, size);
+    scalar = shortest_round(operation, dst, src, size);
     carry_thresholds[operation] = 0;
-    vector = shortest(operation, dst, src, size);
+    vector = shortest_round(operation, dst, src, size);
     return vector < scalar;
 }
 
 /* Returns the least of the sizes at which vectors win, and win at each larger size; or SIZE_MAX. */
-static size_t measure(enum carry_operation operation, void *dst, const void *src) {
+static size_t measure_threshold(enum carry_operation operation, void *dst, const void *src) {
     static const size_t sizes[] = {4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256, 192, 128, 64};
     size_t least = SIZE_MAX;
     size_t i;
@@ -117,7 +117,8 @@ int carry_measure_thresholds(void) {
         return -ENOMEM;
     for (operation = 0; operation < CARRY_OPERATIONS; operation++)
         if (has_vectors(operation))
-            carry_thresholds[operation] = measure(operation, buffer, buffer + CARRY_SECTION_BYTES);
+            carry_thresholds[operation] =
+                measure_threshold(operation, buffer, buffer + CARRY_SECTION_BYTES);
     kfree(buffer);
     return 0;
 }

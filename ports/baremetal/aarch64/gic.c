@@ -24,7 +24,7 @@ enum gic_register {
 /* The priority of all interrupts except the NMI, which has precedence. */
 #define PRIORITY 0x80
 
-static volatile uint32_t *word(uint64_t base, enum gic_register index) {
+static volatile uint32_t *gic_word(uint64_t base, enum gic_register index) {
     return (volatile uint32_t *)(base + index);
 }
 
@@ -34,27 +34,27 @@ static void set_priority(enum gic_interrupt interrupt, uint8_t priority) {
 
 /* Enables the interrupts below 32, which have registers for each CPU. */
 void gic_prepare(void) {
-    *word(DISTRIBUTOR, GICD_IGROUPR) = ~(UINT32_C(1) << GIC_NMI);
+    *gic_word(DISTRIBUTOR, GICD_IGROUPR) = ~(UINT32_C(1) << GIC_NMI);
     set_priority(GIC_CALL, PRIORITY);
     set_priority(GIC_TIMER, PRIORITY);
     set_priority(GIC_NMI, 0);
-    *word(DISTRIBUTOR, GICD_ISENABLER) =
+    *gic_word(DISTRIBUTOR, GICD_ISENABLER) =
         UINT32_C(1) << GIC_CALL | UINT32_C(1) << GIC_NMI | UINT32_C(1) << GIC_TIMER;
-    *word(DISTRIBUTOR, GICD_CTLR) = BOTH_GROUPS;
-    *word(CPU_INTERFACE, GICC_PMR) = LEAST_URGENT;
-    *word(CPU_INTERFACE, GICC_CTLR) = BOTH_GROUPS | ACKNOWLEDGES | GROUP_0_IS_FIQ;
+    *gic_word(DISTRIBUTOR, GICD_CTLR) = BOTH_GROUPS;
+    *gic_word(CPU_INTERFACE, GICC_PMR) = LEAST_URGENT;
+    *gic_word(CPU_INTERFACE, GICC_CTLR) = BOTH_GROUPS | ACKNOWLEDGES | GROUP_0_IS_FIQ;
 }
 
 /* Interrupts `cpus`. The barrier lets them read what this CPU has written before. */
 void gic_send(unsigned cpus, enum gic_interrupt interrupt) {
     __asm__ volatile("dsb ish" : : : "memory");
-    *word(DISTRIBUTOR, GICD_SGIR) = cpus << 16 | interrupt;
+    *gic_word(DISTRIBUTOR, GICD_SGIR) = cpus << 16 | interrupt;
 }
 
 uint32_t gic_acknowledge(void) {
-    return *word(CPU_INTERFACE, GICC_IAR);
+    return *gic_word(CPU_INTERFACE, GICC_IAR);
 }
 
 void gic_end(uint32_t acknowledged) {
-    *word(CPU_INTERFACE, GICC_EOIR) = acknowledged;
+    *gic_word(CPU_INTERFACE, GICC_EOIR) = acknowledged;
 }

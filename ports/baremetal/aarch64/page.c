@@ -56,7 +56,7 @@ void page_forbid_user(void) {
 /* --- Text --- */
 
 /* Stores each instruction atomically, because CPUs fetch whole instructions. */
-static void store(uintptr_t address, const uint8_t *bytes, size_t size) {
+static void store_words(uintptr_t address, const uint8_t *bytes, size_t size) {
     uintptr_t to = TEXT_ALIAS + address;
     while (size) {
         size_t step = to % 4 || size < 4 ? 1 : 4;
@@ -74,7 +74,7 @@ static void store(uintptr_t address, const uint8_t *bytes, size_t size) {
 }
 
 /* Makes all CPUs fetch the stored instructions from now on (B2.4.4). */
-static void publish(uintptr_t low, uintptr_t high) {
+static void publish_text(uintptr_t low, uintptr_t high) {
     const uint64_t ctr = CPU_READ("ctr_el0");
     const uintptr_t data_line = UINT64_C(4) << CTR_DMINLINE(ctr);
     const uintptr_t line = UINT64_C(4) << CTR_IMINLINE(ctr);
@@ -87,6 +87,6 @@ static void publish(uintptr_t low, uintptr_t high) {
 }
 
 void text_write(uintptr_t address, const void *bytes, size_t size) {
-    store(address, bytes, size);
-    publish(address, address + size);
+    store_words(address, bytes, size);
+    publish_text(address, address + size);
 }

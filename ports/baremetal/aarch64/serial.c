@@ -26,7 +26,7 @@ void print_char(char c) {
     *serial(SERIAL_DATA) = (uint8_t)c;
 }
 
-static uint64_t ask(uint64_t operation, uint64_t *arguments) {
+static uint64_t call_semihosting(uint64_t operation, uint64_t *arguments) {
     register uint64_t x0 __asm__("x0") = operation;
     register uint64_t *x1 __asm__("x1") = arguments;
     __asm__ volatile("hlt #0xf000" : "+r"(x0) : "r"(x1) : "memory");
@@ -37,7 +37,7 @@ static uint64_t ask(uint64_t operation, uint64_t *arguments) {
 const char *kernel_command_line(void) {
     static char line[512];
     uint64_t arguments[] = {(uint64_t)line, sizeof line};
-    if (!*line && ask(SYS_GET_CMDLINE, arguments))
+    if (!*line && call_semihosting(SYS_GET_CMDLINE, arguments))
         line[0] = '\0';
     return line;
 }
@@ -49,7 +49,7 @@ bool kernel_ran_instead(void) {
 
 void kernel_exit(int status) {
     uint64_t arguments[] = {APPLICATION_EXIT, (uint64_t)status};
-    ask(SYS_EXIT_EXTENDED, arguments);
+    call_semihosting(SYS_EXIT_EXTENDED, arguments);
     for (;;)
         __asm__ volatile("wfi");
 }

@@ -27,7 +27,7 @@ static void write_row(void) {
 static unsigned refused;
 
 /* Returns to the caller of the code that must not run. */
-static bool refuse(struct trap_frame *frame) {
+static bool skip_bad_call(struct trap_frame *frame) {
     refused++;
     frame->pc = frame->x[30];
     return true;
@@ -35,7 +35,7 @@ static bool refuse(struct trap_frame *frame) {
 
 static uint32_t data[] = {RETURN};
 
-static void call(uintptr_t address) {
+static void call_address(uintptr_t address) {
     ((void (*)(void))address)();
 }
 
@@ -46,10 +46,10 @@ void test_text(void) {
            "text is not writable");
     tap_ok(is_caught(write_row, (const uint8_t *)__start_carry_faults),
            "fault tables are not writable");
-    trap_handler *before = trap_set(TRAP_TEXT, refuse);
-    call((uintptr_t)data);
+    trap_handler *before = trap_set(TRAP_TEXT, skip_bad_call);
+    call_address((uintptr_t)data);
     tap_ok(TAP_EQ(refused, 1), "data is not executable");
-    call(TEXT_ALIAS + (uintptr_t)victim);
+    call_address(TEXT_ALIAS + (uintptr_t)victim);
     tap_ok(TAP_EQ(refused, 2), "text is not executable through its writable alias");
     trap_set(TRAP_TEXT, before);
     const uint32_t changed = MOVE_2;

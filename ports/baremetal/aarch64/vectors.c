@@ -35,24 +35,24 @@ struct image {
     PAIR(instruction, 28, 29)                                                                      \
     PAIR(instruction, 30, 31)
 
-static uint64_t next(uint64_t *state) {
+static uint64_t next_of_seed(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return z ^ z >> 27;
 }
 
 /* Fills `image` from `seed`, including the rounding mode and the flags. */
-static void make(struct image *image, uint64_t seed) {
+static void make_vectors_image(struct image *image, uint64_t seed) {
     uint64_t state = seed;
     for (unsigned i = 0; i < sizeof image->q; i++)
-        image->q[i / 16][i % 16] = (uint8_t)(next(&state) >> 13);
+        image->q[i / 16][i % 16] = (uint8_t)(next_of_seed(&state) >> 13);
     image->fpcr = (seed & 3) << ROUNDING_SHIFT;
     image->fpsr = (seed >> 2 & FLAGS) | SATURATED;
 }
 
 void vectors_fill(uint64_t seed) {
     struct image image;
-    make(&image, seed);
+    make_vectors_image(&image, seed);
     uint64_t flags = cpu_interrupts_off();
     __asm__ volatile(ALL(ldp) : : "r"(image.q) : "memory");
     CPU_WRITE("fpcr", image.fpcr);
@@ -60,7 +60,7 @@ void vectors_fill(uint64_t seed) {
     cpu_interrupts_restore(flags);
 }
 
-static void save(struct image *image) {
+static void save_image(struct image *image) {
     uint64_t flags = cpu_interrupts_off();
     __asm__ volatile(ALL(stp) : : "r"(image->q) : "memory");
     image->fpcr = CPU_READ("fpcr");
@@ -70,15 +70,15 @@ static void save(struct image *image) {
 
 bool vectors_hold(uint64_t seed) {
     struct image saved, right;
-    save(&saved);
-    make(&right, seed);
+    save_image(&saved);
+    make_vectors_image(&right, seed);
     return !memcmp(&saved, &right, sizeof right);
 }
 
 bool vectors_are_zero(void) {
     static const struct image zero;
     struct image saved;
-    save(&saved);
+    save_image(&saved);
     return !memcmp(&saved, &zero, sizeof zero);
 }
 

@@ -123,7 +123,8 @@ static const struct {
 };
 #define TABLES (sizeof tables / sizeof *tables)
 
-static void show(size_t table, const char *form, uint64_t (*ticks)(enum operation operation)) {
+static void show_table(size_t table, const char *form,
+                       uint64_t (*ticks)(enum operation operation)) {
     in_use = *tables[table].interrupts;
     if (interrupts_use(tables[table].interrupts))
         PANIC("the table %s cannot be used", tables[table].name);
@@ -139,14 +140,14 @@ static void show(size_t table, const char *form, uint64_t (*ticks)(enum operatio
 
 /* Registers the sites only before the last form: until then they keep their linked state. */
 void bench_run(void) {
-    show(0, "compiled", ticks_compiled);
+    show_table(0, "compiled", ticks_compiled);
     for (size_t i = 0; i < TABLES; i++) {
-        show(i, "pointer", ticks_of_pointer);
-        show(i, "unpatched", ticks_of_site);
+        show_table(i, "pointer", ticks_of_pointer);
+        show_table(i, "unpatched", ticks_of_site);
     }
     if (carry_patch_apply(0))
         PANIC("sites cannot be patched");
     for (size_t i = 0; i < TABLES; i++)
-        show(i, "patched", ticks_of_site);
+        show_table(i, "patched", ticks_of_site);
     print("bench done\n");
 }

@@ -33,7 +33,7 @@ void cpu_acknowledge(const struct trap_frame *frame) {
     *apic(APIC_EOI) = 0;
 }
 
-static void command(unsigned target, uint32_t value) {
+static void send_command(unsigned target, uint32_t value) {
     uint64_t flags = cpu_interrupts_off();
     *apic(APIC_TARGET) = target << 24;
     *apic(APIC_COMMAND) = value;
@@ -43,7 +43,7 @@ static void command(unsigned target, uint32_t value) {
 }
 
 void cpu_send_nmi_to_self(void) {
-    command(cpu_here()->id, COMMAND_NMI | COMMAND_ASSERT);
+    send_command(cpu_here()->id, COMMAND_NMI | COMMAND_ASSERT);
 }
 
 void cpu_timer(uint32_t ticks) {
@@ -83,15 +83,15 @@ void cpu_boot_second(void) {
     uint8_t *start = (uint8_t *)SECOND_START;
     for (const uint8_t *from = boot_second; from < boot_second_end; from++)
         *start++ = *from;
-    command(1, COMMAND_INIT | COMMAND_ASSERT);
+    send_command(1, COMMAND_INIT | COMMAND_ASSERT);
     wait_microseconds(10000);
-    command(1, COMMAND_START | COMMAND_ASSERT | SECOND_START >> 12);
+    send_command(1, COMMAND_START | COMMAND_ASSERT | SECOND_START >> 12);
     for (unsigned i = 0; i < 1000000 && cpu_count() < CPUS; i++)
         wait_microseconds(1);
 }
 
 void cpu_interrupt(const struct cpu *cpu) {
-    command(cpu->id, COMMAND_ASSERT | TRAP_CALL);
+    send_command(cpu->id, COMMAND_ASSERT | TRAP_CALL);
 }
 
 /* CPUID is a serialising instruction (SDM vol. 3, 8.1.3). */

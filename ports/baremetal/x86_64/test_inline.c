@@ -50,19 +50,19 @@ static struct {
  * Returns whether the parked CPU stays. Runs a site itself: a stop that waits for this CPU to leave
  * one site must not block the others.
  */
-static bool stays(void) {
+static bool parked_stays(void) {
     site_save();
     return !__atomic_load_n(&parked.committed, __ATOMIC_SEQ_CST) &&
            __atomic_load_n(&host_stops_refused, __ATOMIC_SEQ_CST) < parked.refusals;
 }
 
 /* Runs after each instruction, and waits at parked.inside. */
-static bool park(struct trap_frame *frame) {
+static bool park_inside(struct trap_frame *frame) {
     if (frame->rip != (uintptr_t)parked.inside)
         return true;
     __atomic_store_n(&parked.stands, true, __ATOMIC_SEQ_CST);
     __asm__ volatile("sti" : : : "memory");
-    while (stays())
+    while (parked_stays())
         cpu_pause();
     __asm__ volatile("cli" : : : "memory");
     frame->rflags &= ~(uint64_t)EFLAGS_TF;
@@ -99,7 +99,7 @@ static void test_parked(void) {
         !interrupts_use(&interrupts_native) && find_bytes((uintptr_t)site_save, SAVE_INLINE);
     if (!tap_ok(is_inline, "the site consists of two instructions"))
         return;
-    trap_handler *before = trap_set(TRAP_DEBUG, park);
+    trap_handler *before = trap_set(TRAP_DEBUG, park_inside);
     int error = commit_around_parked(UINT_MAX, &flags);
     tap_ok(TAP_EQ(error, CARRY_ERROR_BUSY) &&
                TAP_TRUE(find_bytes((uintptr_t)site_save, SAVE_INLINE)) &&

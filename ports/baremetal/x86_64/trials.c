@@ -43,7 +43,7 @@ static void print_changed(size_t place, const uint8_t *old, const uint8_t *new, 
 /* The initial contents of the arenas. */
 static uint8_t before[TRIAL_ARENAS][ROOM_MAX];
 
-static void fill(uint8_t *arena, size_t room, const uint8_t *pattern, size_t size) {
+static void fill_arena(uint8_t *arena, size_t room, const uint8_t *pattern, size_t size) {
     for (size_t at = 0; at < room; at += size)
         memcpy(arena + at, pattern, size < room - at ? size : room - at);
 }
@@ -53,7 +53,7 @@ static const uint8_t *run_trial(const struct trials *trials, const struct trial 
     const uint8_t *code = (const uint8_t *)(trial + 1);
     const uint8_t *pattern = code + trial->code_bytes;
     for (size_t i = 0; i < TRIAL_ARENAS; pattern += trial->pattern_bytes[i++]) {
-        fill(before[i], trials->room, pattern, trial->pattern_bytes[i]);
+        fill_arena(before[i], trials->room, pattern, trial->pattern_bytes[i]);
         memcpy((void *)trials->arenas[i], before[i], trials->room);
     }
     memcpy(meanings_block, trial->block, TRIAL_BLOCK);

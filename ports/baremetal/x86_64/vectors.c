@@ -26,15 +26,15 @@ static struct image *own_image(void) {
     return &images[cpu->index][cpu->in_nmi ? 2 : cpu->in_interrupt];
 }
 
-static uint64_t next(uint64_t *state) {
+static uint64_t next_of_seed(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     return z ^ z >> 27;
 }
 
-static void fill(uint8_t *bytes, size_t size, uint64_t *state) {
+static void fill_from_state(uint8_t *bytes, size_t size, uint64_t *state) {
     for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(next(state) >> 13);
+        bytes[i] = (uint8_t)(next_of_seed(state) >> 13);
 }
 
 /* Returns a control word that raises no exception, with a rounding mode from `seed`. */
@@ -53,12 +53,12 @@ static void fill_legacy(uint8_t *image, uint64_t seed, uint64_t *state) {
     memcpy(image + CARRY_AREA_MXCSR, &mxcsr, sizeof mxcsr);
     image[FTW] = 0xff;
     for (unsigned i = 0; i < 8; i++)
-        fill(image + REGISTERS + 16 * i, REGISTER_BYTES, state);
-    fill(image + CARRY_AREA_XMM, 256, state);
+        fill_from_state(image + REGISTERS + 16 * i, REGISTER_BYTES, state);
+    fill_from_state(image + CARRY_AREA_XMM, 256, state);
 }
 
 /* Fills `image` in the standard form, which every CPU can load. */
-static void make(uint8_t *image, uint64_t seed) {
+static void make_vectors_image(uint8_t *image, uint64_t seed) {
     struct carry_xstate_layout layout;
     uint64_t mask = carry_xstate_default() & (VECTORS | BIT(X87));
     uint64_t state = seed;
@@ -69,7 +69,7 @@ static void make(uint8_t *image, uint64_t seed) {
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         size_t offset = carry_xstate_offset(&layout, mask, CARRY_XSTATE_STANDARD, i);
         if (offset)
-            fill(image + offset, layout.parts[i].size, &state);
+            fill_from_state(image + offset, layout.parts[i].size, &state);
     }
 }
 
@@ -77,15 +77,15 @@ static void make(uint8_t *image, uint64_t seed) {
  * Executes a vector instruction before XSAVE or XRSTOR. QEMU does not raise #NM for these two if
  * CR0.TS is set (seen in 7.2), but for any other. No interrupt may come in between.
  */
-static void touch(void) {
+static void touch_vectors(void) {
     __asm__ volatile("movaps %%xmm0, %%xmm0" : : : "memory");
 }
 
 void vectors_fill(uint64_t seed) {
     uint8_t *image = own_image()->bytes;
-    make(image, seed);
+    make_vectors_image(image, seed);
     uint64_t flags = cpu_interrupts_off();
-    touch();
+    touch_vectors();
     carry_xstate_load(image, VECTORS | BIT(X87));
     cpu_interrupts_restore(flags);
 }
@@ -106,11 +106,11 @@ bool vectors_hold(uint64_t seed) {
     uint8_t *saved = saved_images[cpu_here()->index][own_image() - images[cpu_here()->index]].bytes;
     struct carry_xstate_layout layout;
     uint64_t flags = cpu_interrupts_off();
-    touch();
+    touch_vectors();
     uint64_t mask = carry_xstate_save(saved, VECTORS | BIT(X87));
     cpu_interrupts_restore(flags);
     carry_xstate_layout(&layout);
-    make(right, seed);
+    make_vectors_image(right, seed);
     bool same = is_legacy_right(saved, right);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         size_t offset = carry_xstate_offset(&layout, carry_xstate_default() & VECTORS,
