@@ -57,7 +57,7 @@ static uint8_t zeroes[16] __attribute__((aligned(16)));
  * One assembly statement contains everything between the first dirty register and the last saved
  * one, so that no compiler and no C library uses vector registers in between.
  */
-static void hold(struct worker *worker) {
+static void hold_registers(struct worker *worker) {
     const long futex = SYS_futex, wait = FUTEX_WAIT_PRIVATE;
     __asm__ volatile(
         "mov %[all], %%eax\n mov $-1, %%edx\n xrstor64 %[initial]\n"
@@ -93,10 +93,10 @@ static int is_spoiled(const struct worker *worker) {
            memcmp(worker->before + end, worker->after + end, AREA_BYTES - end) != 0;
 }
 
-static void *work(void *argument) {
+static void *run_worker(void *argument) {
     struct worker *worker = argument;
     prctl(PR_SET_NAME, worker->name);
-    hold(worker);
+    hold_registers(worker);
     worker->spoiled = is_spoiled(worker);
     return NULL;
 }
@@ -115,7 +115,7 @@ static unsigned parse_dirt(char *text) {
     return dirt;
 }
 
-static struct worker *start(const char *text) {
+static struct worker *start_worker(const char *text) {
     char wait[8], components[32];
     struct worker *worker = aligned_alloc(64, (sizeof *worker + 63) & ~(size_t)63);
     if (!worker)
@@ -125,7 +125,7 @@ static struct worker *start(const char *text) {
         exit(2);
     worker->sleeps = strcmp(wait, "sleep") == 0;
     worker->dirt = parse_dirt(components);
-    if (pthread_create(&worker->thread, NULL, work, worker) != 0)
+    if (pthread_create(&worker->thread, NULL, run_worker, worker) != 0)
         exit(2);
     while (!__atomic_load_n(&worker->ready, __ATOMIC_ACQUIRE))
         usleep(100);
@@ -138,7 +138,7 @@ static void on_signal(int signal) {
 }
 
 /* Blocks or unblocks signals, so that only the main thread receives them. */
-static void block(int how) {
+static void mask_signals(int how) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(how, &all, NULL);
@@ -153,10 +153,10 @@ int main(int argc, char **argv) {
     memcpy(initial + MXCSR, &mxcsr, sizeof mxcsr);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     sigaction(SIGRTMIN, &action, NULL);
-    block(SIG_BLOCK);
+    mask_signals(SIG_BLOCK);
     for (int i = 1; i < argc; i++)
-        workers[i] = start(argv[i]);
-    block(SIG_UNBLOCK);
+        workers[i] = start_worker(argv[i]);
+    mask_signals(SIG_UNBLOCK);
     for (puts("ready"); fflush(stdout), fgets(line, sizeof line, stdin);)
         printf("%d\n", (int)signals);
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);

@@ -4,13 +4,14 @@
 #include <string.h>
 
 /* Adds in one's complement: the carry out of the top is added at the bottom. */
-static uint16_t add(uint16_t a, uint16_t b) {
+static uint16_t add_ones_complement(uint16_t a, uint16_t b) {
     uint32_t sum = (uint32_t)a + b;
     return (uint16_t)(sum > 0xffff ? sum - 0x10000 + 1 : sum);
 }
 
 void oracle_byte(struct oracle *oracle, unsigned char byte) {
-    oracle->sum = add((uint16_t)oracle->sum, (uint16_t)(oracle->odd ? byte : byte << 8));
+    oracle->sum =
+        add_ones_complement((uint16_t)oracle->sum, (uint16_t)(oracle->odd ? byte : byte << 8));
     oracle->odd = !oracle->odd;
 }
 
@@ -59,7 +60,7 @@ void oracle_crc32c_byte(struct oracle *oracle, unsigned char byte) {
     }
 }
 
-static uint32_t value(const struct oracle *oracle) {
+static uint32_t crc_value(const struct oracle *oracle) {
     return oracle_value(oracle);
 }
 
@@ -75,7 +76,7 @@ static uint32_t crc32c_fold(uint32_t crc) {
     return crc;
 }
 
-const struct oracle_kind oracle_internet = {oracle_start, oracle_byte, value, fold};
+const struct oracle_kind oracle_internet = {oracle_start, oracle_byte, crc_value, fold};
 const struct oracle_kind oracle_crc32c = {oracle_crc32c_start, oracle_crc32c_byte, crc32c_value,
                                           crc32c_fold};
 

@@ -21,7 +21,7 @@ struct judged {
 };
 
 /* Judges packet `number` of the capture, whose bytes are in memory. */
-static struct judged judge(struct carry_capture *capture, uint64_t number) {
+static struct judged judge_numbered(struct carry_capture *capture, uint64_t number) {
     struct judged judged = {.count = 0};
     const struct carry_capture_packet *packet = NULL;
     while (carry_capture_next(capture, &packet) == CARRY_CAPTURE_PACKET && packet->number < number)
@@ -32,7 +32,8 @@ static struct judged judge(struct carry_capture *capture, uint64_t number) {
     return judged;
 }
 
-static struct evidence find(struct judged *judged, uint32_t flags, uint32_t left_at, size_t index) {
+static struct evidence find_cause(struct judged *judged, uint32_t flags, uint32_t left_at,
+                                  size_t index) {
     judged->packet.flags = flags;
     judged->packet.left_at = left_at;
     return carry_cause_find(&judged->packet, judged->sums, judged->count, index);
@@ -41,17 +42,17 @@ static struct evidence find(struct judged *judged, uint32_t flags, uint32_t left
 static void test_partial(struct judged *judged) {
     const uint32_t left = CARRY_CAPTURE_PACKET_SUM_LEFT;
     tap_ok(TAP_EQ(judged->count, 2) && TAP_EQ(judged->sums[1].verdict, CARRY_VERDICT_PARTIAL) &&
-               TAP_EQ(find(judged, 0, 0, 1).certainty, CARRY_CAPTURE_INFERRED) &&
-               TAP_EQ(find(judged, CARRY_CAPTURE_PACKET_SUM_VALID, 0, 1).certainty,
+               TAP_EQ(find_cause(judged, 0, 0, 1).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find_cause(judged, CARRY_CAPTURE_PACKET_SUM_VALID, 0, 1).certainty,
                       CARRY_CAPTURE_INFERRED),
            "without the flag, a partial sum is inferred");
-    tap_ok(TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
-               TAP_EQ(find(judged, left, TCP_FIELD, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
-               TAP_EQ(find(judged, left, TCP_FIELD - 2, 1).certainty, CARRY_CAPTURE_INFERRED),
+    tap_ok(TAP_EQ(find_cause(judged, left, 0, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
+               TAP_EQ(find_cause(judged, left, TCP_FIELD, 1).certainty, CARRY_CAPTURE_CERTAIN) &&
+               TAP_EQ(find_cause(judged, left, TCP_FIELD - 2, 1).certainty, CARRY_CAPTURE_INFERRED),
            "with the flag, a partial sum is certain, unless the flag names another field");
-    tap_ok(TAP_EQ(find(judged, left, 0, 0).certainty, CARRY_CAPTURE_INFERRED) &&
-               TAP_EQ(find(judged, left, IP_FIELD, 0).certainty, CARRY_CAPTURE_INFERRED) &&
-               TAP_EQ(find(judged, left, 0, 0).cause, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL),
+    tap_ok(TAP_EQ(find_cause(judged, left, 0, 0).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find_cause(judged, left, IP_FIELD, 0).certainty, CARRY_CAPTURE_INFERRED) &&
+               TAP_EQ(find_cause(judged, left, 0, 0).cause, CARRY_CAPTURE_CAUSE_BESIDE_PARTIAL),
            "a partial sum of an IPv4 header is inferred");
     tap_ok(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count),
            "the flag is believed");
@@ -59,15 +60,16 @@ static void test_partial(struct judged *judged) {
 
 static void test_bad(struct judged *judged) {
     const uint32_t left = CARRY_CAPTURE_PACKET_SUM_LEFT;
-    tap_ok(TAP_EQ(judged->sums[1].verdict, CARRY_VERDICT_BAD) &&
-               TAP_EQ(find(judged, left, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
-               TAP_EQ(find(judged, left, TCP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
-               TAP_NE(find(judged, left, IP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
-               TAP_NE(find(judged, 0, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
-               TAP_EQ(find(judged, left, 0, 1).certainty, CARRY_CAPTURE_COMPUTED),
-           "a bad sum is explained by the flag, unless the flag names another field");
+    tap_ok(
+        TAP_EQ(judged->sums[1].verdict, CARRY_VERDICT_BAD) &&
+            TAP_EQ(find_cause(judged, left, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+            TAP_EQ(find_cause(judged, left, TCP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+            TAP_NE(find_cause(judged, left, IP_FIELD, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+            TAP_NE(find_cause(judged, 0, 0, 1).cause, CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
+            TAP_EQ(find_cause(judged, left, 0, 1).certainty, CARRY_CAPTURE_COMPUTED),
+        "a bad sum is explained by the flag, unless the flag names another field");
     tap_ok(TAP_TRUE(carry_cause_contradicts(&judged->packet, judged->sums, judged->count)) &&
-               TAP_EQ(find(judged, 0, 0, 1).certainty, 0) &&
+               TAP_EQ(find_cause(judged, 0, 0, 1).certainty, 0) &&
                TAP_TRUE(!carry_cause_contradicts(&judged->packet, judged->sums, judged->count)),
            "a flag for another field is wrong");
 }
@@ -75,7 +77,8 @@ static void test_bad(struct judged *judged) {
 /* Tests a frame with a bad sum and another sum after it, where the flag names no field. */
 static bool is_said_left(const struct judged *judged, struct carry_packet_sum behind) {
     struct judged both = {.packet = judged->packet, .sums = {judged->sums[1], behind}, .count = 2};
-    return find(&both, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).cause == CARRY_CAPTURE_CAUSE_SAID_LEFT;
+    return find_cause(&both, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).cause ==
+           CARRY_CAPTURE_CAUSE_SAID_LEFT;
 }
 
 static void test_behind(const struct judged *bad, const struct judged *partial) {
@@ -88,9 +91,9 @@ static void test_behind(const struct judged *bad, const struct judged *partial) 
     tap_ok(TAP_TRUE(is_said_left(bad, bad->sums[0])) && TAP_TRUE(is_said_left(bad, quoted)) &&
                TAP_TRUE(!is_said_left(bad, other)),
            "the flag refers to the last sum, whatever IP headers and quotes follow it");
-    tap_ok(TAP_NE(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause,
+    tap_ok(TAP_NE(find_cause(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 1).cause,
                   CARRY_CAPTURE_CAUSE_SAID_LEFT) &&
-               TAP_EQ(find(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty,
+               TAP_EQ(find_cause(&first, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).certainty,
                       CARRY_CAPTURE_CERTAIN),
            "the flag does not refer to the last sum where another one is partial");
 }
@@ -233,9 +236,9 @@ int main(void) {
     struct bytes bytes = make_capture(CARRY_CAPTURE_FORMAT_PCAP);
     struct carry_capture *capture;
     carry_capture_open_memory(bytes.data, bytes.size, &capture, NULL);
-    struct judged bad = judge(capture, 2);
+    struct judged bad = judge_numbered(capture, 2);
     test_bad(&bad);
-    struct judged partial = judge(capture, 3);
+    struct judged partial = judge_numbered(capture, 3);
     test_partial(&partial);
     test_behind(&bad, &partial);
     test_words();

@@ -56,8 +56,8 @@ static struct carry_capture_check_options options_for(struct heard *heard, uint3
     };
 }
 
-static int check(const struct bytes *bytes, const struct carry_capture_check_options *options,
-                 struct carry_capture_summary **summary) {
+static int check_bytes(const struct bytes *bytes, const struct carry_capture_check_options *options,
+                       struct carry_capture_summary **summary) {
     struct carry_capture *capture;
     *summary = NULL;
     if (carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL) != CARRY_OK)
@@ -73,7 +73,7 @@ static int check(const struct bytes *bytes, const struct carry_capture_check_opt
 
 static void test_counts(const struct bytes *bytes) {
     struct carry_capture_summary *summary;
-    int code = check(bytes, NULL, &summary);
+    int code = check_bytes(bytes, NULL, &summary);
     const struct carry_capture_totals *totals = carry_capture_totals(summary);
     tap_ok(TAP_EQ(code, CARRY_OK) && TAP_EQ(totals->packets, CAPTURE_PACKETS) &&
                TAP_EQ(totals->unknown_links, 1) && TAP_EQ(totals->without, 1) &&
@@ -116,7 +116,7 @@ static void test_senders(const struct bytes *bytes) {
     bool complete = false;
     uint32_t linktype = 0;
     uint64_t packets = 0;
-    check(bytes, NULL, &summary);
+    check_bytes(bytes, NULL, &summary);
     size_t count =
         carry_capture_senders(summary, IP, CARRY_VERDICT_PARTIAL, false, senders, MANY, &complete);
     tap_ok(TAP_EQ(count, 1) && TAP_TRUE(complete) && TAP_EQ(senders->at_least, 2) &&
@@ -143,7 +143,7 @@ static void test_senders(const struct bytes *bytes) {
 static void test_merged(const struct bytes *bytes) {
     struct carry_capture_sender senders[CARRY_CAPTURE_SENDERS_MAX];
     struct carry_capture_summary *summary, *all = carry_capture_summary_create();
-    check(bytes, NULL, &summary);
+    check_bytes(bytes, NULL, &summary);
     carry_capture_summary_merge(all, summary);
     carry_capture_summary_merge(all, summary);
     size_t count = carry_capture_senders(all, TCP, CARRY_VERDICT_BAD, false, senders, MANY, NULL);
@@ -164,7 +164,7 @@ static void test_findings(const struct bytes *bytes) {
     struct heard heard = {0};
     const struct carry_capture_check_options options = options_for(&heard, 1);
     struct carry_capture_summary *summary;
-    check(bytes, &options, &summary);
+    check_bytes(bytes, &options, &summary);
     static const struct {
         uint64_t number;
         uint32_t protocol, verdict;
@@ -213,7 +213,7 @@ static void test_early(void) {
         struct carry_capture_check_options options = options_for(&heard, 1);
         struct carry_capture_summary *summary;
         options.listed = sets[i];
-        check(&bytes, &options, &summary);
+        check_bytes(&bytes, &options, &summary);
         const struct carry_capture_finding *kept = carry_capture_kept(summary, 0);
         bool ok = TAP_EQ(carry_capture_totals(summary)->early, 1) &&
                   TAP_EQ(carry_capture_count(summary, IP, CARRY_VERDICT_BAD), 0) &&
@@ -234,27 +234,27 @@ static void test_selection(const struct bytes *bytes) {
     struct carry_capture_check_options options = {
         .protocols = &tcp, .protocol_count = 1, .packets = 3};
     struct carry_capture_summary *summary;
-    bool ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
+    bool ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_OK) &&
               TAP_EQ(carry_capture_total(summary, ~0u), 3) &&
               TAP_EQ(carry_capture_totals(summary)->packets, 3);
     carry_capture_summary_free(summary);
     tap_ok(ok, "limits of packets and protocols are obeyed");
     options = (struct carry_capture_check_options){.no_reassembly = true};
-    ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
+    ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_OK) &&
          TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE), 2) &&
          TAP_TRUE(!carry_capture_totals(summary)->reassembled);
     carry_capture_summary_free(summary);
     tap_ok(ok, "fragments are not reassembled without the option");
     options = (struct carry_capture_check_options){.threads = CARRY_CAPTURE_THREADS_MAX + 1};
-    tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID) && TAP_TRUE(summary),
+    tap_ok(TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_INVALID) && TAP_TRUE(summary),
            "too many threads are refused");
     carry_capture_summary_free(summary);
     options = (struct carry_capture_check_options){.listed = 1u << CARRY_VERDICT_GOOD};
-    tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID),
+    tap_ok(TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_INVALID),
            "findings of good sums are refused");
     carry_capture_summary_free(summary);
     options = (struct carry_capture_check_options){.protocols = &none, .protocol_count = 1};
-    tap_ok(TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_INVALID),
+    tap_ok(TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_INVALID),
            "an unknown protocol is refused");
     carry_capture_summary_free(summary);
 }
@@ -308,7 +308,7 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
     for (uint32_t i = 0; i < 6 && ok; i++) {
         const struct carry_capture_check_options options = {.threads = 1 + i, .timeline = true};
         struct carry_capture_summary *summary;
-        ok = TAP_EQ(check(captures[i % 2], &options, &summary), CARRY_OK) &&
+        ok = TAP_EQ(check_bytes(captures[i % 2], &options, &summary), CARRY_OK) &&
              TAP_TRUE(adds_up(summary));
         carry_capture_summary_merge(merged, summary);
         carry_capture_summary_free(summary);
@@ -318,10 +318,10 @@ static void test_timeline(const struct bytes *bytes, const struct bytes *long_on
     static const enum carry_protocol tcp = CARRY_PROTOCOL_TCP;
     const struct carry_capture_check_options selected = {
         .timeline = true, .protocols = &tcp, .protocol_count = 1};
-    ok = TAP_EQ(check(bytes, &selected, &merged), CARRY_OK) && TAP_TRUE(adds_up(merged));
+    ok = TAP_EQ(check_bytes(bytes, &selected, &merged), CARRY_OK) && TAP_TRUE(adds_up(merged));
     carry_capture_summary_free(merged);
     tap_ok(ok, "spans of time add up for one protocol");
-    check(bytes, NULL, &merged);
+    check_bytes(bytes, NULL, &merged);
     tap_ok(!carry_capture_span(merged, 0, &from, &to),
            "there are no spans that were not requested");
     carry_capture_summary_free(merged);
@@ -337,7 +337,7 @@ static void test_tunnel(void) {
     struct carry_capture_check_options options = options_for(&heard, 1);
     struct carry_capture_summary *summary;
     options.timeline = true;
-    bool ok = TAP_EQ(check(&bytes, &options, &summary), CARRY_OK) && TAP_EQ(heard.count, 2) &&
+    bool ok = TAP_EQ(check_bytes(&bytes, &options, &summary), CARRY_OK) && TAP_EQ(heard.count, 2) &&
               TAP_EQ(heard.findings[0].sum.protocol, IP) &&
               TAP_EQ(heard.findings[1].sum.protocol, TCP) &&
               TAP_EQ(carry_capture_count(summary, IP, CARRY_VERDICT_BAD), 1);
@@ -345,7 +345,8 @@ static void test_tunnel(void) {
            "two bad sums in one datagram are found, each with its time");
     carry_capture_summary_free(summary);
     options = options_for(&cut, 1);
-    ok = TAP_EQ(check(&bytes, &options, &summary), CARRY_ERROR_CANCELLED) && TAP_EQ(cut.count, 1);
+    ok = TAP_EQ(check_bytes(&bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
+         TAP_EQ(cut.count, 1);
     tap_ok(ok, "the check can be cancelled at the first of them");
     carry_capture_summary_free(summary);
     bytes_free(&bytes);
@@ -368,7 +369,7 @@ static void test_times(const struct bytes *long_one, unsigned copies) {
            "a capture without times has no times");
     for (uint32_t threads = 1; threads <= 4 && ok; threads++) {
         const struct carry_capture_check_options options = {.threads = threads};
-        ok = check(long_one, &options, &summary) == CARRY_OK;
+        ok = check_bytes(long_one, &options, &summary) == CARRY_OK;
         totals = carry_capture_totals(summary);
         ok &= totals->first_ns == first && totals->last_ns == first + packets - 1 &&
               totals->packets == packets;
@@ -464,7 +465,7 @@ static void add_relatives(struct sums *sums, const struct relatives *relatives, 
 static void test_parts(const struct bytes *bytes) {
     struct carry_capture_summary *summary;
     struct sums whole = {0};
-    bool ok = TAP_EQ(check(bytes, NULL, &summary), CARRY_OK);
+    bool ok = TAP_EQ(check_bytes(bytes, NULL, &summary), CARRY_OK);
     add_up(&whole, summary, 1);
     carry_capture_summary_free(summary);
     for (uint64_t cut = 1; cut <= CAPTURE_PACKETS + 1 && ok; cut++) {
@@ -485,7 +486,7 @@ static void test_alone(const struct bytes *bytes) {
     struct carry_capture_check_options options = {
         .alone = true, .related = relate, .kept = 9, .threads = 2, .user = &relatives};
     struct carry_capture_summary *summary;
-    bool ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
+    bool ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_OK) &&
               TAP_EQ(relatives.count, sizeof related / sizeof *related);
     for (unsigned i = 0; i < relatives.count && ok; i++)
         ok = TAP_EQ(relatives.packets[i].number, related[i]);
@@ -495,7 +496,7 @@ static void test_alone(const struct bytes *bytes) {
            "findings of related packets are left out");
     carry_capture_summary_free(summary);
     options.related = NULL;
-    check(bytes, &options, &summary);
+    check_bytes(bytes, &options, &summary);
     tap_ok(TAP_EQ(carry_capture_count(summary, IP, CARRY_VERDICT_BAD), 1) &&
                TAP_EQ(carry_capture_cause_count(summary, IP, CARRY_CAPTURE_CAUSE_ZERO), 1) &&
                TAP_EQ(carry_capture_count(summary, UDP, CARRY_VERDICT_UNVERIFIABLE), 2) &&
@@ -506,12 +507,12 @@ static void test_alone(const struct bytes *bytes) {
     carry_capture_summary_free(summary);
     relatives = (struct relatives){.cancels_at = 3};
     options.related = relate;
-    ok = TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
+    ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
          TAP_EQ(relatives.count, 3);
     carry_capture_summary_free(summary);
     options.alone = false;
     relatives.count = 0;
-    ok &= check(bytes, &options, &summary) == CARRY_OK && !relatives.count;
+    ok &= check_bytes(bytes, &options, &summary) == CARRY_OK && !relatives.count;
     carry_capture_summary_free(summary);
     tap_ok(ok, "the check can be cancelled at a related packet; without `alone` there is none");
 }
@@ -575,14 +576,15 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
     struct heard alone = {0};
     struct carry_capture_check_options options = options_for(&alone, 1);
     struct carry_capture_summary *one, *many;
-    bool ok =
-        check(bytes, &options, &one) == CARRY_OK && alone.count == 6 * copies && alone.is_ordered;
+    bool ok = check_bytes(bytes, &options, &one) == CARRY_OK && alone.count == 6 * copies &&
+              alone.is_ordered;
     for (uint32_t threads = 2; threads <= 8 && ok; threads++) {
         struct heard heard = {0};
         options = options_for(&heard, threads);
         ok =
-            TAP_EQ(check(bytes, &options, &many), CARRY_OK) && TAP_EQ(heard.count, alone.count) &&
-            TAP_TRUE(heard.is_ordered) && TAP_TRUE(is_same(one, many)) &&
+            TAP_EQ(check_bytes(bytes, &options, &many), CARRY_OK) &&
+            TAP_EQ(heard.count, alone.count) && TAP_TRUE(heard.is_ordered) &&
+            TAP_TRUE(is_same(one, many)) &&
             TAP_MEMEQ(&heard.findings[7].sum, &alone.findings[7].sum, sizeof alone.findings[7].sum);
         carry_capture_summary_free(many);
     }
@@ -619,7 +621,7 @@ static void test_cuts(const struct bytes *bytes, size_t stride) {
         const struct carry_capture_check_options options = options_for(&heard, 1);
         const struct bytes cut = {bytes->data, size};
         struct carry_capture_summary *summary;
-        int code = check(&cut, &options, &summary);
+        int code = check_bytes(&cut, &options, &summary);
         const uint64_t packets = carry_capture_totals(summary)->packets;
         unsigned expected = 0;
         for (unsigned i = 0; i < sizeof found_in / sizeof *found_in; i++)
@@ -657,7 +659,7 @@ static void test_cancelled(const struct bytes *bytes) {
         struct heard heard = {.cancels_at = at};
         const struct carry_capture_check_options options = options_for(&heard, 2);
         struct carry_capture_summary *summary;
-        ok = TAP_EQ(check(bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
+        ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
              TAP_EQ(heard.count, at) && TAP_TRUE(summary);
         carry_capture_summary_free(summary);
     }
@@ -667,7 +669,7 @@ static void test_cancelled(const struct bytes *bytes) {
         struct heard heard = {.progress_cancels_at = at};
         const struct carry_capture_check_options options = options_for(&heard, 2);
         struct carry_capture_summary *summary;
-        int code = check(bytes, &options, &summary);
+        int code = check_bytes(bytes, &options, &summary);
         cancelled = heard.progresses >= at;
         ok = TAP_EQ(code, cancelled ? CARRY_ERROR_CANCELLED : CARRY_OK) &&
              TAP_EQ(heard.progresses, cancelled ? at : heard.progresses);
@@ -682,7 +684,8 @@ static void test_skipped(void) {
     struct heard whole = {0}, cut = {.progress_cancels_at = 3};
     struct carry_capture_check_options options = options_for(&whole, 2);
     struct carry_capture_summary *summary;
-    bool ok = TAP_EQ(check(&bytes, &options, &summary), CARRY_OK) && TAP_GT(whole.progresses, 20);
+    bool ok =
+        TAP_EQ(check_bytes(&bytes, &options, &summary), CARRY_OK) && TAP_GT(whole.progresses, 20);
     carry_capture_summary_free(summary);
     options = options_for(&cut, 2);
     struct feed feed = feed_of(&bytes);
@@ -705,7 +708,7 @@ static void test_allocations(const struct bytes *bytes) {
         const struct carry_capture_check_options options = options_for(&heard, 2);
         struct carry_capture_summary *summary;
         allocations_fail_from(number);
-        int code = check(bytes, &options, &summary);
+        int code = check_bytes(bytes, &options, &summary);
         done = allocations_count() < number;
         allocations_fail_from(0);
         /*
@@ -823,7 +826,7 @@ static void close_judge(void *user, void *state) {
     judge->closed += state == user;
 }
 
-static bool prepare(void *state, const struct carry_capture_packet *packets, size_t count) {
+static bool prepare_checker(void *state, const struct carry_capture_packet *packets, size_t count) {
     (void)state;
     return packets->number && count;
 }
@@ -847,12 +850,12 @@ static void test_judge(const struct bytes *bytes, unsigned copies) {
         struct judge own = {.says_bad = true};
         const struct carry_capture_judge judge = {.open = open_judge,
                                                   .close = close_judge,
-                                                  .prepare = prepare,
+                                                  .prepare = prepare_checker,
                                                   .check = judge_frame,
                                                   .user = &own};
         const struct carry_capture_check_options options = {.threads = threads, .judge = &judge};
         struct carry_capture_summary *summary;
-        int code = check(bytes, &options, &summary);
+        int code = check_bytes(bytes, &options, &summary);
         tap_ok(TAP_EQ(code, CARRY_OK) && TAP_EQ(own.judged, 4 * copies) && TAP_GE(own.opened, 1) &&
                    TAP_LE(own.opened, threads) && TAP_EQ(own.opened, own.closed) &&
                    TAP_EQ(carry_capture_count(summary, TCP, CARRY_VERDICT_BAD), 4 * copies) &&
@@ -868,11 +871,11 @@ static void test_incomplete_judge(const struct bytes *bytes) {
     for (unsigned lacks = 0; lacks < 4; lacks++) {
         const struct carry_capture_judge judge = {.open = lacks == 0 ? NULL : open_judge,
                                                   .close = lacks == 1 ? NULL : close_judge,
-                                                  .prepare = lacks == 2 ? NULL : prepare,
+                                                  .prepare = lacks == 2 ? NULL : prepare_checker,
                                                   .check = lacks == 3 ? NULL : judge_frame};
         const struct carry_capture_check_options options = {.judge = &judge};
         struct carry_capture_summary *summary;
-        ok &= check(bytes, &options, &summary) == CARRY_ERROR_INVALID;
+        ok &= check_bytes(bytes, &options, &summary) == CARRY_ERROR_INVALID;
         carry_capture_summary_free(summary);
     }
     tap_ok(ok, "a judge without one of its functions is refused");
@@ -933,7 +936,7 @@ static void test_added(const struct bytes *bytes) {
     struct carry_capture_check_options options = options_for(&read, 1);
     struct carry_capture_summary *summary, *whole;
     struct carry_capture_checker *checker;
-    check(bytes, &options, &whole);
+    check_bytes(bytes, &options, &whole);
     options = options_for(&heard, 1);
     summary = carry_capture_summary_create();
     carry_capture_checker_create(&options, &checker);

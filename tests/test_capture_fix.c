@@ -666,7 +666,7 @@ struct explained {
     bool cancels;
 };
 
-static bool take(void *user, const struct carry_capture_explanation *explanation) {
+static bool note_change(void *user, const struct carry_capture_explanation *explanation) {
     struct explained *explained = user;
     const bool complete = explanation->reassembly == CARRY_CAPTURE_REASSEMBLY_COMPLETE;
     explained->frames += !explanation->is_datagram;
@@ -683,7 +683,7 @@ static bool explains_first(const struct bytes *bytes, unsigned verdict) {
     struct explained explained = {0};
     struct carry_capture *capture;
     carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
-    const int code = carry_capture_explain(capture, 1, take, &explained, NULL);
+    const int code = carry_capture_explain(capture, 1, note_change, &explained, NULL);
     carry_capture_close(capture);
     return code == CARRY_OK && explained.frames == 1 && explained.verdict == verdict;
 }
@@ -706,7 +706,7 @@ static int explain(const struct bytes *bytes, uint64_t number, struct explained 
     int code = carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
     if (code != CARRY_OK)
         return code;
-    code = carry_capture_explain(capture, number, take, explained, &packets);
+    code = carry_capture_explain(capture, number, note_change, explained, &packets);
     if (code == CARRY_ERROR_UNKNOWN && packets != CAPTURE_PACKETS)
         code = 1;
     carry_capture_close(capture);

@@ -35,7 +35,7 @@ static struct carry_capture *open_bytes(const struct bytes *bytes) {
 }
 
 /* Returns a capture of only these packets. */
-static struct bytes pick(const struct bytes *bytes, unsigned set) {
+static struct bytes pick_packets(const struct bytes *bytes, unsigned set) {
     struct bowl bowl = {0};
     const struct carry_capture_sink sink = sink_of(&bowl);
     const struct carry_capture_packet *packet;
@@ -53,8 +53,9 @@ static struct bytes pick(const struct bytes *bytes, unsigned set) {
 
 /* --- Checking --- */
 
-static int check(const struct bytes *bytes, const struct carry_capture_check_options *options,
-                 struct carry_capture_summary **summary) {
+static int check_selected(const struct bytes *bytes,
+                          const struct carry_capture_check_options *options,
+                          struct carry_capture_summary **summary) {
     struct carry_capture *capture = open_bytes(bytes);
     int code = carry_capture_check(capture, options, summary);
     carry_capture_close(capture);
@@ -83,10 +84,10 @@ static void test_check(const struct bytes *bytes) {
         const struct carry_capture_check_options options = {
             .threads = 1, .select = choose, .user = &selection};
         struct carry_capture_summary *selected, *alone = NULL;
-        struct bytes picked = pick(bytes, set);
-        ok = TAP_EQ(check(bytes, &options, &selected), CARRY_OK) &&
-             TAP_EQ(check(&picked, NULL, &alone), CARRY_OK) && TAP_TRUE(is_same(selected, alone)) &&
-             TAP_EQ(selection.asked, CAPTURE_PACKETS) &&
+        struct bytes picked = pick_packets(bytes, set);
+        ok = TAP_EQ(check_selected(bytes, &options, &selected), CARRY_OK) &&
+             TAP_EQ(check_selected(&picked, NULL, &alone), CARRY_OK) &&
+             TAP_TRUE(is_same(selected, alone)) && TAP_EQ(selection.asked, CAPTURE_PACKETS) &&
              TAP_EQ(carry_capture_totals(selected)->unselected,
                     CAPTURE_PACKETS - (unsigned)__builtin_popcount(set)) &&
              TAP_EQ(carry_capture_totals(alone)->unselected, 0);
@@ -104,7 +105,7 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
         const struct carry_capture_check_options options = {
             .threads = threads, .select = choose, .user = &selection};
         struct carry_capture_summary *summary;
-        ok = TAP_EQ(check(bytes, &options, &summary), CARRY_OK) &&
+        ok = TAP_EQ(check_selected(bytes, &options, &summary), CARRY_OK) &&
              TAP_EQ(selection.asked, (uint64_t)CAPTURE_PACKETS * copies) &&
              TAP_EQ(carry_capture_totals(summary)->packets, UINT64_C(2) * copies) &&
              TAP_EQ(carry_capture_totals(summary)->unselected, UINT64_C(8) * copies) &&
@@ -120,7 +121,7 @@ static void test_count(const struct bytes *bytes) {
     const struct carry_capture_check_options options = {
         .packets = 2, .select = choose, .user = &selection};
     struct carry_capture_summary *summary, *merged = carry_capture_summary_create();
-    check(bytes, &options, &summary);
+    check_selected(bytes, &options, &summary);
     carry_capture_summary_merge(merged, summary);
     carry_capture_summary_merge(merged, summary);
     tap_ok(TAP_EQ(selection.asked, 4) && TAP_EQ(carry_capture_totals(summary)->packets, 2) &&
@@ -133,8 +134,8 @@ static void test_count(const struct bytes *bytes) {
 
 /* --- Repairing --- */
 
-static int fix(const struct bytes *bytes, const struct carry_capture_fix_options *options,
-               struct bowl *bowl, struct carry_capture_repairs **repairs) {
+static int fix_selected(const struct bytes *bytes, const struct carry_capture_fix_options *options,
+                        struct bowl *bowl, struct carry_capture_repairs **repairs) {
     const struct carry_capture_sink sink = sink_of(bowl);
     struct carry_capture *capture = open_bytes(bytes);
     int code = carry_capture_fix(capture, options, &sink, repairs);
@@ -184,11 +185,11 @@ static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *n
         struct carry_capture_fix_options options = alone;
         struct carry_capture_repairs *repairs[2] = {NULL, NULL};
         struct bowl copies[2] = {{.calls = 0}};
-        struct bytes picked = pick(bytes, set);
+        struct bytes picked = pick_packets(bytes, set);
         options.select = choose;
         options.user = &selection;
-        ok = TAP_EQ(fix(bytes, &options, &copies[0], &repairs[0]), CARRY_OK) &&
-             TAP_EQ(fix(&picked, &alone, &copies[1], &repairs[1]), CARRY_OK) &&
+        ok = TAP_EQ(fix_selected(bytes, &options, &copies[0], &repairs[0]), CARRY_OK) &&
+             TAP_EQ(fix_selected(&picked, &alone, &copies[1], &repairs[1]), CARRY_OK) &&
              TAP_TRUE(repairs_alike(repairs[0], repairs[1])) &&
              TAP_TRUE(is_merged(&copies[0].bytes, bytes, &copies[1].bytes, set));
         for (unsigned i = 0; i < 2; i++) {

@@ -28,7 +28,7 @@ static bool relate(void *user, const struct carry_capture_packet *packet) {
     return true;
 }
 
-static void begin(struct session *session, bool alone) {
+static void begin_session(struct session *session, bool alone) {
     const struct carry_capture_check_options options = {
         .threads = 1, .kept = 1, .alone = alone, .related = relate, .user = session};
     session->summary = carry_capture_summary_create();
@@ -36,7 +36,7 @@ static void begin(struct session *session, bool alone) {
     carry_capture_checker_begin(session->checker, session->summary);
 }
 
-static void add(struct session *session, const struct frame *frame) {
+static void add_frame(struct session *session, const struct frame *frame) {
     const struct carry_capture_packet packet = {.data = frame->bytes,
                                                 .captured = frame->size,
                                                 .wire = frame->size,
@@ -45,7 +45,7 @@ static void add(struct session *session, const struct frame *frame) {
     carry_capture_checker_add(session->checker, &packet, 1);
 }
 
-static void end(struct session *session) {
+static void end_session(struct session *session) {
     carry_capture_checker_end(session->checker);
     carry_capture_checker_free(session->checker);
 }
@@ -99,9 +99,9 @@ static void test_links(void) {
     };
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct session session = {.packets = 0};
-        begin(&session, false);
-        add(&session, make_header(rows[i].link, rows[i].linktype, 1));
-        end(&session);
+        begin_session(&session, false);
+        add_frame(&session, make_header(rows[i].link, rows[i].linktype, 1));
+        end_session(&session);
         const struct carry_capture_link link =
             sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD).link;
         bool ok = TAP_EQ(link.vlans_count, rows[i].vlans) &&
@@ -116,11 +116,11 @@ static void test_links(void) {
 
 static void test_two_links(void) {
     struct session session = {.packets = 0};
-    begin(&session, false);
-    add(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
-    add(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
-    add(&session, make_header(ETHERNET "8100 0001 0800", LINK_ETHERNET, 1));
-    end(&session);
+    begin_session(&session, false);
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
+    add_frame(&session, make_header(ETHERNET "8100 0001 0800", LINK_ETHERNET, 1));
+    end_session(&session);
     const struct carry_capture_sender sender =
         sender_of(&session, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD);
     tap_ok(TAP_EQ(sender.at_most, 3) && TAP_EQ(sender.address.bytes[3], 1) &&
@@ -134,9 +134,9 @@ static void test_no_address(void) {
     struct session session = {.packets = 0};
     struct frame *frame = start("9c40 1389 12345678 deadbeef 00030008 64617461");
     frame->linktype = BARE_SCTP;
-    begin(&session, false);
-    add(&session, frame);
-    end(&session);
+    begin_session(&session, false);
+    add_frame(&session, frame);
+    end_session(&session);
     const struct carry_capture_finding *kept = carry_capture_kept(session.summary, 0);
     static const struct carry_capture_address none;
     tap_ok(TAP_EQ(sender_of(&session, CARRY_PROTOCOL_SCTP, CARRY_VERDICT_BAD).at_most, 1) &&
@@ -151,12 +151,12 @@ static void test_no_address(void) {
 /* The headers precede the evidence that their senders leave such sums to their network cards. */
 static void test_many(void) {
     struct session session = {.packets = 0};
-    begin(&session, false);
+    begin_session(&session, false);
     for (uint32_t i = 0; i <= SENDERS_MAX; i++)
-        add(&session, make_header(ETHERNET4, LINK_ETHERNET, i));
+        add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, i));
     for (uint32_t i = 0; i <= SENDERS_MAX; i++)
-        add(&session, make_left(i));
-    end(&session);
+        add_frame(&session, make_left(i));
+    end_session(&session);
     tap_ok(
         TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_BAD), 1) &&
             TAP_EQ(carry_capture_count(session.summary, CARRY_PROTOCOL_IP, CARRY_VERDICT_PARTIAL),
@@ -169,12 +169,12 @@ static void test_many(void) {
 static void test_related(void) {
     static const uint64_t related[] = {1, 2, 5};
     struct session session = {.packets = 0};
-    begin(&session, true);
-    add(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
+    begin_session(&session, true);
+    add_frame(&session, make_header(ETHERNET4, LINK_ETHERNET, 1));
     for (uint32_t i = 0; i < 3; i++)
-        add(&session, make_left(1));
-    add(&session, make_left(2));
-    end(&session);
+        add_frame(&session, make_left(1));
+    add_frame(&session, make_left(2));
+    end_session(&session);
     tap_ok(TAP_EQ(session.related_count, 3) && TAP_MEMEQ(session.related, related, sizeof related),
            "the first packet with a sum left to the network card is related to others");
     carry_capture_summary_free(session.summary);
@@ -191,10 +191,10 @@ static bool is_complete_with(const struct frame *frame, uint32_t linktype, uint3
                                                 .wire = frame->size,
                                                 .linktype = linktype,
                                                 .number = 2};
-    begin(&session, false);
+    begin_session(&session, false);
     carry_capture_checker_add(session.checker, &packet, 1);
-    add(&session, make_left(1));
-    end(&session);
+    add_frame(&session, make_left(1));
+    end_session(&session);
     const bool complete = carry_capture_is_complete(session.summary, CARRY_CAPTURE_WRONG_VERDICTS);
     carry_capture_summary_free(session.summary);
     return complete;

@@ -33,7 +33,7 @@ static bool count_finding(void *user, const struct carry_capture_finding *findin
     return true;
 }
 
-static void *work(void *user) {
+static void *check_own_capture(void *user) {
     struct own *own = user;
     const struct carry_capture_check_options options = {
         .threads = 3, .finding = count_finding, .user = own};
@@ -61,7 +61,7 @@ static void test_ten(void) {
     bool ok = true;
     pthread_barrier_init(&barrier, NULL, CAPTURES);
     for (unsigned i = 0; i < CAPTURES; i++)
-        if (pthread_create(&owns[i].thread, NULL, work, &owns[i]))
+        if (pthread_create(&owns[i].thread, NULL, check_own_capture, &owns[i]))
             abort();
     for (unsigned i = 0; i < CAPTURES; i++) {
         pthread_join(owns[i].thread, NULL);
@@ -81,7 +81,7 @@ struct asked {
     atomic_uint workers, open; /* among these, the workers that a signal may interrupt */
 };
 
-static void *ask(void *user) {
+static void *ask_worker(void *user) {
     struct asked *asked = user;
     sigset_t blocked;
     if (pthread_equal(pthread_self(), asked->caller))
@@ -114,7 +114,7 @@ static int judge_nothing(void *state, const struct carry_frame *frame,
 
 static void test_signals(void) {
     struct asked asked = {.caller = pthread_self()};
-    const struct carry_capture_judge judge = {.open = ask,
+    const struct carry_capture_judge judge = {.open = ask_worker,
                                               .close = close_nothing,
                                               .prepare = wait_for_worker,
                                               .check = judge_nothing,

@@ -39,7 +39,7 @@ static struct part make_part(const struct model *model, bool cut) {
                          .more = end < SIZE};
 }
 
-static void take(struct model *model, const struct part *part) {
+static void take_part(struct model *model, const struct part *part) {
     const uint32_t known = part->place + part->captured;
     for (uint32_t i = part->place; i < part->end; i++) {
         model->came[i] = true;
@@ -74,7 +74,7 @@ static bool comes_together(bool cut) {
         const struct part part = make_part(&model, cut);
         ok = !carry_content_is_complete(&content) &&
              carry_content_add(&content, &part, true) == CONTENT_ADDED;
-        take(&model, &part);
+        take_part(&model, &part);
     }
     ok &= carry_content_is_complete(&content) && is_right(&content, &model);
     carry_content_clear(&content);
@@ -95,7 +95,7 @@ static bool is_contradicted(void) {
     for (unsigned i = 0; i < 4; i++) {
         const struct part part = make_part(&model, false);
         carry_content_add(&content, &part, true);
-        take(&model, &part);
+        take_part(&model, &part);
     }
     const struct part part = make_part(&model, false);
     const uint32_t at = part.place + (uint32_t)rng_below(part.end - part.place);

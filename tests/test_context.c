@@ -145,7 +145,7 @@ struct start {
     int rounding;
 };
 
-static struct carry_context *look(void *argument, uintptr_t value) {
+static struct carry_context *look_at_frame(void *argument, uintptr_t value) {
     struct start *start = argument;
     (void)value;
     start->stack = (uintptr_t)__builtin_frame_address(0);
@@ -156,7 +156,7 @@ static struct carry_context *look(void *argument, uintptr_t value) {
 
 static void test_start(void) {
     struct start start;
-    bool ok = !carry_context_create(&there[0], stacks[0], STACK_BYTES, look, &start);
+    bool ok = !carry_context_create(&there[0], stacks[0], STACK_BYTES, look_at_frame, &start);
     fesetround(FE_UPWARD);
     carry_context_switch(&here, &there[0], 0);
     tap_ok(TAP_TRUE(ok) && TAP_EQ(start.rounding, FE_TONEAREST),
@@ -273,7 +273,7 @@ static bool survives_nowhere(void) {
 
 static bool survives_finished(void) {
     struct start start;
-    carry_context_create(&there[0], stacks[0], STACK_BYTES, look, &start);
+    carry_context_create(&there[0], stacks[0], STACK_BYTES, look_at_frame, &start);
     carry_context_switch(&here, &there[0], 0);
     carry_context_switch(&here, &there[0], 0);
     return true;

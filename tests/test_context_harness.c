@@ -42,7 +42,7 @@ static const struct twin {
  * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
  * Returns how the child ends.
  */
-static int ends(const struct twin *twin, const struct context_calls *calls) {
+static int context_check_ends(const struct twin *twin, const struct context_calls *calls) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -67,12 +67,12 @@ static void test_twin(const struct twin *twin) {
         tap_skip(twin->name, "the mutant needs %s", twin->feature);
         return;
     }
-    int status = ends(twin, twin->calls);
+    int status = context_check_ends(twin, twin->calls);
     bool crashed = WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
     if (WIFSIGNALED(status))
         tap_note("by signal %d", WTERMSIG(status));
     tap_ok(crashed || (WIFEXITED(status) && WEXITSTATUS(status) == 1), "%s is caught", twin->name);
-    status = ends(twin, &context_calls);
+    status = context_check_ends(twin, &context_calls);
     tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 

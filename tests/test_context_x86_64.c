@@ -87,7 +87,7 @@ struct start {
     uint16_t fcw;
 };
 
-static struct carry_context *look(void *argument, uintptr_t value) {
+static struct carry_context *trace_frame(void *argument, uintptr_t value) {
     struct start *start = argument;
     struct carry_xstate_layout layout;
     (void)value;
@@ -115,7 +115,7 @@ static struct start started(uint64_t mask) {
     memcpy(probe.before.image, &fcw, sizeof fcw);
     memcpy(probe.before.image + 24, &mxcsr, sizeof mxcsr);
     carry_context_adopt(&here, NULL, 0);
-    carry_context_create(&there[0], stacks[0], sizeof stacks[0], look, &start);
+    carry_context_create(&there[0], stacks[0], sizeof stacks[0], trace_frame, &start);
     carry_context_keep(&there[0], areas[0], sizeof areas[0], mask);
     probe.components = all;
     probe.function = (void *)carry_context_switch;
@@ -366,7 +366,7 @@ __asm__(".pushsection .text\n"
         ".size set_stepping, . - set_stepping\n\t"
         ".popsection");
 
-static struct carry_context *give_back(void *argument, uintptr_t value) {
+static struct carry_context *preempt_back(void *argument, uintptr_t value) {
     (void)argument;
     (void)value;
     carry_context_switch(&there[0], &here, 0);
@@ -382,7 +382,7 @@ static void test_unwinding(void) {
     struct sigaction old;
     bool ok = unwinds(); /* the first unwinding loads its tables */
     sigaction(SIGTRAP, &action, &old);
-    carry_context_create(&there[0], stacks[0], sizeof stacks[0], give_back, NULL);
+    carry_context_create(&there[0], stacks[0], sizeof stacks[0], preempt_back, NULL);
     carry_context_keep(&there[0], areas[0], sizeof areas[0], CHECKED_COMPONENTS);
     set_stepping(true);
     carry_context_switch(&here, &there[0], 0);
@@ -416,7 +416,7 @@ int main(int argc, char **argv) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind confuses stacks that are near each other");
     test_older();
-    if (carry_context_create(&there[0], stacks[0], sizeof stacks[0], look, NULL)) {
+    if (carry_context_create(&there[0], stacks[0], sizeof stacks[0], trace_frame, NULL)) {
         tap_skip("contexts", "the thread has a shadow stack");
         return tap_done();
     }

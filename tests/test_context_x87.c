@@ -62,17 +62,17 @@ static uint16_t get_fcw(void) {
     return fcw;
 }
 
-static void begin(bool uses_x87, uint16_t fcw) {
+static void begin_turns(bool uses_x87, uint16_t fcw) {
     if (uses_x87)
         __asm__ volatile("fninit");
     if (fcw != INITIAL)
         __asm__ volatile("fldcw %0" : : "m"(fcw));
 }
 
-static struct carry_context *answer(void *argument, uintptr_t value) {
+static struct carry_context *answer_turns(void *argument, uintptr_t value) {
     const struct row *row = argument;
     (void)value;
-    begin(row->starts_in_use, row->fcw_there);
+    begin_turns(row->starts_in_use, row->fcw_there);
     for (;;) {
         seen.in_use = carry_xstate_in_use() & X87;
         seen.fcw = get_fcw();
@@ -90,16 +90,16 @@ static void take_turns(const struct row *row) {
     }
 }
 
-static struct verdict check(const struct context_calls *calls, const struct row *row) {
+static struct verdict check_row(const struct context_calls *calls, const struct row *row) {
     struct verdict verdict = {.ok = true};
     used_calls = calls;
     carry_context_adopt(&here, NULL, 0);
-    carry_context_create(&there, stack, sizeof stack, answer, (void *)row);
+    carry_context_create(&there, stack, sizeof stack, answer_turns, (void *)row);
     carry_context_keep(&here, areas[0], sizeof areas[0], row->mask);
     carry_context_keep(&there, areas[1], sizeof areas[1], row->mask);
     replay_start();
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    begin(row->starts_in_use, row->fcw_here);
+    begin_turns(row->starts_in_use, row->fcw_here);
     take_turns(row);
     const struct replay_counts executed = replay_counts();
     const uint16_t fcw = get_fcw();
@@ -121,10 +121,10 @@ int main(void) {
     if (reason)
         return tap_skip_all(reason);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct verdict verdict = check(&context_calls, &rows[i]);
+        struct verdict verdict = check_row(&context_calls, &rows[i]);
         verdict_report(&verdict, "%s", rows[i].name);
         if (rows[i].twin)
-            tap_ok(!check(rows[i].twin, &rows[i]).ok, "its mutant is caught");
+            tap_ok(!check_row(rows[i].twin, &rows[i]).ok, "its mutant is caught");
     }
     return tap_done();
 }

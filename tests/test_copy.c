@@ -67,7 +67,7 @@ static void test_kernels(void) {
 
 /* --- The choice of a kernel --- */
 
-static bool row(size_t index, struct choice_row *row) {
+static bool copy_row(size_t index, struct choice_row *row) {
     struct carry_copy_kernel kernel;
     if (!carry_copy_kernel(index, &kernel))
         return false;
@@ -85,19 +85,19 @@ static void by_operation(void *dst, const void *src, size_t size) {
     carry_call(carry_copy)(dst, src, size);
 }
 
-static bool works(void) {
+static bool copy_works(void) {
     return copies(carry_copy);
 }
 
-static const struct choice choice = {row, carry_copy_kernel_need, carry_copy_kernel_code,
-                                     carry_copy_select, works};
+static const struct choice choice = {copy_row, carry_copy_kernel_need, carry_copy_kernel_code,
+                                     carry_copy_select, copy_works};
 
 static bool first_call(void) {
-    return works() && choice_is_best(&choice);
+    return copy_works() && choice_is_best(&choice);
 }
 
 static bool first_question(void) {
-    return choice_is_best(&choice) && works();
+    return choice_is_best(&choice) && copy_works();
 }
 
 static bool first_move(void) {

@@ -25,16 +25,16 @@ static struct carry_cpu_feature feature_at(size_t index) {
     return feature;
 }
 
-static bool find(const char *name, struct carry_cpu_feature *feature) {
+static bool find_feature(const char *name, struct carry_cpu_feature *feature) {
     for (size_t i = 0; carry_cpu_feature(i, feature); i++)
         if (!strcmp(feature->name, name))
             return true;
     return false;
 }
 
-static enum carry_cpu_state state_of(const char *name) {
+static enum carry_cpu_state state_of_feature(const char *name) {
     struct carry_cpu_feature feature;
-    return find(name, &feature) ? feature.state : CARRY_CPU_ABSENT;
+    return find_feature(name, &feature) ? feature.state : CARRY_CPU_ABSENT;
 }
 
 static void snapshot(enum carry_cpu_state *states) {
@@ -176,7 +176,7 @@ static void test_preferences(const enum carry_cpu_state *all) {
                 {"fast_xgetbv1", carry_cpu_has("avx") ? "xgetbv1" : "avx"}};
     struct carry_cpu_feature feature;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (find(rows[i].name, &feature))
+        if (find_feature(rows[i].name, &feature))
             check_preference(rows[i].name, rows[i].capability);
         else
             tap_skip(rows[i].name, "%s has no such preference", carry_cpu_arch());
@@ -297,7 +297,8 @@ static bool all_is_masked(void) {
 
 static bool mask_is_unknown(void) {
     return carry_cpu_host_mask_error() == CARRY_ERROR_UNKNOWN && !carry_cpu_has("") &&
-           state_of("avx2") != CARRY_CPU_MASKED && state_of("neon") != CARRY_CPU_MASKED;
+           state_of_feature("avx2") != CARRY_CPU_MASKED &&
+           state_of_feature("neon") != CARRY_CPU_MASKED;
 }
 
 static bool call_overrides(void) {

@@ -56,7 +56,7 @@ static void test_kernels(void) {
 
 /* --- The choice of a kernel --- */
 
-static bool row(size_t index, struct choice_row *row) {
+static bool crc_row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
     if (!carry_crc32c_kernel(index, &kernel))
         return false;
@@ -64,15 +64,15 @@ static bool row(size_t index, struct choice_row *row) {
     return true;
 }
 
-static bool works(void) {
+static bool crc_works(void) {
     return carry_crc32c("123456789", 9, 0) == 0xe3069283;
 }
 
-static const struct choice choice = {row, carry_crc32c_kernel_need, carry_crc32c_kernel_code,
-                                     carry_crc32c_select, works};
+static const struct choice choice = {crc_row, carry_crc32c_kernel_need, carry_crc32c_kernel_code,
+                                     carry_crc32c_select, crc_works};
 
 static bool first_call(void) {
-    return works() && choice_is_best(&choice);
+    return crc_works() && choice_is_best(&choice);
 }
 
 /* Where sites can be patched, patching chooses too. */

@@ -103,17 +103,17 @@ static void unmap_source(size_t page) {
                     areas.source_file, (off_t)(page * PAGE_BYTES)) == start);
 }
 
-static void protect(unsigned char *start, int protection) {
+static void protect_pages(unsigned char *start, int protection) {
     check_call(!mprotect(start, PAGE_BYTES, protection));
     check_call(!mprotect(start, PAGE_BYTES, PROT_READ | PROT_WRITE));
 }
 
 static void protect_source(size_t page) {
-    protect(areas.source + page * PAGE_BYTES, PROT_NONE);
+    protect_pages(areas.source + page * PAGE_BYTES, PROT_NONE);
 }
 
 static void protect_target(size_t page) {
-    protect(areas.target + page * PAGE_BYTES, PROT_READ);
+    protect_pages(areas.target + page * PAGE_BYTES, PROT_READ);
 }
 
 static const struct race races[] = {

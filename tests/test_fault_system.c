@@ -82,17 +82,17 @@ static void test_end_of_addresses(void) {
 
 /* --- Refused system calls --- */
 
-static bool refuse(int call) {
+static bool refuse_call(int call) {
     const struct sandbox_rule rule = {.call = call, .error = EPERM};
     return sandbox_filter(&rule, 1);
 }
 
 static bool refuse_readv(void) {
-    return refuse(SYS_process_vm_readv);
+    return refuse_call(SYS_process_vm_readv);
 }
 
 static bool refuse_pipes(void) {
-    return refuse_readv() && refuse(SYS_pipe2);
+    return refuse_readv() && refuse_call(SYS_pipe2);
 }
 
 /* Copies 100 bytes, of which `good` can be accessed on one side, and sums them. */
@@ -133,7 +133,8 @@ static bool copies_without_pipes(void) {
  */
 static bool says_that_nothing_copies(void) {
     char from[16] = "readable", to[16] = "";
-    if (!refuse_pipes() || !refuse(SYS_socketpair) || carry_copy_try(to, from, 16) != 16 || *to)
+    if (!refuse_pipes() || !refuse_call(SYS_socketpair) || carry_copy_try(to, from, 16) != 16 ||
+        *to)
         return false;
     int error = carry_fault_acquire();
     if (error)

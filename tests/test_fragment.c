@@ -29,7 +29,7 @@ static bool agrees_with_check(const struct carry_frame *view) {
            (!found.version || memcmp(&fragment, &found, sizeof found) == 0);
 }
 
-static bool find(const struct frame *frame, uint32_t captured) {
+static bool find_fragment(const struct frame *frame, uint32_t captured) {
     const struct carry_frame view = view_cut(frame, captured);
     memset(&found, 0xee, sizeof found);
     if (carry_packet_check_fragment(&view, NULL, NULL, 0, &found) != 0 || !agrees_with_check(&view))
@@ -41,7 +41,7 @@ static bool find(const struct frame *frame, uint32_t captured) {
 static bool cuts_agree(const struct frame *frame, const struct carry_packet_fragment *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured++) {
         bool is_there = whole && captured >= whole->content_offset;
-        if (find(frame, captured) != is_there ||
+        if (find_fragment(frame, captured) != is_there ||
             (is_there && memcmp(&found, whole, sizeof found) != 0)) {
             tap_note("cut to %u bytes", captured);
             return false;
@@ -51,13 +51,14 @@ static bool cuts_agree(const struct frame *frame, const struct carry_packet_frag
 }
 
 static void expect_none(const struct frame *frame, const char *name) {
-    tap_ok(TAP_TRUE(!find(frame, frame->size)) && TAP_TRUE(cuts_agree(frame, NULL)), "%s", name);
+    tap_ok(TAP_TRUE(!find_fragment(frame, frame->size)) && TAP_TRUE(cuts_agree(frame, NULL)), "%s",
+           name);
 }
 
 /* `expected` is "version identification protocol: place+size", with "..." where more follow. */
 static void expect_fragment(const struct frame *frame, const char *expected, const char *name) {
     char text[100] = "none";
-    if (find(frame, frame->size))
+    if (find_fragment(frame, frame->size))
         snprintf(text, sizeof text, "%u %x %u: %u+%u%s", found.version, found.identification,
                  found.protocol, found.place, found.size, found.more ? "..." : "");
     struct carry_packet_fragment whole = found;
@@ -114,7 +115,7 @@ static void test_tunnels(void) {
     set16(frame, inner + 6, MORE);
     put_udp(frame, &flow4, 8);
     expect_fragment(frame, "4 1234 17: 0+16...", "inside a tunnel");
-    tap_ok(TAP_TRUE(find(frame, frame->size)) && TAP_EQ(found.network_offset, inner),
+    tap_ok(TAP_TRUE(find_fragment(frame, frame->size)) && TAP_EQ(found.network_offset, inner),
            "the fragment's IP header is the inner one");
     set16(frame, inner - 20 + 6, MORE);
     expect_fragment(frame, "4 1234 4: 0+36...", "of the tunnel's own packet");
@@ -144,7 +145,7 @@ static bool is_deeper(unsigned tags) {
     put(frame, "0001 0800");
     put_ip(frame, UDP, 16);
     put_udp(frame, &flow4, 8);
-    find(frame, frame->size);
+    find_fragment(frame, frame->size);
     return found.deeper;
 }
 
@@ -167,7 +168,7 @@ static void test_quoted(void) {
 }
 
 static uint32_t scope_of(const struct frame *frame) {
-    return find(frame, frame->size) ? found.scope : 0;
+    return find_fragment(frame, frame->size) ? found.scope : 0;
 }
 
 static void test_scope(void) {

@@ -68,7 +68,7 @@ static void start_counting(void) {
 
 /* --- Values --- */
 
-static bool adds(void) {
+static bool call_adds(void) {
     return add_by_slot(40, 2) == 42;
 }
 
@@ -136,7 +136,7 @@ static const struct value {
     bool never_returns;
     const char *feature;
 } values[] = {
-    {"callee_add", adds, 1, false, NULL},
+    {"callee_add", call_adds, 1, false, NULL},
     {"callee_variadic", is_variadic, 2, false, NULL},
     {"callee_make_big", returns_big, 1, false, NULL},
     {"callee_make_pair", returns_pair, 1, false, NULL},
@@ -150,7 +150,7 @@ static const struct value {
     {"callee_jump", jumps_out, 1, true, NULL},
 };
 
-static bool comes_by(const struct value *value, bool leave, size_t stack_words) {
+static bool check_hooked_call(const struct value *value, bool leave, size_t stack_words) {
     struct carry_hook hook = {.object = "",
                               .symbol = value->symbol,
                               .enter = count_enter,
@@ -172,9 +172,9 @@ static void test_values(void) {
             tap_skip(value->symbol, "no %s", value->feature);
             continue;
         }
-        tap_ok(comes_by(value, false, 16), "%s, enter", value->symbol);
-        tap_ok(comes_by(value, true, 16), "%s, enter and leave", value->symbol);
-        tap_ok(comes_by(value, true, 16), "%s, a second time", value->symbol);
+        tap_ok(check_hooked_call(value, false, 16), "%s, enter", value->symbol);
+        tap_ok(check_hooked_call(value, true, 16), "%s, enter and leave", value->symbol);
+        tap_ok(check_hooked_call(value, true, 16), "%s, a second time", value->symbol);
     }
 }
 
@@ -262,7 +262,7 @@ static uintptr_t slot_value(const struct wanted *wanted) {
 static void test_slots(void) {
     struct wanted wanted = find_place("", "callee_add");
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
-    adds();
+    call_adds();
     uintptr_t function = slot_value(&wanted);
     tap_ok(TAP_EQ(wanted.count, 1) &&
                TAP_EQ(function, (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add")),
@@ -300,7 +300,7 @@ static void test_protection(void) {
            "pages remain %s", before ? "writable" : "read-only");
 }
 
-static uint64_t somebody_elses(uint64_t a, uint64_t b) {
+static uint64_t foreign_function(uint64_t a, uint64_t b) {
     return a * b;
 }
 
@@ -313,34 +313,35 @@ static void test_foreign(void) {
     }
     carry_hook_attach_calls(&hook);
     uintptr_t stub = slot_value(&wanted);
-    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)foreign_function;
     start_counting();
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_ERROR_BYTES) && TAP_EQ(add_by_slot(6, 7), 42) &&
                TAP_EQ(enters, 0),
            "another library's hook over a hook remains");
     *(volatile uintptr_t *)wanted.place.address = stub;
-    tap_ok(TAP_TRUE(adds()) && TAP_EQ(enters, 0), "the other hook's call leads to the function");
+    tap_ok(TAP_TRUE(call_adds()) && TAP_EQ(enters, 0),
+           "the other hook's call leads to the function");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(slot_value(&wanted), stub) &&
-               TAP_TRUE(adds()) && TAP_TRUE(enters),
+               TAP_TRUE(call_adds()) && TAP_TRUE(enters),
            "a slot that the linker has bound over a hook is hooked again");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK), "such a hook is detached");
 
     carry_hook_attach_calls(&hook);
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
     start_counting();
-    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(adds()) && TAP_EQ(enters, 0),
+    tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(call_adds()) && TAP_EQ(enters, 0),
            "such a hook can be detached before that, too");
 
-    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)somebody_elses;
+    *(volatile uintptr_t *)wanted.place.address = (uintptr_t)foreign_function;
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(add_by_slot(6, 7), 42) &&
                TAP_EQ(enters, 1),
            "a hook over another library's hook leads to that library's function");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) &&
-               TAP_EQ(slot_value(&wanted), (uintptr_t)somebody_elses),
+               TAP_EQ(slot_value(&wanted), (uintptr_t)foreign_function),
            "detaching it restores the other library's hook");
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
@@ -443,14 +444,14 @@ static void test_stack_words(void) {
         {"callee_weigh", weighs_forty, 1, false, NULL},
     };
     for (size_t i = 0; i < sizeof values_on_stack / sizeof *values_on_stack; i++)
-        tap_ok(comes_by(&values_on_stack[i], true, 0), "%s, any number of words on the stack",
-               values_on_stack[i].symbol);
+        tap_ok(check_hooked_call(&values_on_stack[i], true, 0),
+               "%s, any number of words on the stack", values_on_stack[i].symbol);
     struct carry_hook many = {
         .symbol = "callee_add", .leave = count_leave, .stack_words = STACK_WORDS_MAX + 1};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_ERROR_INVALID),
            "more words than a thunk copies are refused");
     many.stack_words = STACK_WORDS_MAX;
-    tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_OK) && TAP_TRUE(adds()) &&
+    tap_ok(TAP_EQ(carry_hook_attach_calls(&many), CARRY_OK) && TAP_TRUE(call_adds()) &&
                TAP_EQ(carry_hook_detach(&many), CARRY_OK),
            "as many words as a thunk copies are accepted");
 }
@@ -460,7 +461,7 @@ static void test_stack_words(void) {
 static void call_hooked(const struct carry_hook_place *place, struct carry_thunk_call *call,
                         void *user) {
     (void)place, (void)call;
-    *(bool *)user = adds();
+    *(bool *)user = call_adds();
     errno = EDOM;
     enters++;
 }
@@ -477,14 +478,14 @@ static void attach_and_call(const struct carry_hook_place *place, struct carry_t
     (void)place, (void)call;
     enters++;
     carry_hook_attach_calls(user);
-    adds();
+    call_adds();
 }
 
 static volatile bool handler_was_right;
 
-static void handle(int number) {
+static void call_in_handler(int number) {
     (void)number;
-    handler_was_right = adds();
+    handler_was_right = call_adds();
 }
 
 static void test_nested(void) {
@@ -497,16 +498,16 @@ static void test_nested(void) {
     start_counting();
     carry_hook_attach_calls(&hook);
     errno = ERANGE;
-    tap_ok(TAP_TRUE(adds()) && TAP_TRUE(right) && TAP_EQ(enters, 2),
+    tap_ok(TAP_TRUE(call_adds()) && TAP_TRUE(right) && TAP_EQ(enters, 2),
            "a callback's own calls are not hooked");
     tap_ok(TAP_EQ(errno, ERANGE), "errno is unchanged");
     carry_hook_detach(&hook);
 
     struct carry_hook raising = {.object = "", .symbol = "callee_add", .enter = raise_in_callback};
-    signal(SIGUSR1, handle);
+    signal(SIGUSR1, call_in_handler);
     start_counting();
     carry_hook_attach_calls(&raising);
-    tap_ok(TAP_TRUE(adds()) && TAP_TRUE(handler_was_right) && TAP_EQ(enters, 1),
+    tap_ok(TAP_TRUE(call_adds()) && TAP_TRUE(handler_was_right) && TAP_EQ(enters, 1),
            "calls in a signal handler during a callback are not hooked");
     carry_hook_detach(&raising);
     signal(SIGUSR1, SIG_DFL);
@@ -516,15 +517,15 @@ static void test_nested(void) {
         .object = "", .symbol = "callee_add", .enter = attach_and_call, .user = &other};
     start_counting();
     carry_hook_attach_calls(&attaching);
-    tap_ok(TAP_TRUE(adds()) && TAP_EQ(other.attached, 1) && TAP_EQ(enters, 1),
+    tap_ok(TAP_TRUE(call_adds()) && TAP_EQ(other.attached, 1) && TAP_EQ(enters, 1),
            "a callback attaches, and calls unhooked");
     carry_hook_detach(&attaching);
     carry_hook_detach(&other);
 }
 
 /* Callbacks may change the arguments and the result. */
-static void change(const struct carry_hook_place *place, struct carry_thunk_call *call,
-                   void *user) {
+static void change_arguments(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                             void *user) {
     (void)place, (void)user;
     call->integer[0] += 100;
 }
@@ -537,7 +538,7 @@ static void change_result(const struct carry_hook_place *place, struct carry_thu
 
 static void test_changes(void) {
     struct carry_hook hook = {
-        .object = "", .symbol = "callee_add", .enter = change, .leave = change_result};
+        .object = "", .symbol = "callee_add", .enter = change_arguments, .leave = change_result};
     carry_hook_attach_calls(&hook);
     tap_ok(TAP_EQ(add_by_slot(1, 2), 1103), "arguments and results can be changed");
     carry_hook_detach(&hook);
@@ -626,7 +627,7 @@ static void wait_in_callback(const struct carry_hook_place *place, struct carry_
 }
 
 static void *call_once(void *unused) {
-    return adds() ? unused : NULL;
+    return call_adds() ? unused : NULL;
 }
 
 static void *open_gate(void *unused) {
@@ -662,7 +663,7 @@ static bool detaches_in_child(struct carry_hook *hook) {
         alarm(HANG_SECONDS);
         bool ok = !carry_hook_detach(hook) && !carry_hook_attach_calls(hook);
         callback_gate = 1;
-        _exit(ok && adds() && !carry_hook_detach(hook) ? 0 : 1);
+        _exit(ok && call_adds() && !carry_hook_detach(hook) ? 0 : 1);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
@@ -698,10 +699,10 @@ static void test_fork_in_callback(void) {
                               .enter = fork_in_callback,
                               .user = &child,
                               .waits = true};
-    bool ok = !carry_hook_attach_calls(&hook) && adds();
+    bool ok = !carry_hook_attach_calls(&hook) && call_adds();
     if (child == 0) {
         alarm(HANG_SECONDS);
-        _exit(ok && !carry_hook_detach(&hook) && adds() ? 0 : 1);
+        _exit(ok && !carry_hook_detach(&hook) && call_adds() ? 0 : 1);
     }
     ok = child > 0 && waitpid(child, &status, 0) == child && status == 0 && ok;
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_TRUE(ok),
@@ -859,7 +860,7 @@ static bool without_protection(void) {
     if (!constant)
         return ok && !carry_hook_detach(&first);
     return nothing_changes(CARRY_ERROR_PERMISSION) &&
-           carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && adds() && ok;
+           carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && call_adds() && ok;
 }
 
 /* Data cannot become text, and text cannot become writable. */
@@ -974,10 +975,10 @@ static void test_calls_and_entries(void) {
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (any_function *)entry_add), CARRY_OK) &&
                TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) &&
                TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 2) &&
-               TAP_EQ(entry_add(1, 2), 3) && TAP_TRUE(adds()) && TAP_EQ(enters, 2),
+               TAP_EQ(entry_add(1, 2), 3) && TAP_TRUE(call_adds()) && TAP_EQ(enters, 2),
            "one hook is attached to an entry and a call");
     tap_ok(TAP_EQ(carry_hook_detach(&hook), CARRY_OK) && TAP_EQ(entry_add(1, 2), 3) &&
-               TAP_TRUE(adds()) && TAP_EQ(enters, 2),
+               TAP_TRUE(call_adds()) && TAP_EQ(enters, 2),
            "the hook is detached from both");
 }
 

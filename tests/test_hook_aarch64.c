@@ -21,13 +21,15 @@ CARRY_HOOK_ENTRIES;
 
 static uint64_t vector_size;
 
-static void enter(const struct carry_hook_place *place, struct carry_thunk_call *call, void *user) {
+static void note_enter(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                       void *user) {
     (void)place, (void)user;
     vector_size = call->vector_size;
     check_thunk_note_enter(call);
 }
 
-static void leave(const struct carry_hook_place *place, struct carry_thunk_call *call, void *user) {
+static void note_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                       void *user) {
     (void)place, (void)user;
     check_thunk_note_leave(call);
 }
@@ -39,7 +41,7 @@ static void *module;
 static void test_variant(bool leaves) {
     const void *function = dlsym(module, "call_variant");
     struct carry_hook hook = {
-        .symbol = "whole_target", .enter = enter, .leave = leaves ? leave : NULL};
+        .symbol = "whole_target", .enter = note_enter, .leave = leaves ? note_leave : NULL};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
            "a call of a variant symbol is hooked");
     struct verdict verdict = check_thunk_hooked(function, true, leaves);
@@ -51,7 +53,7 @@ static void test_variant(bool leaves) {
 
 /* A base-standard callee costs less, because its caller relies on fewer registers. */
 static void test_base(void) {
-    struct carry_hook hook = {.symbol = "whole_entry", .enter = enter};
+    struct carry_hook hook = {.symbol = "whole_entry", .enter = note_enter};
     tap_ok(TAP_EQ(carry_hook_attach_calls(&hook), CARRY_OK) && TAP_EQ(hook.attached, 1),
            "a call of a base-standard symbol is hooked");
     vector_size = 0;
@@ -97,7 +99,7 @@ static void test_guarded_entry(bool leaves) {
 }
 
 static void test_entry(bool leaves) {
-    struct carry_hook hook = {.enter = enter, .leave = leaves ? leave : NULL};
+    struct carry_hook hook = {.enter = note_enter, .leave = leaves ? note_leave : NULL};
     test_entry_now("no hook", false, false);
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, whole_entry), CARRY_OK),
            "an entry of one NOP is hooked");
@@ -111,8 +113,8 @@ static void test_entry(bool leaves) {
 /* --- A mutant --- */
 
 static void test_twin(void) {
-    struct carry_hook call = {.symbol = "whole_target", .enter = enter, .leave = leave};
-    struct carry_hook entry = {.enter = enter, .leave = leave};
+    struct carry_hook call = {.symbol = "whole_target", .enter = note_enter, .leave = note_leave};
+    struct carry_hook entry = {.enter = note_enter, .leave = note_leave};
     broken_hook_all_are_base = true;
     carry_hook_attach_calls(&call);
     struct verdict verdict = check_thunk_hooked(dlsym(module, "call_variant"), true, true);

@@ -138,7 +138,7 @@ static bool survives(void) {
 }
 
 /* Replaces one word of a part. */
-static void damage(uint8_t *at) {
+static void damage_word(uint8_t *at) {
     static const uint64_t words[] = {0, 1, 7, 0xffff, UINT32_MAX, UINT64_MAX, UINT64_C(1) << 63};
     uint64_t word = words[rng_below(sizeof words / sizeof *words)];
     size_t size = (size_t)1 << rng_below(4);
@@ -158,7 +158,7 @@ static void test_part(size_t part, size_t rounds) {
     memcpy(before, start, size);
     for (size_t i = 0; i < rounds; i++) {
         for (size_t times = 1 + rng_below(3); times; times--)
-            damage(start + rng_below(size - 8));
+            damage_word(start + rng_below(size - 8));
         survived += survives();
         fewer += imports < all;
         memcpy(start, before, size);

@@ -35,7 +35,7 @@ static const struct twin {
 };
 
 /* Runs a check in a child process, which has its own stubs: stubs are written only once. */
-static bool passes(enum broken_hook twin, bool (*check)(void)) {
+static bool passes_in_child(enum broken_hook twin, bool (*check)(void)) {
     int status = -1;
     fflush(stdout);
     pid_t child = fork();
@@ -53,8 +53,8 @@ int main(void) {
     if (carry_thunk_prepare())
         return tap_skip_all("thunks are unsupported here");
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
-        tap_ok(!passes(twins[i].twin, twins[i].check), "%s is caught", twins[i].name);
-        tap_ok(passes(BROKEN_HOOK_NOT, twins[i].check), "the original passes");
+        tap_ok(!passes_in_child(twins[i].twin, twins[i].check), "%s is caught", twins[i].name);
+        tap_ok(passes_in_child(BROKEN_HOOK_NOT, twins[i].check), "the original passes");
     }
     return tap_done();
 }

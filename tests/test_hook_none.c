@@ -12,7 +12,7 @@ static void never(const struct carry_hook_place *place, struct carry_thunk_call 
     tap_ok(false, "no callback is called");
 }
 
-static bool tell(const struct carry_hook_place *place, void *user) {
+static bool fail_on_place(const struct carry_hook_place *place, void *user) {
     (void)place, (void)user;
     return tap_ok(false, "no place is listed");
 }
@@ -24,7 +24,7 @@ int main(void) {
     tap_ok(TAP_EQ(carry_hook_attach_entries(&hook), CARRY_ERROR_UNSUPPORTED), "entries");
     tap_ok(TAP_EQ(carry_hook_attach_entry(&hook, (void (*)(void))main), CARRY_ERROR_UNSUPPORTED),
            "a hook of an entry is unsupported");
-    tap_ok(TAP_EQ(carry_hook_places(tell, NULL), CARRY_ERROR_UNSUPPORTED),
+    tap_ok(TAP_EQ(carry_hook_places(fail_on_place, NULL), CARRY_ERROR_UNSUPPORTED),
            "a list of places is unsupported");
     tap_ok(TAP_EQ(carry_hook_register(entry, entry + 1), CARRY_ERROR_UNSUPPORTED), "registration");
     carry_hook_unregister(entry);

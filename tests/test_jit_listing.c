@@ -34,7 +34,7 @@ extern struct {
 } __jit_debug_descriptor;
 
 /* Not inlined: sanitizers do not see that a cancelled thread leaves its variables. */
-static __attribute__((noinline)) const struct carry_jit *make(size_t size) {
+static __attribute__((noinline)) const struct carry_jit *make_sum(size_t size) {
     struct carry_jit_sum_spec spec = {.min_size = size, .max_size = size, .vector_bits = 64};
     const struct carry_jit *jit;
     return carry_jit_sum(&spec, &jit) ? NULL : jit;
@@ -72,7 +72,7 @@ static int lines_for(const struct carry_jit *jit, const char *name) {
 static const struct carry_jit *inherited;
 
 static bool child_has_a_map_of_its_own(void) {
-    const struct carry_jit *own = make(48);
+    const struct carry_jit *own = make_sum(48);
     bool ok = own && lines_for(own, "carry_jit_sum_48") == 1;
     ok &= lines_for(inherited, "carry_jit_sum_40") == 0;
     carry_jit_release(own);
@@ -96,7 +96,7 @@ static bool write_map(time_t seconds_ago) {
  */
 static bool keeps_lines_of(time_t seconds_ago, bool *ok) {
     *ok = write_map(seconds_ago);
-    const struct carry_jit *first = make(72), *second = make(80);
+    const struct carry_jit *first = make_sum(72), *second = make_sum(80);
     *ok &= first && second && lines_for(first, "carry_jit_sum_72") == 1 &&
            lines_for(second, "carry_jit_sum_80") == 1;
     const bool kept = lines_like(foreign_line) == 1;
@@ -122,7 +122,7 @@ static const struct carry_jit *kept;
 static void *make_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     int error = carry_jit_list(CARRY_JIT_PERF);
-    kept = error ? NULL : make(64);
+    kept = error ? NULL : make_sum(64);
     pthread_testcancel();
     return unused;
 }
@@ -137,10 +137,10 @@ static bool makes_although_cancelled(void) {
 }
 
 static void test_perf(void) {
-    const struct carry_jit *unlisted = make(32);
+    const struct carry_jit *unlisted = make_sum(32);
     int error = carry_jit_list(CARRY_JIT_PERF);
-    inherited = make(40);
-    const struct carry_jit *again = make(40);
+    inherited = make_sum(40);
+    const struct carry_jit *again = make_sum(40);
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(unlisted) && TAP_TRUE(inherited) && TAP_TRUE(again),
            "the map is created");
     tap_ok(TAP_EQ(lines_for(inherited, "carry_jit_sum_40"), 1), "a function has one line");
@@ -153,7 +153,7 @@ static void test_perf(void) {
            "lines of other generators in the process remain");
     tap_ok(child_says(NULL, makes_although_cancelled), "a cancelled thread makes a function");
     carry_jit_list(0);
-    const struct carry_jit *later = make(56);
+    const struct carry_jit *later = make_sum(56);
     tap_ok(TAP_EQ(lines_for(later, "carry_jit_sum_56"), 0),
            "a function made after the end of the list has no line");
     carry_jit_release(unlisted);
@@ -197,7 +197,7 @@ static void test_gdb_list(void) {
     const struct carry_jit *made[3];
     carry_jit_list(CARRY_JIT_GDB);
     for (size_t i = 0; i < 3; i++)
-        made[i] = make(64 + 8 * i);
+        made[i] = make_sum(64 + 8 * i);
     tap_ok(TAP_EQ(entries(), 3), "three functions have three symbol files");
     carry_jit_release(made[1]);
     tap_ok(TAP_EQ(entries(), 2), "the middle one is removed");
@@ -249,7 +249,7 @@ static void test_gdb(const char *program) {
 int main(int argc, char **argv) {
     if (argc > 1) {
         carry_jit_list(CARRY_JIT_GDB);
-        fatal = make(1024);
+        fatal = make_sum(1024);
         return fatal ? (int)(die_in_function() & 1) : 2;
     }
     test_perf();

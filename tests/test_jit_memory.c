@@ -46,7 +46,7 @@ static struct carry_jit_sum_spec spec_of(size_t index) {
                                        .vector_bits = 64};
 }
 
-static int make(size_t index, const struct carry_jit **jit) {
+static int make_distinct(size_t index, const struct carry_jit **jit) {
     struct carry_jit_sum_spec spec = spec_of(index);
     return carry_jit_sum(&spec, jit);
 }
@@ -56,9 +56,9 @@ static bool is_right(const struct carry_jit *jit, size_t index) {
     return oracle_fold(jit->sum(data, size, 1)) == oracle_sum(data, size, 1);
 }
 
-static bool works(size_t index) {
+static bool makes_right_sums(size_t index) {
     const struct carry_jit *jit;
-    if (make(index, &jit))
+    if (make_distinct(index, &jit))
         return false;
     bool ok = is_right(jit, index);
     carry_jit_release(jit);
@@ -140,7 +140,7 @@ static bool has_landing_pad(const struct carry_jit *jit) {
 
 static void test_sharing(void) {
     const struct carry_jit *first, *second, *other;
-    if (make(3, &first) || make(3, &second) || make(4, &other)) {
+    if (make_distinct(3, &first) || make_distinct(3, &second) || make_distinct(4, &other)) {
         tap_ok(false, "functions are made");
         return;
     }
@@ -222,7 +222,7 @@ static bool is_emulated(void) {
 static bool all_work(size_t count) {
     bool ok = true;
     for (size_t i = 0; i < count; i++)
-        ok &= works(i);
+        ok &= makes_right_sums(i);
     return ok;
 }
 
@@ -245,7 +245,7 @@ static void test_many_at_once(void) {
     static const struct carry_jit *held[1000];
     size_t maps = mappings();
     size_t count = 0;
-    while (count < COUNT(held) && !make(count, &held[count]))
+    while (count < COUNT(held) && !make_distinct(count, &held[count]))
         count++;
     bool ok = TAP_EQ(count, COUNT(held));
     for (size_t i = 0; i < count; i++)
@@ -272,7 +272,7 @@ static void *use_functions(void *number) {
     pthread_barrier_wait(&threads_start);
     for (size_t i = 0; i < rounds; i++) {
         const struct carry_jit *shared, *own;
-        if (make(0, &shared) || make((size_t)number, &own))
+        if (make_distinct(0, &shared) || make_distinct((size_t)number, &own))
             return (void *)1;
         wrong |= !is_right(shared, 0);
         wrong |= !is_right(own, (size_t)number);
@@ -327,13 +327,13 @@ static const struct carry_jit *kept;
 static bool child_works(void) {
     bool ok = is_right(kept, 9);
     for (size_t i = 0; i < 200; i++)
-        ok &= works(i);
+        ok &= makes_right_sums(i);
     carry_jit_release(kept);
     return ok;
 }
 
 static void test_fork(void) {
-    if (make(9, &kept)) {
+    if (make_distinct(9, &kept)) {
         tap_ok(false, "a function is made");
         return;
     }
@@ -347,12 +347,12 @@ static void *make_functions(void *unused) {
     (void)unused;
     uintptr_t wrong = 0;
     for (size_t i = 0; !__atomic_load_n(&threads_stop, __ATOMIC_RELAXED); i++)
-        wrong |= !works(i);
+        wrong |= !makes_right_sums(i);
     return (void *)wrong;
 }
 
 static bool makes_one(void) {
-    return works(5);
+    return makes_right_sums(5);
 }
 
 static void test_fork_under_lock(void) {
@@ -392,8 +392,9 @@ static bool is_refused(void) {
     bool is_checked = fault_under_asan() || fault_under_valgrind();
     size_t maps = mappings();
     return sandbox_filter(no_new_text, 1) && sandbox_filter(no_files, 1) &&
-           make(5, &jit) == CARRY_ERROR_PERMISSION && jit == (const struct carry_jit *)data &&
-           make(5, &jit) == CARRY_ERROR_PERMISSION && (is_checked || mappings() <= maps);
+           make_distinct(5, &jit) == CARRY_ERROR_PERMISSION &&
+           jit == (const struct carry_jit *)data &&
+           make_distinct(5, &jit) == CARRY_ERROR_PERMISSION && (is_checked || mappings() <= maps);
 }
 
 /* Valgrind's own code is on writable and executable pages. */
@@ -441,7 +442,7 @@ static bool fills_memory(size_t *made) {
     static const struct carry_jit *held[DISTINCT];
     size_t count = 0;
     int error = CARRY_OK;
-    while (count < COUNT(held) && !(error = make(count, &held[count])))
+    while (count < COUNT(held) && !(error = make_distinct(count, &held[count])))
         count++;
     for (size_t i = 0; i < count; i++)
         carry_jit_release(held[i]);
@@ -457,11 +458,11 @@ static bool limit_address_space(void) {
 
 static bool survives_without_memory(void) {
     size_t first, second;
-    if (!works(1) || !limit_address_space())
+    if (!makes_right_sums(1) || !limit_address_space())
         return false;
     /* malloc() may keep memory of the first round for the second. */
     return fills_memory(&first) && first > 50 && fills_memory(&second) && second + 5 >= first &&
-           works(1);
+           makes_right_sums(1);
 }
 
 static void test_no_memory(void) {
@@ -475,7 +476,7 @@ static void test_no_memory(void) {
 /* --- The end of the process --- */
 
 static void use_at_exit(void) {
-    if (!is_right(kept, 9) || !works(10))
+    if (!is_right(kept, 9) || !makes_right_sums(10))
         _exit(1);
     carry_jit_release(kept);
 }
@@ -485,7 +486,7 @@ static bool works_at_exit(void) {
     pid_t child = fork();
     if (child == 0) {
         atexit(use_at_exit);
-        exit(make(9, &kept) ? 1 : 0);
+        exit(make_distinct(9, &kept) ? 1 : 0);
     }
     int status;
     return child > 0 && waitpid(child, &status, 0) == child && !status;

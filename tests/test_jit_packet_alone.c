@@ -33,15 +33,15 @@ size_t __wrap_carry_packet_fill(const struct carry_frame *frame,
     return __real_carry_packet_fill(frame, options, sums, capacity);
 }
 
-static struct carry_frame view(const struct stacked *frame,
-                               const struct carry_jit_packet_spec *spec, uint32_t cut) {
+static struct carry_frame view_stacked(const struct stacked *frame,
+                                       const struct carry_jit_packet_spec *spec, uint32_t cut) {
     return (struct carry_frame){frame->bytes, frame->size - cut, frame->size, spec->linktype, 0};
 }
 
 /* Leaves the innermost sum to the network card, as senders do, with no UDP sum around tunnels. */
 static void leave_to_card(struct stacked *frame, const struct carry_jit_packet_spec *spec) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    const struct carry_frame all = view(frame, spec, 0);
+    const struct carry_frame all = view_stacked(frame, spec, 0);
     size_t count = __real_carry_packet_check(&all, NULL, sums, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++) {
         uint16_t left = i + 1 < count ? 0 : carry_sum_fold(sums[i].pseudo);
@@ -58,8 +58,8 @@ static unsigned count_tunnels(const struct carry_jit_packet_spec *spec) {
     return count;
 }
 
-static void expect(const struct carry_jit *jit, const struct carry_frame *frame, unsigned expected,
-                   const char *stack, const char *what) {
+static void expect_calls(const struct carry_jit *jit, const struct carry_frame *frame,
+                         unsigned expected, const char *stack, const char *what) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     handed_over = 0;
     int count = jit->packet(frame, sums, CARRY_PACKET_SUMS_MAX);
@@ -70,12 +70,12 @@ static void expect(const struct carry_jit *jit, const struct carry_frame *frame,
 static void test_check(const struct stack *stack, const struct carry_jit *jit) {
     static struct stacked frame;
     stack_build(&frame, &stack->spec, PAYLOAD);
-    const struct carry_frame all = view(&frame, &stack->spec, 0);
-    const struct carry_frame cut = view(&frame, &stack->spec, 1);
-    expect(jit, &all, 0, stack->name, "a good frame");
-    expect(jit, &cut, 0, stack->name, "a cut frame");
+    const struct carry_frame all = view_stacked(&frame, &stack->spec, 0);
+    const struct carry_frame cut = view_stacked(&frame, &stack->spec, 1);
+    expect_calls(jit, &all, 0, stack->name, "a good frame");
+    expect_calls(jit, &cut, 0, stack->name, "a cut frame");
     leave_to_card(&frame, &stack->spec);
-    expect(jit, &all, 0, stack->name, "an offloaded frame");
+    expect_calls(jit, &all, 0, stack->name, "an offloaded frame");
 }
 
 /* Only the compiled function computes the final values of UDP sums around each other. */
@@ -84,11 +84,11 @@ static void test_fill(const struct stack *stack, const struct carry_jit *jit) {
     unsigned expected = count_tunnels(&stack->spec) > 1;
     stack_build(&frame, &stack->spec, PAYLOAD);
     leave_to_card(&frame, &stack->spec);
-    const struct carry_frame all = view(&frame, &stack->spec, 0);
-    expect(jit, &all, expected, stack->name, "a frame to be filled in");
+    const struct carry_frame all = view_stacked(&frame, &stack->spec, 0);
+    expect_calls(jit, &all, expected, stack->name, "a frame to be filled in");
 }
 
-static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
+static const struct carry_jit *make_function(struct carry_jit_packet_spec spec, uint32_t flags) {
     const struct carry_jit *jit = NULL;
     spec.flags = flags;
     tap_ok(TAP_EQ(carry_jit_packet(&spec, &jit), CARRY_OK), "a function is made");
@@ -97,8 +97,8 @@ static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t 
 
 int main(void) {
     for (size_t i = 0; i < stacks_count; i++) {
-        const struct carry_jit *checks = make(stacks[i].spec, 0);
-        const struct carry_jit *fills = make(stacks[i].spec, CARRY_JIT_FILL);
+        const struct carry_jit *checks = make_function(stacks[i].spec, 0);
+        const struct carry_jit *fills = make_function(stacks[i].spec, CARRY_JIT_FILL);
         test_check(&stacks[i], checks);
         test_fill(&stacks[i], fills);
         carry_jit_release(checks);

@@ -42,7 +42,8 @@ static void expect_caught(carry_jit_packet_fn *function, uint32_t flags, const c
     tap_ok(caught, "%s is caught: %s", name, verdict.text);
 }
 
-static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t flags) {
+static const struct carry_jit *make_packet_function(struct carry_jit_packet_spec spec,
+                                                    uint32_t flags) {
     const struct carry_jit *jit = NULL;
     spec.flags = flags;
     tap_ok(TAP_EQ(carry_jit_packet(&spec, &jit), CARRY_OK), "a function is made");
@@ -50,7 +51,7 @@ static const struct carry_jit *make(struct carry_jit_packet_spec spec, uint32_t 
 }
 
 static void test_twin(const struct twin *twin) {
-    const struct carry_jit *jit = make(vxlan, twin->flags);
+    const struct carry_jit *jit = make_packet_function(vxlan, twin->flags);
     broken_jit_packet_not = jit->packet;
     expect_caught(twin->function, twin->flags, twin->name, twin->message);
     carry_jit_release(jit);
@@ -58,13 +59,14 @@ static void test_twin(const struct twin *twin) {
 
 /* Functions that are right for another spec, as a generator would make that confuses specs. */
 static void test_others(void) {
-    const struct carry_jit *fills = make(vxlan, CARRY_JIT_FILL), *checks = make(vxlan, 0);
+    const struct carry_jit *fills = make_packet_function(vxlan, CARRY_JIT_FILL),
+                           *checks = make_packet_function(vxlan, 0);
     expect_caught(fills->packet, 0, "one that fills in", "payload");
     expect_caught(checks->packet, CARRY_JIT_FILL, "one that checks", "payload");
     for (size_t i = 0; i < stacks_count; i++) {
         if (memcmp(&stacks[i].spec.layers, &vxlan.layers, sizeof vxlan.layers) == 0)
             continue;
-        const struct carry_jit *other = make(stacks[i].spec, 0);
+        const struct carry_jit *other = make_packet_function(stacks[i].spec, 0);
         expect_caught(other->packet, 0, stacks[i].name, "payload");
         carry_jit_release(other);
     }

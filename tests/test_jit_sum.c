@@ -63,7 +63,7 @@ static struct verdict check_spec(const struct carry_jit_sum_spec *spec) {
 }
 
 /* Varies members that do not change which bytes are summed. */
-static void vary(struct carry_jit_sum_spec *spec) {
+static void vary_spec(struct carry_jit_sum_spec *spec) {
     spec->alignment = (size_t)1 << rng_below(8);
     spec->result = (uint32_t)rng_below(CARRY_JIT_RESULT_COUNT);
     if (rng_below(2)) {
@@ -78,7 +78,7 @@ static struct verdict check_size(size_t size, uint32_t vector_bits, uint32_t fla
     struct verdict verdict = check_spec(&spec);
     if (!verdict.ok || (effort_is_short() && rng_below(4)))
         return verdict;
-    vary(&spec);
+    vary_spec(&spec);
     return check_spec(&spec);
 }
 
@@ -129,7 +129,7 @@ static struct verdict check_range(struct carry_jit_sum_spec spec, uint32_t vecto
     spec.flags = flags;
     struct verdict verdict = check_spec(&spec);
     if (verdict.ok) {
-        vary(&spec);
+        vary_spec(&spec);
         verdict = check_spec(&spec);
     }
     if (!verdict.ok)

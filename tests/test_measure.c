@@ -147,7 +147,8 @@ static void test_delays(void) {
 
 static size_t calls_made;
 
-static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+static uint32_t run_subject(const void *context, size_t cell, size_t subject, size_t first,
+                            size_t calls) {
     (void)context, (void)first, (void)calls;
     calls_made++;
     return (uint32_t)(cell + subject);
@@ -169,7 +170,7 @@ static void test_rounds(double seconds, size_t expected) {
         .rounds = 40,
         .sample_ns = 1,
         .seconds = seconds,
-        .run = run,
+        .run = run_subject,
         .fixed_calls = one_call,
         .progress = no_progress,
     };

@@ -20,7 +20,7 @@ typedef size_t write_fn(const struct carry_frame *frame, const struct carry_pack
 
 static struct guard guard;
 
-/* The sums that the last call of run() has changed. */
+/* The sums that the last call of run_on_copy() has changed. */
 static struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
 static size_t changed;
 
@@ -34,8 +34,8 @@ static struct carry_frame view_of(const struct frame *frame, const uint8_t *data
 }
 
 /* Lets `function` write to a copy of the frame at the guard page, and copies it back. */
-static void run(write_fn *function, struct frame *frame,
-                const struct carry_packet_options *options) {
+static void run_on_copy(write_fn *function, struct frame *frame,
+                        const struct carry_packet_options *options) {
     uint8_t *data = guard.end - frame->size;
     memcpy(data, frame->bytes, frame->size);
     const struct carry_frame view = view_of(frame, data);
@@ -62,20 +62,20 @@ static void expect_repair(const struct frame *right, uint32_t field, uint32_t wr
                           enum carry_verdict verdict, const char *name) {
     struct frame frame = damaged(right, field, wrong);
     uint32_t good = get16(right, field);
-    run(carry_packet_fix, &frame, NULL);
+    run_on_copy(carry_packet_fix, &frame, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].field_offset, field) &&
                TAP_EQ(changes[0].stored, wrong) && TAP_EQ(changes[0].expected, good) &&
                TAP_EQ(changes[0].verdict, verdict) && TAP_EQ(get16(&frame, field), good) &&
                TAP_TRUE(differ_only_at(&frame, right, field)),
            "%s", name);
-    run(carry_packet_fix, &frame, NULL);
+    run_on_copy(carry_packet_fix, &frame, NULL);
     tap_ok(TAP_EQ(changed, 0), "%s: a second run changes nothing", name);
 }
 
 static void expect_untouched(write_fn *function, const struct frame *frame,
                              const struct carry_packet_options *options, const char *name) {
     struct frame copy = *frame;
-    run(function, &copy, options);
+    run_on_copy(function, &copy, options);
     tap_ok(TAP_EQ(changed, 0) && TAP_MEMEQ(copy.bytes, frame->bytes, frame->size),
            "not changed: %s", name);
 }
@@ -110,7 +110,7 @@ static void test_several_at_once(void) {
     struct frame wrong = damaged(frame, outer + 10, 1);
     set16(&wrong, inner + 10, 2);
     set16(&wrong, tcp + 16, 3);
-    run(carry_packet_fix, &wrong, NULL);
+    run_on_copy(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_MEMEQ(wrong.bytes, frame->bytes, frame->size), "three layers are repaired at once");
     tap_ok(TAP_EQ(changed, 3) && TAP_EQ(changes[0].field_offset, tcp + 16) &&
                TAP_EQ(changes[1].field_offset, inner + 10) &&
@@ -150,7 +150,7 @@ static void test_only_what_was_asked_for(void) {
     const struct carry_packet_options partial = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
     set16(frame, ip + 10, 1);
     set16(frame, tcp + 16, pseudo(&flow4, TCP, 25).sum);
-    run(carry_packet_fix, frame, &partial);
+    run_on_copy(carry_packet_fix, frame, &partial);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, tcp + 16), good) &&
                TAP_EQ(get16(frame, ip + 10), 1),
            "only partial sums are completed");
@@ -166,7 +166,7 @@ static void test_only_what_was_asked_for(void) {
     good = get16(frame, udp + 6);
     set16(frame, udp + 6, 0);
     const struct carry_packet_options absent = {.fix = BIT(CARRY_VERDICT_ABSENT)};
-    run(carry_packet_fix, frame, &absent);
+    run_on_copy(carry_packet_fix, frame, &absent);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].verdict, CARRY_VERDICT_ABSENT) &&
                TAP_EQ(get16(frame, udp + 6), good),
            "absent sums are stored if requested");
@@ -208,13 +208,13 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     uint32_t left = pseudo(&flow4, TCP, 25).sum;
 
     struct frame wrong = damaged(&right, at.inner_tcp, left);
-    run(carry_packet_fix, &wrong, NULL);
+    run_on_copy(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "an outer sum that an inner repair corrects is not written");
 
     wrong = damaged(&right, at.inner_tcp, left);
     set16(&wrong, at.outer_udp, pseudo(&flow4, UDP, VXLAN_SIZE).sum);
-    run(carry_packet_fix, &wrong, NULL);
+    run_on_copy(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[0].field_offset, at.inner_tcp) &&
                TAP_EQ(changes[1].field_offset, at.outer_udp) &&
                TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
@@ -224,7 +224,7 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     memset(wrong.bytes + at.inner_tcp, 0, 2);
     set16(&wrong, at.inner_ip, 0);
     set16(&wrong, at.outer_udp, 0);
-    run(carry_packet_fill, &wrong, NULL);
+    run_on_copy(carry_packet_fill, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "a tunnel without any sums is filled in");
 }
@@ -240,7 +240,7 @@ static void test_good_outer_sums_follow(void) {
     uint32_t outer = get16(frame, at.outer_udp);
     const struct frame wrong = *frame;
     expect(frame, "ip good, udp good, ip good, tcp bad", "an outer sum over a bad inner one");
-    run(carry_packet_fix, frame, NULL);
+    run_on_copy(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[1].verdict, CARRY_VERDICT_GOOD) &&
                TAP_EQ(changes[1].field_offset, at.outer_udp) && TAP_EQ(changes[1].stored, outer) &&
                TAP_EQ(changes[1].expected, get16(&right, at.outer_udp)) &&
@@ -249,7 +249,7 @@ static void test_good_outer_sums_follow(void) {
 
     *frame = wrong;
     set16(frame, at.outer_udp, 0);
-    run(carry_packet_fix, frame, NULL);
+    run_on_copy(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0),
            "an absent outer sum remains absent");
 
@@ -258,7 +258,7 @@ static void test_good_outer_sums_follow(void) {
     const struct carry_packet_options partial = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
     uint32_t left = pseudo(&flow4, TCP, 25).sum;
     set16(frame, at.inner_tcp, left);
-    run(carry_packet_fix, frame, &partial);
+    run_on_copy(carry_packet_fix, frame, &partial);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(frame, at.outer_udp), 0x4321),
            "a bad outer sum that was not requested remains bad");
 }
@@ -275,7 +275,7 @@ static void test_sums_around_partial_ones(void) {
     expect(frame, "ip good, udp partial, ip bad, tcp partial", "a bad sum between partial ones");
     const struct carry_packet_options bad = {.fix = BIT(CARRY_VERDICT_BAD)};
     expect_untouched(carry_packet_fix, frame, &bad, "a bad sum inside of a partial one");
-    run(carry_packet_fix, frame, NULL);
+    run_on_copy(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(frame->bytes, right.bytes, right.size),
            "a bad sum inside of a partial one is repaired if partial sums are");
 }
@@ -298,7 +298,7 @@ static void expect_header_alone(const struct frame *frame, uint32_t field, uint3
     write_fn *const repairs[] = {carry_packet_fix, carry_packet_fill};
     for (size_t i = 0; i < 2; i++) {
         struct frame copy = *frame;
-        run(repairs[i], &copy, NULL);
+        run_on_copy(repairs[i], &copy, NULL);
         tap_ok(TAP_EQ(changed, 1) && TAP_EQ(get16(&copy, field), good) &&
                    TAP_TRUE(differ_only_at(&copy, frame, field)),
                "%s: only the header is %s", name, i ? "filled in" : "repaired");
@@ -348,7 +348,7 @@ static void test_truncated_frames_keep_what_is_cut(void) {
     set16(frame, udp + 6, 5);
     frame->wire = frame->size;
     for (frame->size = 0; frame->size < udp; frame->size++)
-        if (run(carry_packet_fix, frame, NULL), changed)
+        if (run_on_copy(carry_packet_fix, frame, NULL), changed)
             break;
     tap_ok(TAP_EQ(frame->size, udp), "cut within the headers, nothing is repaired");
     for (; frame->size < frame->wire; frame->size++)
@@ -407,7 +407,7 @@ static void test_fill(void) {
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         struct frame sent = damaged(frame, ip + 10, starts[i][0]);
         set16(&sent, udp + 6, starts[i][1]);
-        run(carry_packet_fill, &sent, NULL);
+        run_on_copy(carry_packet_fill, &sent, NULL);
         tap_ok(TAP_EQ(changed, 2) && TAP_MEMEQ(sent.bytes, frame->bytes, frame->size),
                "sums of %04x and %04x are filled in", starts[i][0], starts[i][1]);
     }
@@ -583,7 +583,7 @@ static void test_damaged_frames(void) {
         for (size_t changes_left = 1 + rng_below(4); changes_left; changes_left--)
             frame->bytes[12 + rng_below(frame->size - 12)] = (uint8_t)rng_next();
         struct result before = check(frame);
-        run(round & 4 ? carry_packet_fix : carry_packet_fill, frame, NULL);
+        run_on_copy(round & 4 ? carry_packet_fix : carry_packet_fill, frame, NULL);
         struct result after = check(frame);
         ok = TAP_EQ(before.count, after.count);
         for (size_t i = 0; i < before.count && ok; i++)

@@ -18,7 +18,7 @@
 enum { LINKTYPE_RAW = 101, ICMP = 1, UDP = 17, SCTP_PORT = 9899, FIRST_OBJECT = 20 + 8 + 128 };
 
 /* Writes a size of 32,768 at each even offset, with a known type: 131,072 such parts have 4 GiB. */
-static void fill(uint8_t *bytes, size_t size) {
+static void fill_with_parts(uint8_t *bytes, size_t size) {
     for (size_t i = 0; i < size; i++)
         bytes[i] = i & 1 ? 0 : 0x80;
 }
@@ -34,7 +34,7 @@ static uint8_t *map_frame(void) {
         if (mmap(frame + i * SPAN, SPAN, PROT_READ | PROT_WRITE,
                  MAP_FIXED | (i ? MAP_SHARED : MAP_PRIVATE), file, 0) == MAP_FAILED)
             return NULL;
-    fill(frame + SPAN, SPAN);
+    fill_with_parts(frame + SPAN, SPAN);
     return frame;
 }
 
@@ -75,9 +75,9 @@ int main(void) {
     uint8_t *frame = sizeof(size_t) > 4 ? map_frame() : NULL;
     if (!frame)
         return tap_skip_all("no room for a frame of 4 GiB");
-    fill(frame, SPAN);
+    fill_with_parts(frame, SPAN);
     test_objects(frame);
-    fill(frame, SPAN);
+    fill_with_parts(frame, SPAN);
     test_chunks(frame);
     return tap_done();
 }

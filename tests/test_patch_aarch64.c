@@ -64,8 +64,8 @@ static uint32_t instruction_at(const uint8_t *site) {
     return instruction;
 }
 
-static void expect(const struct placed_kind *kind, size_t state, uint32_t instruction,
-                   bool to_function, const char *name) {
+static void expect_state(const struct placed_kind *kind, size_t state, uint32_t instruction,
+                         bool to_function, const char *name) {
     size_t wrong = 0;
     for (size_t i = 0; i < kind->count; i++) {
         const uint8_t *site = kind->sites[i].site;
@@ -79,10 +79,10 @@ static void expect(const struct placed_kind *kind, size_t state, uint32_t instru
 }
 
 static void test_original(void) {
-    expect(&kinds[CALL], 0, BL(3), false, "original");
-    expect(&kinds[JUMP], 0, B(1), false, "original");
-    expect(&kinds[UNLIKELY], 0, B(4), false, "original");
-    expect(&kinds[LIKELY], 0, B(4), false, "original");
+    expect_state(&kinds[CALL], 0, BL(3), false, "original");
+    expect_state(&kinds[JUMP], 0, B(1), false, "original");
+    expect_state(&kinds[UNLIKELY], 0, B(4), false, "original");
+    expect_state(&kinds[LIKELY], 0, B(4), false, "original");
 }
 
 static void test_states(void) {
@@ -90,7 +90,8 @@ static void test_states(void) {
         const struct placed_kind *kind = &kinds[states[i].kind];
         if (placed_commit(kind->key, kind->states[states[i].state].value))
             tap_ok(false, "%s: commit", kind->name);
-        expect(kind, states[i].state, states[i].instruction, states[i].to_function, states[i].name);
+        expect_state(kind, states[i].state, states[i].instruction, states[i].to_function,
+                     states[i].name);
     }
 }
 

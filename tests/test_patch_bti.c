@@ -15,7 +15,7 @@
 
 static sigjmp_buf before;
 
-static void leave(int number) {
+static void leave_handler(int number) {
     (void)number;
     siglongjmp(before, 1);
 }
@@ -29,7 +29,7 @@ static bool is_refused(uint64_t (*volatile function)(void)) {
 }
 
 static bool demands_pads(void) {
-    signal(SIGILL, leave);
+    signal(SIGILL, leave_handler);
     return is_refused(bti_bare) && !is_refused(bti_padded);
 }
 

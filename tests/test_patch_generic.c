@@ -35,7 +35,7 @@ static int return_2(void) {
 static int negate(signed char a) {
     return -a;
 }
-static int64_t add(int64_t a, int32_t b, int16_t c, int8_t d, uint8_t e, uint64_t f) {
+static int64_t add_to_number(int64_t a, int32_t b, int16_t c, int8_t d, uint8_t e, uint64_t f) {
     return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * (int64_t)f;
 }
 static int64_t subtract(int64_t a, int32_t b, int16_t c, int8_t d, uint8_t e, uint64_t f) {
@@ -68,7 +68,7 @@ static uintptr_t choose(void) {
 
 CARRY_OP_DEFINE(none, return_1);
 CARRY_OP_DEFINE(one, negate);
-CARRY_OP_DEFINE(six, add);
+CARRY_OP_DEFINE(six, add_to_number);
 CARRY_OP_DEFINE(action, increment);
 CARRY_OP_DEFINE(question, is_empty);
 CARRY_OP_DEFINE(text, skip_one);
@@ -91,7 +91,7 @@ static void check_calls(const char *when, bool changed, bool chosen) {
     tap_ok(TAP_EQ(carry_call(choice)(UINT64_MAX), chosen ? 0 : UINT64_MAX), "%s: 64 bits", when);
 }
 
-static void check(const char *when, bool changed, bool chosen) {
+static void check_all(const char *when, bool changed, bool chosen) {
     check_calls(when, changed, chosen);
     tap_ok(TAP_EQ(carry_unlikely(key), changed), "%s: unlikely", when);
     tap_ok(TAP_EQ(carry_likely(key), changed), "%s: likely", when);
@@ -99,7 +99,7 @@ static void check(const char *when, bool changed, bool chosen) {
 
 static void note_changes(struct carry_patch *patch, bool changed) {
     carry_set(patch, none, changed ? return_2 : return_1);
-    carry_set(patch, six, changed ? subtract : add);
+    carry_set(patch, six, changed ? subtract : add_to_number);
     carry_set(patch, action, changed ? CARRY_OP_NOTHING(action) : increment);
     if (changed)
         carry_enable(patch, key);
@@ -115,7 +115,7 @@ static void check_changes(void) {
         carry_patch_begin(&patch);
         note_changes(&patch, i % 2);
         tap_ok(TAP_EQ(carry_patch_commit(&patch), CARRY_OK), "%s", when);
-        check(when, i % 2, HAS_SITES);
+        check_all(when, i % 2, HAS_SITES);
     }
 }
 
@@ -124,7 +124,7 @@ static void check_abort(void) {
     carry_patch_begin(&patch);
     note_changes(&patch, true);
     carry_patch_abort(&patch);
-    check("after an abort", false, HAS_SITES);
+    check_all("after an abort", false, HAS_SITES);
     tap_ok(TAP_EQ(carry_get(none), return_1), "after an abort: the function is unchanged");
 }
 
@@ -147,11 +147,11 @@ static void check_stats(void) {
 }
 
 int main(void) {
-    check("unpatched", false, false);
+    check_all("unpatched", false, false);
     /* It runs what it has translated, not what stands in the text: the library notices. */
     int refused = HAS_SITES && fault_under_valgrind() ? CARRY_ERROR_PERMISSION : CARRY_OK;
     tap_ok(TAP_EQ(carry_patch_apply(0), refused), "sites are patched on request");
-    check("patched", false, HAS_SITES);
+    check_all("patched", false, HAS_SITES);
     check_changes();
     check_abort();
     if (!refused)

@@ -44,7 +44,7 @@ static const struct twin {
  * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
  * Returns how the child ends.
  */
-static int ends(enum broken_patch twin, struct verdict (*check)(void)) {
+static int patch_check_ends(enum broken_patch twin, struct verdict (*check)(void)) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
@@ -62,12 +62,12 @@ static int ends(enum broken_patch twin, struct verdict (*check)(void)) {
 }
 
 static void test_twin(const struct twin *twin) {
-    int status = ends(twin->twin, twin->check);
+    int status = patch_check_ends(twin->twin, twin->check);
     if (WIFSIGNALED(status))
         tap_ok(true, "%s is caught: %s", twin->name, strsignal(WTERMSIG(status)));
     else
         tap_ok(TAP_NE(WEXITSTATUS(status), 0), "%s is caught: wrong results", twin->name);
-    status = ends(BROKEN_PATCH_NOT, twin->check);
+    status = patch_check_ends(BROKEN_PATCH_NOT, twin->check);
     tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 

@@ -136,7 +136,7 @@ static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
         put_nops(bytes + before + size, rest, single);
 }
 
-static void state_of(size_t i, uintptr_t value, bool patched, uint8_t *bytes) {
+static void state_of_site(size_t i, uintptr_t value, bool patched, uint8_t *bytes) {
     uintptr_t address = carry_site_address(&data->records[i]);
     if (data->records[i].kind == CARRY_SITE_BRANCH)
         state_of_branch(i, address, value != 0, patched, bytes);
@@ -179,9 +179,9 @@ static int model_commit(const bool *changed, const uintptr_t *wanted, bool fails
         size_t length = data->records[i].length;
         if (!changed[key_of(i)] || (!is_single(i) && !sim.alone))
             continue;
-        state_of(i, 0, false, state);
+        state_of_site(i, 0, false, state);
         bool original = !memcmp(bytes, state, length);
-        state_of(i, wanted[key_of(i)], true, state);
+        state_of_site(i, wanted[key_of(i)], true, state);
         if (memcmp(bytes, state, length)) {
             memcpy(bytes, state, length);
             patched = patched || !original;
@@ -317,7 +317,7 @@ static void reset_keys(void) {
 }
 
 /* Makes unpatched text with about `count` sites, which are not registered yet. */
-static void start(size_t count) {
+static void start_text(size_t count) {
     if (records)
         carry_patch_unregister(data->records);
     carry_patch_applied = false;
@@ -329,7 +329,7 @@ static void start(size_t count) {
     make_sites(count);
     shuffle_records();
     for (size_t i = 0; i < sites; i++) {
-        state_of(i, 0, false, sim.writable + offset_of_site(i));
+        state_of_site(i, 0, false, sim.writable + offset_of_site(i));
         sim_add_site(carry_site_address(&data->records[i]), data->records[i].length);
     }
     make_body(sites, INLINE, "\x48\x8d\x47\x01", 4, 0);
@@ -342,7 +342,7 @@ static void start(size_t count) {
 }
 
 static void start_registered(size_t count) {
-    start(count);
+    start_text(count);
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
 }
 
@@ -610,7 +610,7 @@ static void test_lost_page(const struct mode *mode) {
                 require(!memcmp(sim.text + offset, model.text + offset, end - offset),
                         "a site of another page is not restored");
         }
-        if (broken || !sim.verdict.ok) /* the next start() would discard the failure */
+        if (broken || !sim.verdict.ok) /* the next start_text() would discard the failure */
             break;
     }
     apart = true;
@@ -670,7 +670,7 @@ static void test_select(void) {
 }
 
 static void test_allocation(void) {
-    start(300);
+    start_text(300);
     sim.allocations = 0;
     require(carry_patch_register(data->records, data->records + records) == CARRY_ERROR_MEMORY,
             "registering without memory");
@@ -769,7 +769,7 @@ static void test_is_inside(void) {
 }
 
 static void test_objects(void) {
-    start(200);
+    start_text(200);
     const struct carry_site *middle = data->records + records / 2, *end = data->records + records;
     require(!carry_patch_register(data->records, middle), "registering fails");
     require(!carry_patch_register(middle, end), "registering another fails");
@@ -825,7 +825,7 @@ static void test_stop(void) {
 
 /* Linkers that fold functions leave two records of one site: it is written only once. */
 static void test_duplicates(const struct mode *mode) {
-    start(100);
+    start_text(100);
     size_t one = 0;
     while (!is_single(one))
         one++;
@@ -854,7 +854,7 @@ static bool is_lone_call(size_t i) {
 static void make_overlap(size_t call, size_t offset, size_t length, uint8_t change) {
     const uintptr_t at = carry_site_address(&data->records[call]) + offset;
     uint8_t *aux = data->stubs[records], state[64];
-    state_of(call, function_at(NEARER), true, state);
+    state_of_site(call, function_at(NEARER), true, state);
     aux[0] = aux[1] = (uint8_t)length;
     memcpy(aux + 2, (const void *)at, length);
     memcpy(aux + 2 + length, state, length);
@@ -875,7 +875,7 @@ static void test_overlaps(void) {
         {0, CALL, 1, "a site at the same address that becomes something else"},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        start(100);
+        start_text(100);
         size_t call = 0;
         while (!is_lone_call(call))
             call++;
@@ -893,7 +893,7 @@ static void test_overlaps(void) {
 
 /* A site of a call has six bytes. */
 static void test_long_body(void) {
-    start(60);
+    start_text(60);
     make_body(records++, NEARER, "\x48\x8d\x87\x00\x01\x00\x00", 7, 0);
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
     choose_all();
@@ -903,7 +903,7 @@ static void test_long_body(void) {
 
 /* A record may describe a function's body whose first instruction is a site. */
 static void test_body_at_site(void) {
-    start(60);
+    start_text(60);
     for (size_t i = 0; i < 50; i++) {
         make_body(records, INLINE, "\x48\x8d\x47\x01", 4, 0);
         make_record(records, CARRY_SITE_BODY, carry_site_address(&data->records[i]),
@@ -943,7 +943,7 @@ static void test_resolve(void) {
 }
 
 static void test_resolve_at_load(void) {
-    start(200);
+    start_text(200);
     require(!carry_patch_apply(0), "apply fails");
     resolved = 0;
     data->keys[0].resolve = resolve;

@@ -101,7 +101,7 @@ static struct shared {
     bool flag;
 } * shared;
 
-static void leave(int status, const char *format, va_list args) {
+static void leave_case(int status, const char *format, va_list args) {
     vsnprintf(shared->text, sizeof shared->text, format, args);
     _exit(status);
 }
@@ -127,7 +127,7 @@ static __attribute__((format(printf, 2, 3))) void require(bool ok, const char *f
     va_list args;
     va_start(args, format);
     if (!ok)
-        leave(FAILED, format, args);
+        leave_case(FAILED, format, args);
     va_end(args);
 }
 
@@ -135,7 +135,7 @@ static __attribute__((format(printf, 1, 2))) void skip(const char *format, ...) 
     va_list args;
     va_start(args, format);
     end_runner();
-    leave(SKIPPED, format, args);
+    leave_case(SKIPPED, format, args);
     va_end(args);
 }
 
@@ -373,7 +373,7 @@ static void ask_within_linker(void) {
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void refuse(const struct sandbox_rule *rules, size_t count) {
+static void refuse_calls(const struct sandbox_rule *rules, size_t count) {
     if (!sandbox_filter(rules, count))
         skip("no filters of system calls here: %s", strerror(errno));
 }
@@ -395,7 +395,7 @@ static const struct sandbox_rule no_membarrier[] = {{.call = SYS_membarrier, .er
 static const struct sandbox_rule unknown_membarrier[] = {{.call = SYS_membarrier, .error = ENOSYS}};
 static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0u, SIGTRAP}};
 
-#define REFUSE(rules) refuse(rules, COUNT(rules))
+#define REFUSE(rules) refuse_calls(rules, COUNT(rules))
 
 /* Valgrind itself maps such pages, and ends the process if it cannot. */
 static void skip_under_valgrind(void) {
@@ -416,17 +416,17 @@ static void refuse_exec_gain(void) {
 
 /* --- Each restriction alone and with a thread --- */
 
-static void plain(void) {
+static void patches_plainly(void) {
     require_patching("procmem");
 }
 
 /* Sites are patched with threads, in copies of pages. */
-static void plain_alias(void) {
+static void patches_by_alias(void) {
     REFUSE(no_procmem);
     require_patching(runner.runs ? "mprotect" : "alias");
 }
 
-static void plain_mprotect(void) {
+static void patches_by_mprotect(void) {
     REFUSE(no_procmem);
     REFUSE(no_memfd);
     require_patching("mprotect");
@@ -522,7 +522,7 @@ static void run_both(const char *name, void (*body)(void)) {
 
 /* --- Permission that is withdrawn --- */
 
-static void procmem_goes(void) {
+static void keeps_text_without_procmem(void) {
     needs("procmem");
     require_patching("procmem");
     require(!flip(true), "commit fails");
@@ -535,7 +535,7 @@ static void procmem_goes(void) {
 }
 
 /* Another way to write is found while one exists. */
-static void procmem_goes_alias_stays(void) {
+static void falls_back_to_alias(void) {
     require_patching("procmem");
     closefrom(3);
     REFUSE(no_procmem);
@@ -543,7 +543,7 @@ static void procmem_goes_alias_stays(void) {
     require_patching("alias");
 }
 
-static void alias_stays(void) {
+static void keeps_alias_without_memfd(void) {
     only("alias");
     require_patching("alias");
     REFUSE(no_memfd);
@@ -552,7 +552,7 @@ static void alias_stays(void) {
 }
 
 /* Pages that were moved once cannot be written through /proc/self/mem. */
-static void procmem_comes_back(void) {
+static void keeps_alias_after_procmem(void) {
     require_patching("procmem");
     only("alias");
     require_patching("alias");
@@ -810,7 +810,7 @@ static void no_sync_quiet(void) {
     require(stats_now().branches, "sites are left unpatched");
 }
 
-static void sync_goes(void) {
+static void keeps_text_without_sync(void) {
     start_runner();
     require_patching("procmem");
     REFUSE(no_membarrier);
@@ -1167,20 +1167,20 @@ static void refuse_writes(const char *guard) {
     REFUSE(no_pwrite);
 }
 
-static void writes_go(void) {
+static void falls_back_to_mprotect(void) {
     refuse_writes(NULL);
     require_patching("mprotect");
     require(!strcmp(stats_now().guard, "remap"), "guarded by %s", stats_now().guard);
     stop_runner();
 }
 
-static void writes_go_trap(void) {
+static void falls_back_from_traps(void) {
     refuse_writes("trap");
     require_patching("alias");
     stop_runner();
 }
 
-static void writes_go_alone(void) {
+static void falls_back_alone(void) {
     needs("procmem");
     require(!flip(true), "commit fails");
     REFUSE(no_pwrite);
@@ -1188,7 +1188,7 @@ static void writes_go_alone(void) {
 }
 
 /* No other way is left: the commit fails, and a later one that may write succeeds. */
-static void writes_go_last(void) {
+static void fails_without_other_way(void) {
     only("procmem");
     start_runner();
     require(!flip(true), "commit fails");
@@ -1251,7 +1251,7 @@ static void debugger_writes(void) {
 }
 
 /* An object is unloaded, and another one is loaded at its addresses. */
-static void text_goes(void) {
+static void reloads_text(void) {
     reserve_own();
     for (int i = 0; i < 4; i++) {
         fill_own();
@@ -1267,17 +1267,17 @@ static void text_goes(void) {
 
 static void text_goes_procmem(void) {
     only("procmem");
-    text_goes();
+    reloads_text();
 }
 
 static void text_goes_alias(void) {
     only("alias");
-    text_goes();
+    reloads_text();
 }
 
 static void text_goes_mprotect(void) {
     only("mprotect");
-    text_goes();
+    reloads_text();
 }
 
 /* Makes ten pages from `page` on, with one site each at the same offset, of their own key. */
@@ -1431,9 +1431,9 @@ static void leaves_state(void) {
 /* --- All --- */
 
 static void test_refusals(void) {
-    run_both("nothing refused: procmem", plain);
-    run_both("/proc/self/mem refused: alias", plain_alias);
-    run_both("/proc/self/mem and memfd refused: mprotect", plain_mprotect);
+    run_both("nothing refused: procmem", patches_plainly);
+    run_both("/proc/self/mem refused: alias", patches_by_alias);
+    run_both("/proc/self/mem and memfd refused: mprotect", patches_by_mprotect);
     run_case("memfd refused unless for execution: alias", plain_memfd_refused);
     run_case("memfd for execution refused: alias", exec_memfd_refused);
     run_both("PR_SET_MDWE: procmem", mdwe);
@@ -1458,17 +1458,19 @@ static void test_refusals(void) {
 }
 
 static void test_changes(void) {
-    run_both("everything refused after sites are patched: nothing changes", procmem_goes);
-    run_both("/proc/self/mem refused after sites are patched: alias", procmem_goes_alias_stays);
-    run_both("memfd refused after pages are moved: alias", alias_stays);
-    run_both("/proc/self/mem allowed after pages are moved: alias", procmem_comes_back);
+    run_both("everything refused after sites are patched: nothing changes",
+             keeps_text_without_procmem);
+    run_both("/proc/self/mem refused after sites are patched: alias", falls_back_to_alias);
+    run_both("memfd refused after pages are moved: alias", keeps_alias_without_memfd);
+    run_both("/proc/self/mem allowed after pages are moved: alias", keeps_alias_after_procmem);
     run_native("mprotect leaves no writable text", mprotect_closes);
     run_native("no handler for SIGTRAP: nothing, and no writable text", no_trap_handler);
     run_case("membarrier refused, threads: nothing", no_sync);
     run_case("membarrier unknown, threads: nothing", unknown_sync);
     run_case("membarrier refused, alone: nothing", no_sync_alone);
     run_case("membarrier refused, quiet: procmem", no_sync_quiet);
-    run_case("membarrier refused after sites are patched: nothing changes", sync_goes);
+    run_case("membarrier refused after sites are patched: nothing changes",
+             keeps_text_without_sync);
     run_case("blocked signals remain blocked, and others not", leaves_state);
 }
 
@@ -1500,10 +1502,11 @@ static void test_processes(void) {
 static void test_objects(void) {
     run_case("exchange refused, and chosen: nothing", exchange_refused_chosen);
     run_case("a copy of a page not written: nothing", exchange_not_written);
-    run_case("writes are refused from now on: mprotect", writes_go);
-    run_case("writes are refused from now on, traps chosen: alias", writes_go_trap);
-    run_case("writes are refused from now on, alone: alias", writes_go_alone);
-    run_case("writes are refused from now on, and no other way is left: nothing", writes_go_last);
+    run_case("writes are refused from now on: mprotect", falls_back_to_mprotect);
+    run_case("writes are refused from now on, traps chosen: alias", falls_back_from_traps);
+    run_case("writes are refused from now on, alone: alias", falls_back_alone);
+    run_case("writes are refused from now on, and no other way is left: nothing",
+             fails_without_other_way);
     run_native("a debugger writes text: nothing is lost", debugger_writes);
     run_both("text is unloaded and other text loaded: procmem", text_goes_procmem);
     run_both("text is unloaded and other text loaded: alias", text_goes_alias);

@@ -104,7 +104,7 @@ static uintptr_t value_of(enum mode mode) {
     return mode == STOP ? function(false) : 1;
 }
 
-static void start(enum mode mode, size_t sites, enum sim_omission omission) {
+static void start_sites(enum mode mode, size_t sites, enum sim_omission omission) {
     const size_t distance = mode == REMAP ? 4 * SIM_PAGE_BYTES : 8;
     const uintptr_t first = (uintptr_t)sim.text + (omission == SIM_OMITS_ALIGNMENT ? 7 : 0);
     carry_patch_unregister(data->records);
@@ -185,7 +185,7 @@ static void look_at_end(void) {
 }
 
 static bool comes_to_fetch(enum sim_omission omission, void (*look)(void)) {
-    start(trail->mode, 1, trail->omission);
+    start_sites(trail->mode, 1, trail->omission);
     sim.leaves_out = omission;
     find_fetched();
     if (trail->omission >= SIM_OMITS_LOOK_INSIDE && trail->omission <= SIM_OMITS_LOOK_AT_WAITING)
@@ -212,7 +212,7 @@ static void test_trail(void) {
 }
 
 static void test_order(const struct order *order) {
-    start(order->mode, order->sites, SIM_OMITS_NOTHING);
+    start_sites(order->mode, order->sites, SIM_OMITS_NOTHING);
     int error = commit(value_of(order->mode));
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(sim.verdict.ok) &&
                TAP_STREQ(sim.operations, order->operations),

@@ -26,7 +26,8 @@ static const struct placed_kind *kinds;
  * to the function, S with a digit of base 36 to that many bytes after the site's beginning, * to
  * anywhere.
  */
-static bool holds(const struct placed_kind *kind, size_t site, size_t state, const char *pattern) {
+static bool site_holds(const struct placed_kind *kind, size_t site, size_t state,
+                       const char *pattern) {
     const uint8_t *bytes = kind->sites[site].site;
     size_t at = 0;
     for (char *end; *pattern; pattern += *pattern == ' ') {
@@ -57,7 +58,7 @@ static bool holds(const struct placed_kind *kind, size_t site, size_t state, con
 static void expect_bytes(size_t kind, size_t state, const char *pattern, const char *name) {
     size_t wrong = 0;
     for (size_t i = 0; i < kinds[kind].count; i++)
-        wrong += !holds(&kinds[kind], i, state, pattern) ||
+        wrong += !site_holds(&kinds[kind], i, state, pattern) ||
                  kinds[kind].sites[i].function(PLACED_ARGUMENT) != kinds[kind].states[state].result;
     tap_ok(TAP_EQ(wrong, 0), "%s: %s: %s", kinds[kind].name, name, pattern);
 }

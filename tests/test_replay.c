@@ -29,20 +29,20 @@ static const uint16_t fcw = 0x37f;
 static const uint32_t mxcsr = 0x1f80;
 static uint32_t word;
 
-static void load(const void *image, uint64_t mask) {
+static void load_image(const void *image, uint64_t mask) {
     __asm__ volatile("xrstor64 (%0)"
                      :
                      : "r"(image), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
                      : "memory");
 }
 
-static uint64_t told(void) {
+static uint64_t replayed_in_use(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(1));
     return low | (uint64_t)high << 32;
 }
 
-static void save(uint64_t mask) {
+static void save_area(uint64_t mask) {
     __asm__ volatile("xsavec64 (%0)"
                      :
                      : "r"(&spare), "a"((uint32_t)mask), "d"((uint32_t)(mask >> 32))
@@ -51,7 +51,7 @@ static void save(uint64_t mask) {
 
 static bool counts_writes;
 
-static void judge(const char *name, uint64_t found, uint64_t by_writes, uint64_t by_values) {
+static void judge_use(const char *name, uint64_t found, uint64_t by_writes, uint64_t by_values) {
     const uint64_t wanted = counts_writes ? by_writes : by_values;
     tap_ok(TAP_EQ((found ^ wanted) & ~BY_OTHERS(counts_writes), 0),
            "%s: in use 0x%llx, reported 0x%llx", name, (unsigned long long)wanted,
@@ -62,12 +62,12 @@ static void judge(const char *name, uint64_t found, uint64_t by_writes, uint64_t
 #define AFTER(name, by_writes, by_values, code)                                                    \
     do {                                                                                           \
         replay_start();                                                                            \
-        load(&initial, ~UINT64_C(0));                                                              \
+        load_image(&initial, ~UINT64_C(0));                                                        \
         code;                                                                                      \
-        const uint64_t found = told();                                                             \
-        load(&initial, ~UINT64_C(0));                                                              \
+        const uint64_t found = replayed_in_use();                                                  \
+        load_image(&initial, ~UINT64_C(0));                                                        \
         replay_stop();                                                                             \
-        judge(name, found, by_writes, by_values);                                                  \
+        judge_use(name, found, by_writes, by_values);                                              \
     } while (0)
 
 #define X87    BIT(X87)
@@ -88,7 +88,7 @@ static void test_x87(void) {
     AFTER("fwait", X87, 0, DO("fwait"));
     AFTER("fnop", X87, 0, DO("fnop"));
     AFTER("fld1", X87, X87, DO("fld1"));
-    AFTER("fld1, xrstor", 0, 0, DO("fld1"); load(&initial, X87));
+    AFTER("fld1, xrstor", 0, 0, DO("fld1"); load_image(&initial, X87));
     AFTER("fxrstor of initial values", X87 | SSE, 0,
           __asm__ volatile("fxrstor64 %0"
                            :
@@ -106,7 +106,7 @@ static void test_vectors(void) {
     AFTER("ymm of ones, vzeroupper", SSE, SSE, DO("vcmptrueps %ymm6, %ymm6, %ymm6\n\tvzeroupper"));
     AFTER("ymm of ones, vzeroall", 0, 0, DO("vcmptrueps %ymm6, %ymm6, %ymm6\n\tvzeroall"));
     AFTER("ymm of ones, xrstor", 0, 0, DO("vcmptrueps %ymm6, %ymm6, %ymm6");
-          load(&initial, SSE | AVX));
+          load_image(&initial, SSE | AVX));
 }
 
 /* Also covers components that this CPU may lack. */
@@ -115,7 +115,7 @@ static void test_images(uint64_t components) {
         if (!(components >> i & 1))
             continue;
         named.xstate_bv = UINT64_C(1) << i;
-        AFTER(carry_xstate_name(i), named.xstate_bv, 0, load(&named, ~UINT64_C(0)));
+        AFTER(carry_xstate_name(i), named.xstate_bv, 0, load_image(&named, ~UINT64_C(0)));
     }
     AFTER("kxorw to zero", OPMASK, 0, DO("kxorw %k1, %k1, %k1"));
     AFTER("kxnorw", OPMASK, OPMASK, DO("kxnorw %k1, %k1, %k1"));
@@ -128,10 +128,10 @@ static void test_places(size_t offset) {
     uint64_t saved;
     memset(&spare, 0, sizeof spare);
     replay_start();
-    load(&initial, ~UINT64_C(0));
+    load_image(&initial, ~UINT64_C(0));
     DO("kxnorw %k1, %k1, %k1");
-    save(~UINT64_C(0));
-    load(&initial, ~UINT64_C(0));
+    save_area(~UINT64_C(0));
+    load_image(&initial, ~UINT64_C(0));
     replay_stop();
     memcpy(&saved, spare.parts + offset - 576 + 8, sizeof saved);
     tap_ok(TAP_EQ(saved, 0xffff), "k1 is saved at %zu", offset + 8);
@@ -139,11 +139,11 @@ static void test_places(size_t offset) {
 
 static void test_counts(void) {
     replay_start();
-    load(&initial, ~UINT64_C(0));
+    load_image(&initial, ~UINT64_C(0));
     replay_start();
     __asm__ volatile("fldcw %1\n\tfnstcw %0\n\tfninit" : "=m"(word) : "m"(fcw));
-    save(X87);
-    load(&initial, ~UINT64_C(0));
+    save_area(X87);
+    load_image(&initial, ~UINT64_C(0));
     replay_stop();
     const struct replay_counts counts = replay_counts();
     tap_ok(TAP_EQ(counts.fldcw, 1) && TAP_EQ(counts.areas, 2),

@@ -244,7 +244,7 @@ static void test_rfc1624_example(void) {
 
 /* --- The choice of a kernel --- */
 
-static bool row(size_t index, struct choice_row *row) {
+static bool sum_row(size_t index, struct choice_row *row) {
     struct carry_sum_kernel kernel;
     if (!carry_sum_kernel(index, &kernel))
         return false;
@@ -285,15 +285,15 @@ static bool is_example(uint32_t partial) {
     return oracle_fold(partial) == oracle_sum(example, sizeof example, 0);
 }
 
-static bool works(void) {
+static bool sum_works(void) {
     return is_example(carry_sum_call(example, sizeof example, 0));
 }
 
-static const struct choice choice = {row, carry_sum_kernel_need, carry_sum_kernel_code,
-                                     carry_sum_select, works};
+static const struct choice choice = {sum_row, carry_sum_kernel_need, carry_sum_kernel_code,
+                                     carry_sum_select, sum_works};
 
 static bool first_call(void) {
-    return works() && choice_is_best(&choice);
+    return sum_works() && choice_is_best(&choice);
 }
 
 static bool first_copy(void) {

@@ -27,7 +27,7 @@ static unsigned vector_bits(void) {
     return (unsigned)bytes * 8;
 }
 
-static void check(carry_sum_fn *sum, carry_sum_copy_fn *copy, const char *kernel) {
+static void check_kernels(carry_sum_fn *sum, carry_sum_copy_fn *copy, const char *kernel) {
     char name[64];
     snprintf(name, sizeof name, "%s, %u bits", kernel, vector_bits());
     sum_check_all(&oracle_internet, sum, effort, name);
@@ -38,9 +38,9 @@ static void check_kernels(unsigned bits) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
         if (!strncmp(kernel.name, "sve", 3) && !kernel.missing)
-            check(kernel.sum, kernel.copy, kernel.name);
+            check_kernels(kernel.sum, kernel.copy, kernel.name);
     if (carry_cpu_has("sve2") && bits == 128)
-        check(carry_sum_sve2_parts, carry_sum_copy_sve2_parts, "sve2 in parts");
+        check_kernels(carry_sum_sve2_parts, carry_sum_copy_sve2_parts, "sve2 in parts");
 }
 
 int main(void) {

@@ -10,7 +10,7 @@
 #include "harness/tap.h"
 #include "xstate/aarch64/thunk.h"
 
-static struct verdict enter(const void *entry) {
+static struct verdict check_enter(const void *entry) {
     return check_thunk_enter(entry, false);
 }
 
@@ -57,13 +57,13 @@ static const struct twin {
     uint32_t needs; /* enum carry_host_extension */
     const char *message;
 } twins[] = {
-    {TWIN(forgets_x5), enter, 0, "another argument 5"},
-    {TWIN(forgets_x8), enter, 0, "x8 differs"},
-    {TWIN(forgets_x18), enter, 0, "x18 differs"},
-    {TWIN(forgets_q7), enter, 0, "another vector 7"},
-    {TWIN(changes_x21), enter, 0, "x21 differs"},
-    {TWIN(changes_d9), enter, 0, "vector 9 differs"},
-    {TWIN(moves_stack), enter, 0, "other arguments on the stack"},
+    {TWIN(forgets_x5), check_enter, 0, "another argument 5"},
+    {TWIN(forgets_x8), check_enter, 0, "x8 differs"},
+    {TWIN(forgets_x18), check_enter, 0, "x18 differs"},
+    {TWIN(forgets_q7), check_enter, 0, "another vector 7"},
+    {TWIN(changes_x21), check_enter, 0, "x21 differs"},
+    {TWIN(changes_d9), check_enter, 0, "vector 9 differs"},
+    {TWIN(moves_stack), check_enter, 0, "other arguments on the stack"},
     {TWIN(forgets_leave), around, 0, "leave is called 0 times"},
     {TWIN(wrong_cfi), backtraces, 0, "find the caller"},
     {TWIN(whole_forgets_x9), enter_whole, 0, "x9 differs"},
@@ -116,7 +116,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
         test_twin(&twins[i]);
     test_guarded();
-    struct verdict verdict = enter(broken_thunk_not);
+    struct verdict verdict = check_enter(broken_thunk_not);
     verdict_report(&verdict, "the original passes");
     verdict = enter_whole(broken_thunk_whole_not);
     verdict_report(&verdict, "the original for any function passes");

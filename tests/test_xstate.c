@@ -45,7 +45,7 @@ static uint64_t random_mask(size_t round) {
     return round ? rng_next() & rng_next() : ~UINT64_C(0);
 }
 
-static void call(const void *function, uint64_t first, uint64_t second) {
+static void call_cleaned(const void *function, uint64_t first, uint64_t second) {
     registers_in.gpr[RDI] = first;
     registers_in.gpr[RSI] = second;
     registers_call(function, 0);
@@ -98,7 +98,7 @@ static bool area_is_sound(size_t size, struct verdict *verdict) {
 static bool save_once(uint64_t mask, struct verdict *verdict) {
     uint64_t written;
     memset(area, STALE, sizeof area);
-    call((const void *)carry_xstate_save, address(area), mask);
+    call_cleaned((const void *)carry_xstate_save, address(area), mask);
     memcpy(&written, area + XSTATE_BV, sizeof written);
     return (written == registers_out.gpr[RAX] ||
             verdict_fail(verdict, "returns a set that differs from the area's; ")) &&
@@ -169,7 +169,7 @@ static bool load_once(const struct registers *saved, uint64_t saved_mask, uint64
     wanted = registers_in;
     replace(&wanted, &initial, mask & tested() & ~saved_mask);
     replace(&wanted, saved, mask & tested() & saved_mask);
-    call((const void *)carry_xstate_load, address(area), mask);
+    call_cleaned((const void *)carry_xstate_load, address(area), mask);
     return registers_compare(&wanted, &registers_out, compared, verdict) &&
            same_use(&wanted, &registers_out, verdict) &&
            registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict);
@@ -221,7 +221,7 @@ static bool clean_once(enum carry_xstate_level level, uint64_t in_use, struct ve
         memcpy(initial.area + MXCSR, registers_in.area + MXCSR, 4);
     wanted = registers_in;
     replace(&wanted, &initial, cleaned(level));
-    call((const void *)carry_xstate_clean, level, 0);
+    call_cleaned((const void *)carry_xstate_clean, level, 0);
     /* Components that the library does not use may be overwritten by memset(), which it calls. */
     return (registers_compare(&wanted, &registers_out, tested(), verdict) &&
             same_use(&wanted, &registers_out, verdict) &&
@@ -343,7 +343,7 @@ static void test_in_use(void) {
     rng_restart();
     do {
         registers_dirty(&registers_in, in_use, false);
-        call((const void *)carry_xstate_in_use, 0, 0);
+        call_cleaned((const void *)carry_xstate_in_use, 0, 0);
         const uint64_t told = registers_out.gpr[RAX] & tested();
         if (told != (in_use | (told & BY_OTHERS(in_use))))
             verdict_fail(&verdict, "in use %#llx, reported %#llx", (unsigned long long)in_use,

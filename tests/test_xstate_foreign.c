@@ -145,19 +145,19 @@ static void test_nameless(const struct machine *machine) {
 /* --- Refusals --- */
 
 /* Keeps the first bytes, still next to the inaccessible page. */
-static void keep(struct source *source, size_t size) {
+static void keep_first_bytes(struct source *source, size_t size) {
     source->image = memmove(source->image + source->size - size, source->image, size);
     source->size = size;
 }
 
 static void cut(struct source *source) {
-    keep(source, source->size - 1);
+    keep_first_bytes(source, source->size - 1);
 }
 static void cut_to_header(struct source *source) {
-    keep(source, 575);
+    keep_first_bytes(source, 575);
 }
 static void cut_to_legacy(struct source *source) {
-    keep(source, 511);
+    keep_first_bytes(source, 511);
 }
 static void no_xcr0(struct source *source) {
     image_put(source->image, IMAGE_SOFTWARE, 8, 0);
@@ -296,7 +296,7 @@ static void test_refusals(const char *name) {
 
 /* --- Random images --- */
 
-static void spoil(uint8_t *bytes, size_t size, size_t from, size_t length) {
+static void spoil_bytes(uint8_t *bytes, size_t size, size_t from, size_t length) {
     for (size_t times = rng_below(4); times--;) {
         size_t at = from + rng_below(length);
         if (at < size)
@@ -307,12 +307,12 @@ static void spoil(uint8_t *bytes, size_t size, size_t from, size_t length) {
 /* Nothing outside is read; what passes is an image of the layout that was found. */
 static bool try_random(const struct machine *machine, const char *name) {
     struct source source = source_of(name, &machine->layout, machine->layout.user & rng_next());
-    spoil(source.image, source.size, IMAGE_SOFTWARE, 24);
-    spoil(source.image, source.size, IMAGE_XSTATE_BV, 64);
+    spoil_bytes(source.image, source.size, IMAGE_SOFTWARE, 24);
+    spoil_bytes(source.image, source.size, IMAGE_XSTATE_BV, 64);
     if (source.note_size)
-        spoil(source.note, source.note_size, 0, source.note_size);
+        spoil_bytes(source.note, source.note_size, 0, source.note_size);
     if (!rng_below(4))
-        keep(&source, rng_below(source.size + 1));
+        keep_first_bytes(&source, rng_below(source.size + 1));
     struct carry_xstate_layout layout;
     if (read_source(&source, &layout))
         return true;

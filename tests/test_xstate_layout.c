@@ -9,7 +9,7 @@
 
 #define ALL UINT64_MAX
 
-static bool has(uint64_t mask, unsigned component) {
+static bool mask_has(uint64_t mask, unsigned component) {
     return mask >> component & 1;
 }
 
@@ -32,9 +32,9 @@ static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
     size_t end = CARRY_XSTATE_EXTENDED;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {
         size_t offset = carry_xstate_offset(layout, mask, CARRY_XSTATE_COMPACT, i);
-        if (!has(mask, i) && offset)
+        if (!mask_has(mask, i) && offset)
             return false;
-        if (!has(mask, i))
+        if (!mask_has(mask, i))
             continue;
         while (layout->parts[i].aligned && end % 64)
             end++;
@@ -62,7 +62,7 @@ static void test_standard_offsets(const struct machine *machine) {
     const struct carry_xstate_layout *layout = &machine->layout;
     bool ok = true;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS + 44; i++) {
-        bool is_there = i < CARRY_XSTATE_COMPONENTS && has(layout->user, i);
+        bool is_there = i < CARRY_XSTATE_COMPONENTS && mask_has(layout->user, i);
         size_t offset = carry_xstate_offset(layout, ALL, CARRY_XSTATE_STANDARD, i);
         size_t end = carry_xstate_size(layout, UINT64_C(1) << i, CARRY_XSTATE_STANDARD);
         ok &= offset == (is_there ? layout->parts[i].offset : 0);

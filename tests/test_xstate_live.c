@@ -182,7 +182,7 @@ static void test_initial_forms(void) {
 
 /* --- Images that fault --- */
 
-static void load(void *area) {
+static void load_area(void *area) {
     carry_xstate_load(area, carry_xstate_default());
 }
 
@@ -191,7 +191,7 @@ static bool load_faults(void) {
     static uint8_t before[IMAGE_BYTES_MAX] __attribute__((aligned(64)));
     struct fault fault;
     carry_xstate_save(before, carry_xstate_default());
-    bool faults = !fault_catch(load, shared->area, &fault);
+    bool faults = !fault_catch(load_area, shared->area, &fault);
     carry_xstate_load(before, carry_xstate_default());
     return faults;
 }
@@ -271,7 +271,7 @@ static bool converts(void) {
            image_same_state(&shared->layout, standard, &shared->layout, shared->image, judged());
 }
 
-static void judge(const char *what, uint64_t mask) {
+static void judge_image(const char *what, uint64_t mask) {
     tap_ok(TAP_EQ(shared->refusal, 0) && TAP_TRUE(same_as_saved(mask)) && TAP_TRUE(converts()),
            "%s with %s in use: %s", what, name_of(mask),
            carry_xstate_refusal_description(shared->refusal));
@@ -316,7 +316,7 @@ static void test_traced(void) {
             emulated = true;
             return;
         }
-        judge("register set", masks[i]);
+        judge_image("register set", masks[i]);
     }
 }
 
@@ -346,7 +346,7 @@ static void test_frames(void) {
         carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
         if (masks[i] & BIT(PKRU))
             dirty(BIT(PKRU)); /* the previous value */
-        judge("signal frame", masks[i]);
+        judge_image("signal frame", masks[i]);
     }
     sigaction(SIGUSR1, &old, NULL);
 }
@@ -407,9 +407,9 @@ static const char *judge_core(const uint8_t *core, size_t size) {
     const uint64_t all = dumped();
     memcpy(shared->image, image, image_size);
     shared->refusal = carry_xstate_from_regset(image, image_size, &shared->layout);
-    judge("core file, without the note,", all);
+    judge_image("core file, without the note,", all);
     shared->refusal = carry_xstate_from_core(image, image_size, note, note_size, &shared->layout);
-    judge("core file", all);
+    judge_image("core file", all);
     return NULL;
 }
 

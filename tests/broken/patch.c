@@ -59,7 +59,7 @@ static struct {
 } late[256];
 static size_t late_count;
 
-static bool alone(void) {
+static bool is_alone(void) {
     return broken_patch == BROKEN_PATCH_NO_GUARD || __real_carry_host_text()->alone();
 }
 
@@ -129,7 +129,7 @@ const struct carry_text_host *__wrap_carry_host_text(void) {
         return right;
     if (!host.lock) {
         struct carry_text_host twin = *right;
-        twin.alone = alone;
+        twin.alone = is_alone;
         twin.open = open_session;
         twin.write = write_text;
         twin.synchronise = synchronise;

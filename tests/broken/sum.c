@@ -112,24 +112,24 @@ uint32_t broken_overflows(const void *data, size_t size, uint32_t sum) {
     return fold((uint64_t)(uint32_t)all_words(data, size) + sum);
 }
 
-static unsigned touch(const unsigned char *p) {
+static unsigned touch_byte(const unsigned char *p) {
     return *(const volatile unsigned char *)p;
 }
 
 uint32_t broken_reads_past_end(const void *data, size_t size, uint32_t sum) {
-    touch((const unsigned char *)data + size);
+    touch_byte((const unsigned char *)data + size);
     return broken_not(data, size, sum);
 }
 
 /* Loads the last word completely, and masks it: right unless the next page is missing. */
 uint32_t broken_reads_whole_words(const void *data, size_t size, uint32_t sum) {
     if (size % 8)
-        touch((const unsigned char *)data + (size | 7));
+        touch_byte((const unsigned char *)data + (size | 7));
     return broken_not(data, size, sum);
 }
 
 uint32_t broken_reads_before(const void *data, size_t size, uint32_t sum) {
-    touch((const unsigned char *)data - 1);
+    touch_byte((const unsigned char *)data - 1);
     return broken_not(data, size, sum);
 }
 

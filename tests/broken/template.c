@@ -22,30 +22,30 @@ static void write_fields(uint8_t *packet, const uint8_t *values) {
         packet[spec.fields[spec.count - 1].offset + spec.fields[spec.count - 1].size] ^= 1;
 }
 
-static uint32_t load(const uint8_t *field) {
+static uint32_t load_word(const uint8_t *field) {
     return (uint32_t)field[0] << 8 | field[1];
 }
 
-static void store(uint8_t *field, uint32_t value) {
+static void store_word(uint8_t *field, uint32_t value) {
     field[0] = (uint8_t)(value >> 8);
     field[1] = (uint8_t)value;
 }
 
 /* Change a checksum before and after it is corrected. */
 static void spoil_before(uint8_t *field) {
-    if (broken == BROKEN_TEMPLATE_FILLS && load(field) == 0)
-        store(field, 1);
+    if (broken == BROKEN_TEMPLATE_FILLS && load_word(field) == 0)
+        store_word(field, 1);
 }
 
 static void spoil_after(uint8_t *field, const struct carry_packet_sum *sum, bool is_last) {
     if (broken == BROKEN_TEMPLATE_OUTER && is_last)
-        store(field, sum->stored);
+        store_word(field, sum->stored);
     if (broken == BROKEN_TEMPLATE_NO_ZERO && sum->protocol == CARRY_PROTOCOL_UDP &&
-        load(field) == 0xffff)
-        store(field, 0);
+        load_word(field) == 0xffff)
+        store_word(field, 0);
 }
 
-static void write(void *packet, const void *values) {
+static void write_broken(void *packet, const void *values) {
     write_fields(packet, values);
     if (broken == BROKEN_TEMPLATE_ROUNDS)
         fesetround(FE_UPWARD);
@@ -64,16 +64,17 @@ static void finish(void *packet) {
         spoil_after((uint8_t *)packet + sums[i].field_offset, &sums[i], i == count - 1);
 }
 
-static int make(const struct carry_jit_template_spec *template_spec, const struct carry_jit **jit) {
+static int make_broken(const struct carry_jit_template_spec *template_spec,
+                       const struct carry_jit **jit) {
     static struct carry_jit made;
     spec = *template_spec;
-    made.write = write;
+    made.write = write_broken;
     *jit = &made;
     return CARRY_OK;
 }
 
-static void release(const struct carry_jit *jit) {
+static void release_broken(const struct carry_jit *jit) {
     (void)jit;
 }
 
-const struct template_maker broken_template_maker = {make, release, finish};
+const struct template_maker broken_template_maker = {make_broken, release_broken, finish};

@@ -34,26 +34,26 @@ long allocations_alive(void) {
     return alive;
 }
 
-static bool fails(void) {
+static bool allocation_fails(void) {
     const unsigned number = ++count;
     return first && number >= first;
 }
 
-static void *counted(void *new) {
+static void *count_allocation(void *new) {
     alive += new != NULL;
     return new;
 }
 
 void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : counted(__real_malloc(size));
+    return allocation_fails() ? NULL : count_allocation(__real_malloc(size));
 }
 
 void *__wrap_calloc(size_t number, size_t size) {
-    return fails() ? NULL : counted(__real_calloc(number, size));
+    return allocation_fails() ? NULL : count_allocation(__real_calloc(number, size));
 }
 
 void *__wrap_realloc(void *old, size_t size) {
-    if (fails())
+    if (allocation_fails())
         return NULL;
     void *new = __real_realloc(old, size);
     alive += new && !old;

@@ -81,7 +81,7 @@ static void prepare_once(void) {
     rng_fill(frame.garbage, sizeof frame.garbage);
 }
 
-static void prepare(bool dirty) {
+static void prepare_frame(bool dirty) {
     prepare_once();
     frame.stack = call_stack_top();
     if (!dirty)
@@ -129,7 +129,7 @@ static uint64_t *argument(size_t index) {
 
 uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty,
                     struct verdict *verdict) {
-    prepare(dirty);
+    prepare_frame(dirty);
     for (size_t i = 0; i < count; i++)
         *argument(i) = words[i];
     call_x86_64(&frame, fn);

@@ -51,7 +51,7 @@ static struct carry_frame view_of(struct frame4 *frame) {
     return (struct carry_frame){frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
 }
 
-static void fill(struct frame4 *frame) {
+static void fill_in_sums(struct frame4 *frame) {
     const struct carry_frame view = view_of(frame);
     carry_packet_fill(&view, NULL, NULL, 0);
 }
@@ -60,7 +60,7 @@ static struct frame4 make_tcp(uint8_t sender) {
     struct frame4 frame = make_ip(sender, TCP, 40);
     frame.bytes[34 + 12] = 0x50;
     put16(frame.bytes + 34 + 18, 0);
-    fill(&frame);
+    fill_in_sums(&frame);
     return frame;
 }
 
@@ -109,7 +109,7 @@ static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool
         put16(ip + 24, 48);
         put16(ip + 26, 0xbeef);
     }
-    fill(&frame);
+    fill_in_sums(&frame);
     if (!place)
         put16(ip + 26, 0xbeef);
     return frame;
@@ -121,7 +121,7 @@ static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, u
     put16(frame.bytes + 18, 11);
     put16(frame.bytes + 20, from / 8 | (from ? 0 : 0x2000u));
     memcpy(frame.bytes + 34, inner->bytes + 14 + from, to - from);
-    fill(&frame);
+    fill_in_sums(&frame);
     return frame;
 }
 
@@ -204,7 +204,7 @@ static struct carry_capture_writer *writer_to(struct bytes *bytes,
     return writer;
 }
 
-static struct bytes make(enum carry_capture_format format, unsigned copies) {
+static struct bytes make_in_format(enum carry_capture_format format, unsigned copies) {
     struct bytes bytes = {0};
     struct carry_capture_writer *writer = writer_to(&bytes, format);
     write_packets(writer, format != CARRY_CAPTURE_FORMAT_PCAP, copies);
@@ -236,11 +236,11 @@ struct bytes make_tunnel(void) {
 }
 
 struct bytes make_capture(enum carry_capture_format format) {
-    return make(format, 1);
+    return make_in_format(format, 1);
 }
 
 struct bytes make_long_capture(unsigned copies) {
-    return make(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
+    return make_in_format(CARRY_CAPTURE_FORMAT_PCAPNG, copies);
 }
 
 struct bytes make_skipped(uint32_t size) {
@@ -473,7 +473,7 @@ struct carry_capture *open_feed(struct feed *feed) {
 
 /* --- Sinks --- */
 
-static bool fails(struct bowl *bowl) {
+static bool call_fails(struct bowl *bowl) {
     return ++bowl->calls == bowl->fails_at;
 }
 
@@ -481,12 +481,12 @@ static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
     if (size > PTRDIFF_MAX) /* an end before its start */
         return -EFBIG;
-    return fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
+    return call_fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
 }
 
 static int rewrite_bowl(void *user, uint64_t offset, const void *bytes, size_t size) {
     struct bowl *bowl = user;
-    if (fails(bowl))
+    if (call_fails(bowl))
         return -ENOSPC;
     if (offset > bowl->bytes.size || size > bowl->bytes.size - offset)
         return -EINVAL;

@@ -19,7 +19,7 @@ const char *choice_best(const struct choice *choice) {
     return best;
 }
 
-static bool is(const struct choice *choice, const char *name) {
+static bool is_only_choice(const struct choice *choice, const char *name) {
     size_t count = 0;
     bool named = false;
     struct choice_row row;
@@ -31,7 +31,7 @@ static bool is(const struct choice *choice, const char *name) {
 }
 
 bool choice_is_best(const struct choice *choice) {
-    return is(choice, choice_best(choice));
+    return is_only_choice(choice, choice_best(choice));
 }
 
 static bool refuses_what_lacks_features(const struct choice *choice) {
@@ -43,7 +43,7 @@ static bool refuses_what_lacks_features(const struct choice *choice) {
     return ok;
 }
 
-static size_t rows(const struct choice *choice) {
+static size_t kernel_count(const struct choice *choice) {
     struct choice_row row;
     size_t count = 0;
     while (choice->row(count, &row))
@@ -53,7 +53,7 @@ static size_t rows(const struct choice *choice) {
 
 /* Returns whether the code of each form lists all kernels, in their order. */
 static bool has_code(const struct choice *choice) {
-    const size_t count = rows(choice);
+    const size_t count = kernel_count(choice);
     struct carry_kernel_code code;
     struct choice_row row;
     size_t i = 0;
@@ -90,18 +90,19 @@ void choice_check_all(const struct choice *choice) {
                TAP_TRUE(choice_is_best(choice)),
            "an unknown name changes nothing");
     tap_ok(TAP_EQ(choice->select(""), CARRY_ERROR_UNKNOWN), "an empty name is unknown");
-    tap_ok(TAP_EQ(choice->select("generic"), CARRY_OK) && TAP_TRUE(is(choice, "generic")) &&
-               TAP_TRUE(choice->works()),
+    tap_ok(TAP_EQ(choice->select("generic"), CARRY_OK) &&
+               TAP_TRUE(is_only_choice(choice, "generic")) && TAP_TRUE(choice->works()),
            "a kernel is selected by name");
     carry_cpu_set_mask("all");
-    tap_ok(TAP_TRUE(refuses_what_lacks_features(choice)) && TAP_TRUE(is(choice, "generic")),
+    tap_ok(TAP_TRUE(refuses_what_lacks_features(choice)) &&
+               TAP_TRUE(is_only_choice(choice, "generic")),
            "kernels without their features are refused");
     tap_ok(lists_all_needs(choice), "kernels name what they need");
     tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
            "the best remaining kernel is chosen: %s", choice_best(choice));
     const char *left = choice_best(choice);
     carry_cpu_set_mask("");
-    tap_ok(is(choice, left), "the choice remains until the next selection");
+    tap_ok(is_only_choice(choice, left), "the choice remains until the next selection");
     tap_ok(TAP_EQ(choice->select(NULL), CARRY_OK) && TAP_TRUE(choice_is_best(choice)),
            "the best kernel is selected");
     tap_ok(TAP_TRUE(!choice->row(NO_ROW, &row)) && TAP_TRUE(!choice->need(NO_ROW, 0)) &&

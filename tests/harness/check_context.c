@@ -40,7 +40,7 @@ static uint64_t next_random(uint64_t *state) {
     return *state;
 }
 
-static void fill(uint64_t *state, void *to, size_t size) {
+static void fill_random(uint64_t *state, void *to, size_t size) {
     unsigned char *bytes = to;
     for (size_t i = 0; i < size; i++)
         bytes[i] = (unsigned char)(next_random(state) >> 24);
@@ -61,7 +61,7 @@ static void fill_control(uint64_t *state, unsigned char *image, bool x87) {
 static void fill_x87(uint64_t *state, unsigned char *image) {
     image[4] = 0xff; /* all registers hold values */
     for (size_t i = 0; i < 8; i++)
-        fill(state, image + 32 + 16 * i, 10);
+        fill_random(state, image + 32 + 16 * i, 10);
 }
 
 static void fill_image(uint64_t *state, unsigned char *image, uint64_t dirty) {
@@ -72,18 +72,18 @@ static void fill_image(uint64_t *state, unsigned char *image, uint64_t dirty) {
     if (dirty & CARRY_XSTATE_BIT(X87))
         fill_x87(state, image);
     if (dirty & CARRY_XSTATE_BIT(SSE))
-        fill(state, image + 160, 256);
+        fill_random(state, image + 160, 256);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (dirty >> i & 1)
-            fill(state, image + layout.parts[i].offset, layout.parts[i].size);
+            fill_random(state, image + layout.parts[i].offset, layout.parts[i].size);
     if (layout.user)
         memcpy(image + 512, &dirty, sizeof dirty);
 }
 
 static void fill_probe(struct unit *unit, uint64_t dirty) {
     struct context_state *before = &unit->probe.before;
-    fill(&unit->random, before->registers, sizeof before->registers);
-    fill(&unit->random, before->red_zone, sizeof before->red_zone);
+    fill_random(&unit->random, before->registers, sizeof before->registers);
+    fill_random(&unit->random, before->red_zone, sizeof before->red_zone);
     before->flags = (next_random(&unit->random) & FLAGS) | ALWAYS_SET;
     fill_image(&unit->random, before->image, dirty);
     memset(&unit->probe.after, 0, sizeof unit->probe.after);
@@ -98,8 +98,8 @@ static const char *const names[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r
 #define SAVED_REGISTERS 0x7842u
 #define ALL_REGISTERS   0x7ffbu /* except rcx, which counts */
 
-static bool same(struct verdict *verdict, const struct context_probe *probe, size_t offset,
-                 size_t size, const char *what) {
+static bool compare_field(struct verdict *verdict, const struct context_probe *probe, size_t offset,
+                          size_t size, const char *what) {
     return !memcmp(probe->before.image + offset, probe->after.image + offset, size) ||
            verdict_fail(verdict, "%s differs; ", what);
 }
@@ -108,19 +108,19 @@ static void compare_image(struct verdict *verdict, const struct context_probe *p
                           uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
-    same(verdict, probe, 0, 2, "FCW");
-    same(verdict, probe, 24, 4, "MXCSR");
+    compare_field(verdict, probe, 0, 2, "FCW");
+    compare_field(verdict, probe, 24, 4, "MXCSR");
     if (mask & CARRY_XSTATE_BIT(X87)) {
-        same(verdict, probe, 2, 3, "x87's state");
+        compare_field(verdict, probe, 2, 3, "x87's state");
         for (size_t i = 0; i < 8; i++)
-            same(verdict, probe, 32 + 16 * i, 10, "an x87 register");
+            compare_field(verdict, probe, 32 + 16 * i, 10, "an x87 register");
     }
     if (mask & CARRY_XSTATE_BIT(SSE))
-        same(verdict, probe, 160, 256, "SSE");
+        compare_field(verdict, probe, 160, 256, "SSE");
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (mask >> i & 1)
-            same(verdict, probe, layout.parts[i].offset, layout.parts[i].size,
-                 carry_xstate_name(i));
+            compare_field(verdict, probe, layout.parts[i].offset, layout.parts[i].size,
+                          carry_xstate_name(i));
 }
 
 static void compare_registers(struct verdict *verdict, const struct context_probe *probe,
@@ -246,8 +246,8 @@ static void set_current(struct storm *storm, struct carry_context *context) {
 }
 
 /* Returns any unfinished unit except `not`, or NULL. */
-static struct carry_context *pick(struct storm *storm, uint64_t random,
-                                  const struct carry_context * not ) {
+static struct carry_context *pick_unit(struct storm *storm, uint64_t random,
+                                       const struct carry_context * not ) {
     unsigned count = storm->options->contexts;
     for (unsigned i = 0; i < count; i++) {
         size_t number = (random + i) % count;
@@ -261,7 +261,7 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
     __asm__ volatile("cld" : : : "cc"); /* emulators leave this to the handler */
     struct storm *storm = own;
     struct carry_context *from = __atomic_load_n(&storm->current, __ATOMIC_SEQ_CST);
-    struct carry_context *to = from ? pick(storm, next_random(&storm->random), from) : NULL;
+    struct carry_context *to = from ? pick_unit(storm, next_random(&storm->random), from) : NULL;
     (void)number;
     (void)info;
     if (!to)
@@ -276,9 +276,9 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
 }
 
 /* Switches as schedulers must: the current context is set before the switch. */
-static void go_on(struct storm *storm, struct unit *unit) {
+static void switch_to_any(struct storm *storm, struct unit *unit) {
     set_current(storm, NULL);
-    struct carry_context *to = pick(storm, next_random(&unit->random), &unit->context);
+    struct carry_context *to = pick_unit(storm, next_random(&unit->random), &unit->context);
     set_current(storm, to ? to : &unit->context);
     if (to)
         storm->calls->go(&unit->context, to, 0);
@@ -304,11 +304,11 @@ static struct carry_context *run_in_storm(void *argument, uintptr_t value) {
         if (memcmp(unit->probe.before.red_zone, unit->probe.after.red_zone, 128))
             verdict_fail(&storm->verdict, "the red zone differs; ");
         if (next_random(&unit->random) % 4 == 0)
-            go_on(storm, unit);
+            switch_to_any(storm, unit);
     }
     set_current(storm, NULL);
     storm->finished[unit->number] = true;
-    struct carry_context *to = pick(storm, 0, NULL);
+    struct carry_context *to = pick_unit(storm, 0, NULL);
     set_current(storm, to);
     return to ? to : &storm->start;
 }

@@ -26,7 +26,7 @@ struct trial {
     unsigned char *to;
 };
 
-static bool fail(struct trial *trial, const char *what) {
+static bool fail_copy(struct trial *trial, const char *what) {
     return verdict_fail(&trial->verdict, "%s, size %zu, source at %zu, target at %zu of 64", what,
                         trial->size, (size_t)((uintptr_t)trial->from % ALIGNMENTS),
                         (size_t)((uintptr_t)trial->to % ALIGNMENTS));
@@ -42,14 +42,15 @@ static bool is_before(const struct fault *fault, const unsigned char *start) {
 }
 
 static void describe_fault(struct trial *trial, const struct fault *fault) {
-    fail(trial, is_behind(fault, trial->to, trial->size)     ? "writes past the end"
-                : is_before(fault, trial->to)                ? "writes before the start"
-                : is_behind(fault, trial->from, trial->size) ? "reads past the end"
-                : is_before(fault, trial->from)              ? "reads before the start"
-                                                             : fault->name);
+    fail_copy(trial, is_behind(fault, trial->to, trial->size)     ? "writes past the end"
+                     : is_before(fault, trial->to)                ? "writes before the start"
+                     : is_behind(fault, trial->from, trial->size) ? "reads past the end"
+                     : is_before(fault, trial->from)              ? "reads before the start"
+                                                                  : fault->name);
 }
 
-static struct verdict run(struct copier copier, const struct effort *effort, void (*body)(void *)) {
+static struct verdict run_copies_trial(struct copier copier, const struct effort *effort,
+                                       void (*body)(void *)) {
     struct trial trial = {.copier = copier, .effort = effort, .verdict.ok = true};
     struct fault fault;
     rng_restart();
@@ -58,7 +59,8 @@ static struct verdict run(struct copier copier, const struct effort *effort, voi
     return trial.verdict;
 }
 
-static bool copy(struct trial *trial, unsigned char *to, const unsigned char *from, size_t size) {
+static bool copy_checked(struct trial *trial, unsigned char *to, const unsigned char *from,
+                         size_t size) {
     trial->size = size;
     trial->from = from;
     trial->to = to;
@@ -66,7 +68,7 @@ static bool copy(struct trial *trial, unsigned char *to, const unsigned char *fr
     if (trial->copier.copy)
         trial->copier.copy(to, from, size);
     else if (trial->copier.attempt(to, from, size) != 0)
-        return fail(trial, "reports bytes left");
+        return fail_copy(trial, "reports bytes left");
     return true;
 }
 
@@ -82,13 +84,13 @@ static bool copies_right(struct trial *trial, size_t size, size_t from, size_t t
     const unsigned char *src = source.bytes + MARGIN + from;
     unsigned char *dst = target.bytes + MARGIN + to;
     memcpy(dst - MARGIN, noise.bytes, size + 2 * MARGIN);
-    if (!copy(trial, dst, src, size))
+    if (!copy_checked(trial, dst, src, size))
         return false;
     if (memcmp(dst, src, size) != 0)
-        return fail(trial, "copies wrongly");
+        return fail_copy(trial, "copies wrongly");
     if (memcmp(dst - MARGIN, noise.bytes, MARGIN) != 0 ||
         memcmp(dst + size, noise.bytes + MARGIN + size, MARGIN) != 0)
-        return fail(trial, "writes outside the target");
+        return fail_copy(trial, "writes outside the target");
     return true;
 }
 
@@ -100,7 +102,7 @@ static void fill_windows(void) {
 static void try_values(void *argument) {
     struct trial *trial = argument;
     fill_windows();
-    if (!copy(trial, NULL, NULL, 0))
+    if (!copy_checked(trial, NULL, NULL, 0))
         return;
     for (size_t size = 0; size <= DENSE_MAX; size++)
         for (size_t from = 0; from < ALIGNMENTS; from += trial->effort->stride)
@@ -111,7 +113,7 @@ static void try_values(void *argument) {
 }
 
 struct verdict check_copies_values(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_values);
+    return run_copies_trial(copier, effort, try_values);
 }
 
 /*
@@ -132,7 +134,7 @@ static void try_sampled(void *argument) {
 }
 
 struct verdict check_copies_sampled(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_sampled);
+    return run_copies_trial(copier, effort, try_sampled);
 }
 
 /* --- Edges --- */
@@ -142,8 +144,8 @@ struct verdict check_copies_sampled(struct copier copier, const struct effort *e
 static bool copies_between(struct trial *trial, unsigned char *to, const unsigned char *from,
                            size_t size) {
     memset(to, 0, size);
-    return copy(trial, to, from, size) &&
-           (memcmp(to, from, size) == 0 || fail(trial, "copies wrongly"));
+    return copy_checked(trial, to, from, size) &&
+           (memcmp(to, from, size) == 0 || fail_copy(trial, "copies wrongly"));
 }
 
 static void try_edges(void *argument) {
@@ -163,7 +165,7 @@ static void try_edges(void *argument) {
 }
 
 struct verdict check_copies_edges(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_edges);
+    return run_copies_trial(copier, effort, try_edges);
 }
 
 /* --- The calling convention --- */
@@ -178,11 +180,11 @@ static bool checked_call_copies(struct trial *trial, size_t size, size_t from, s
     memset(trial->to, 0, size);
     uint64_t left = call_checked_copy(fn, trial->to, trial->from, size, &trial->verdict);
     if (!trial->verdict.ok)
-        return fail(trial, "in a checked call");
+        return fail_copy(trial, "in a checked call");
     if (attempts && left != 0)
-        return fail(trial, "reports bytes left because of registers that callers do not set");
+        return fail_copy(trial, "reports bytes left because of registers that callers do not set");
     return memcmp(trial->to, trial->from, size) == 0 ||
-           fail(trial, "relies on registers that callers do not set");
+           fail_copy(trial, "relies on registers that callers do not set");
 }
 
 static void try_abi(void *argument) {
@@ -198,7 +200,7 @@ static void try_abi(void *argument) {
 }
 
 struct verdict check_copies_abi(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_abi);
+    return run_copies_trial(copier, effort, try_abi);
 }
 
 void copies_check_all(struct copier copier, const struct effort *effort, const char *name) {
@@ -223,13 +225,13 @@ void copies_check_all(struct copier copier, const struct effort *effort, const c
 static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to) {
     const size_t end = (from > to ? from : to) + size + MARGIN;
     memcpy(target.bytes, noise.bytes, end);
-    if (!copy(trial, target.bytes + to, target.bytes + from, size))
+    if (!copy_checked(trial, target.bytes + to, target.bytes + from, size))
         return false;
     if (memcmp(target.bytes + to, noise.bytes + from, size) != 0)
-        return fail(trial, "moves wrongly");
+        return fail_copy(trial, "moves wrongly");
     if (memcmp(target.bytes, noise.bytes, to) != 0 ||
         memcmp(target.bytes + to + size, noise.bytes + to + size, end - to - size) != 0)
-        return fail(trial, "writes outside the target");
+        return fail_copy(trial, "writes outside the target");
     return true;
 }
 
@@ -257,15 +259,15 @@ static void try_overlaps(void *argument) {
 }
 
 struct verdict check_copies_overlaps(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_overlaps);
+    return run_copies_trial(copier, effort, try_overlaps);
 }
 
 /* The two ranges fill the memory between forbidden pages. */
 static bool moves_between(struct trial *trial, unsigned char *start, size_t size, size_t from,
                           size_t to) {
     memcpy(start, noise.bytes, size + from + to);
-    return copy(trial, start + to, start + from, size) &&
-           (memcmp(start + to, noise.bytes + from, size) == 0 || fail(trial, "moves wrongly"));
+    return copy_checked(trial, start + to, start + from, size) &&
+           (memcmp(start + to, noise.bytes + from, size) == 0 || fail_copy(trial, "moves wrongly"));
 }
 
 static void try_overlap_edges(void *argument) {
@@ -288,5 +290,5 @@ static void try_overlap_edges(void *argument) {
 }
 
 struct verdict check_copies_overlap_edges(struct copier copier, const struct effort *effort) {
-    return run(copier, effort, try_overlap_edges);
+    return run_copies_trial(copier, effort, try_overlap_edges);
 }

@@ -31,7 +31,7 @@ struct trial {
     uintptr_t tag; /* in both addresses */
 };
 
-static bool fail(struct trial *trial, const char *what, size_t got, size_t wanted) {
+static bool fail_attempt(struct trial *trial, const char *what, size_t got, size_t wanted) {
     return verdict_fail(&trial->verdict, "%s %zu, not %zu, in %zu bytes with a fault at %zu of %s",
                         what, got, wanted, trial->size, trial->good, trial->where);
 }
@@ -55,12 +55,12 @@ static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, si
     size_t left = trial->attempt((void *)((uintptr_t)(target.start + to) | trial->tag),
                                  (void *)((uintptr_t)(source.start + from) | trial->tag), size);
     if (left != size - good)
-        return fail(trial, "reports as bytes left", left, size - good);
+        return fail_attempt(trial, "reports as bytes left", left, size - good);
     if (recover_count - before > most_signals)
-        return fail(trial, "raises signals,", recover_count - before, most_signals);
+        return fail_attempt(trial, "raises signals,", recover_count - before, most_signals);
     if (recover_parts != parts)
-        return fail(trial, "crosses the end of a page with stores, times", recover_parts - parts,
-                    0);
+        return fail_attempt(trial, "crosses the end of a page with stores, times",
+                            recover_parts - parts, 0);
     return true;
 }
 
@@ -72,9 +72,10 @@ static bool target_holds(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size
         memcpy(expected + to, source.start + from, good);
     bool ok = memcmp(expected + low, target.start + low, high - low) == 0;
     if (!ok)
-        fail(trial, "target differs at offset",
-             low + first_difference(expected + low, target.start + low, high - low) - (size_t)to,
-             good);
+        fail_attempt(trial, "target differs at offset",
+                     low + first_difference(expected + low, target.start + low, high - low) -
+                         (size_t)to,
+                     good);
     memcpy(target.start + low, pristine + low, high - low);
     return ok;
 }
@@ -145,7 +146,7 @@ static bool try_both(struct trial *trial) {
     return true;
 }
 
-static void protect(struct guard *area, size_t page, int protection) {
+static void protect_page(struct guard *area, size_t page, int protection) {
     mprotect(area->start + page * PAGE_BYTES, PAGE_BYTES, protection);
 }
 
@@ -159,11 +160,11 @@ static bool pages_fault(struct trial *trial, struct guard *area, size_t first, i
     if (most <= good)
         return true;
     const size_t other = first + rng_below(PAGES - first);
-    protect(area, first, protection);
-    protect(area, other, protection);
+    protect_page(area, first, protection);
+    protect_page(area, other, protection);
     bool ok = attempt_leaves(trial, (ptrdiff_t)to, (ptrdiff_t)from, size, good, 1);
-    protect(area, first, PROT_READ | PROT_WRITE);
-    protect(area, other, PROT_READ | PROT_WRITE);
+    protect_page(area, first, PROT_READ | PROT_WRITE);
+    protect_page(area, other, PROT_READ | PROT_WRITE);
     return target_holds(trial, (ptrdiff_t)to, (ptrdiff_t)from, good, low_end(to),
                         high_end(to + size)) &&
            ok;
@@ -226,13 +227,13 @@ static bool try_silent(struct trial *trial) {
 static bool page_comes_back(struct trial *trial, struct guard *area) {
     const size_t at = PAGE_BYTES - 1 - rng_below(DENSE_MAX), good = PAGE_BYTES - at;
     const size_t size = good + 1 + rng_below(2 * PAGE_BYTES);
-    protect(area, 1, PROT_NONE);
+    protect_page(area, 1, PROT_NONE);
     size_t left = trial->attempt(target.start + at, source.start + at, size);
-    protect(area, 1, PROT_READ | PROT_WRITE);
+    protect_page(area, 1, PROT_READ | PROT_WRITE);
     trial->size = size;
     trial->good = good;
     if (left > size - good)
-        return fail(trial, "reports as bytes left", left, size - good);
+        return fail_attempt(trial, "reports as bytes left", left, size - good);
     return target_holds(trial, (ptrdiff_t)at, (ptrdiff_t)at, size - left, low_end(at),
                         high_end(at + size));
 }

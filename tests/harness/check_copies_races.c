@@ -38,21 +38,21 @@ struct trial {
     size_t step;           /* the instruction before which the race happens */
 };
 
-static void protect(int protection) {
+static void protect_taken(int protection) {
     mprotect(taken.area->start + taken.page * PAGE_BYTES, AREA_BYTES - taken.page * PAGE_BYTES,
              protection);
 }
 
 /* Removes the pages. The target remains readable, so that its contents can be checked. */
-static void take(void) {
-    protect(taken.area == &source ? PROT_NONE : PROT_READ);
+static void take_pages(void) {
+    protect_taken(taken.area == &source ? PROT_NONE : PROT_READ);
 }
 
-static void give_back(void) {
-    protect(PROT_READ | PROT_WRITE);
+static void return_pages(void) {
+    protect_taken(PROT_READ | PROT_WRITE);
 }
 
-static bool fail(struct trial *trial, const char *what, size_t got) {
+static bool fail_race(struct trial *trial, const char *what, size_t got) {
     return verdict_fail(
         &trial->verdict,
         "%s %zu, in %zu bytes from offset %zu to %zu, %s taken from page %zu on at step %zu", what,
@@ -84,17 +84,17 @@ static size_t bytes_before(const struct trial *trial) {
 }
 
 /* Sets *reached if the copy was long enough to reach this step. */
-static bool race(struct trial *trial, bool *reached) {
-    step_begin(trial->step, take);
+static bool race_once(struct trial *trial, bool *reached) {
+    step_begin(trial->step, take_pages);
     const size_t left =
         trial->attempt(target.start + trial->to, source.start + trial->from, trial->size);
     *reached = step_end();
-    give_back();
+    return_pages();
     const bool exact = left <= trial->size - bytes_before(trial);
     const size_t wrong = first_wrong(trial, trial->size - left);
     memcpy(target.start, pristine, AREA_BYTES);
-    return (exact || fail(trial, "reports as bytes left", left)) &&
-           (wrong == AREA_BYTES || fail(trial, "target differs at byte", wrong));
+    return (exact || fail_race(trial, "reports as bytes left", left)) &&
+           (wrong == AREA_BYTES || fail_race(trial, "target differs at byte", wrong));
 }
 
 /* Returns an offset in the first half of the areas at which the copy meets the end of a page. */
@@ -121,7 +121,7 @@ static bool try_size(struct trial *trial, size_t size, size_t steps) {
     trial->size = size;
     for (trial->step = 1; ok && reached && trial->step <= steps; trial->step = next_step(trial)) {
         choose_race(trial);
-        ok = race(trial, &reached);
+        ok = race_once(trial, &reached);
     }
     return ok;
 }

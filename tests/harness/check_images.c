@@ -24,7 +24,7 @@ struct trial {
     struct verdict verdict;
 };
 
-static struct verdict run(struct trial trial, void (*body)(void *)) {
+static struct verdict run_images_trial(struct trial trial, void (*body)(void *)) {
     struct fault fault;
     trial.verdict.ok = true;
     trial.source = guard_open(IMAGE_BYTES_MAX);
@@ -37,7 +37,7 @@ static struct verdict run(struct trial trial, void (*body)(void *)) {
     return trial.verdict;
 }
 
-static bool fail(struct trial *trial, const struct machine *machine, const char *what) {
+static bool fail_on_machine(struct trial *trial, const struct machine *machine, const char *what) {
     return verdict_fail(&trial->verdict, "%s: %s", machine->name, what);
 }
 
@@ -68,19 +68,20 @@ static bool judge_initial(struct trial *trial, const struct machine *machine, ui
                           size_t size, uint64_t xcomp_bv) {
     const struct carry_xstate_layout *layout = &machine->layout;
     if (image_get(image, IMAGE_FCW, 2) != 0x37f)
-        return fail(trial, machine, "FCW is not that of a new process");
+        return fail_on_machine(trial, machine, "FCW is not that of a new process");
     if (image_get(image, IMAGE_MXCSR, 4) != 0x1f80)
-        return fail(trial, machine, "MXCSR is not that of a new process");
+        return fail_on_machine(trial, machine, "MXCSR is not that of a new process");
     if (layout->user && image_get(image, IMAGE_XSTATE_BV, 8))
-        return fail(trial, machine, "XSTATE_BV names components");
+        return fail_on_machine(trial, machine, "XSTATE_BV names components");
     if (layout->user && image_get(image, IMAGE_XCOMP_BV, 8) != xcomp_bv)
-        return fail(trial, machine, "XCOMP_BV is not as XSAVEC writes it");
+        return fail_on_machine(trial, machine, "XCOMP_BV is not as XSAVEC writes it");
     image_put(image, IMAGE_FCW, 2, 0);
     image_put(image, IMAGE_MXCSR, 4, 0);
     image_put(image, IMAGE_MXCSR_MASK, 4, 0);
     if (layout->user)
         image_put(image, IMAGE_XCOMP_BV, 8, 0);
-    return all_bytes_are(image, size, 0) || fail(trial, machine, "other bytes are not zero");
+    return all_bytes_are(image, size, 0) ||
+           fail_on_machine(trial, machine, "other bytes are not zero");
 }
 
 static bool try_initial(struct trial *trial, const struct machine *machine, uint64_t mask,
@@ -93,15 +94,15 @@ static bool try_initial(struct trial *trial, const struct machine *machine, uint
     uint8_t *image = trial->target.end - size;
     memset(trial->target.start, DEFAULT_PATTERN, IMAGE_BYTES_MAX);
     if (trial->initial(layout, mask, form, image + 1, size - 1) != CARRY_ERROR_SIZE)
-        return fail(trial, machine, "a buffer that is too small is not refused");
+        return fail_on_machine(trial, machine, "a buffer that is too small is not refused");
     if (!all_bytes_are(image, size, DEFAULT_PATTERN))
-        return fail(trial, machine, "a buffer that is too small is written to");
+        return fail_on_machine(trial, machine, "a buffer that is too small is written to");
     if (trial->initial(layout, mask, form, image, size))
-        return fail(trial, machine, "is refused an initial image");
+        return fail_on_machine(trial, machine, "is refused an initial image");
     if (image_faults(layout, image))
-        return fail(trial, machine, "XRSTOR faults on the initial image");
+        return fail_on_machine(trial, machine, "XRSTOR faults on the initial image");
     if (!all_bytes_are(trial->target.start, IMAGE_BYTES_MAX - size, DEFAULT_PATTERN))
-        return fail(trial, machine, "bytes before the image are written to");
+        return fail_on_machine(trial, machine, "bytes before the image are written to");
     return judge_initial(trial, machine, image, size, xcomp_bv);
 }
 
@@ -111,7 +112,7 @@ static bool try_initial_area(struct trial *trial, const struct machine *machine)
     memset(area, DEFAULT_PATTERN, sizeof area);
     trial->initial(&machine->layout, 0, CARRY_XSTATE_STANDARD, area, sizeof area);
     return all_bytes_are(area + CARRY_XSTATE_LEGACY, 64, 0) ||
-           fail(trial, machine, "the header of an area is not zero");
+           fail_on_machine(trial, machine, "the header of an area is not zero");
 }
 
 static void try_initials(void *argument) {
@@ -129,7 +130,7 @@ static void try_initials(void *argument) {
         int error =
             trial->initial(&machine->layout, all, CARRY_XSTATE_COMPACT, image, sizeof image);
         if (error != (has_compact(machine) ? CARRY_OK : CARRY_ERROR_UNSUPPORTED)) {
-            fail(trial, machine, "wrongly has, or lacks, a compact form");
+            fail_on_machine(trial, machine, "wrongly has, or lacks, a compact form");
             return;
         }
         if (!try_initial_area(trial, machine))
@@ -138,7 +139,7 @@ static void try_initials(void *argument) {
 }
 
 struct verdict check_initial(initial_fn *initial) {
-    return run((struct trial){.initial = initial}, try_initials);
+    return run_images_trial((struct trial){.initial = initial}, try_initials);
 }
 
 /* --- Refusals --- */
@@ -150,7 +151,7 @@ struct victim {
     size_t size;
 };
 
-static void flip(struct victim *victim, size_t at, unsigned bit) {
+static void flip_bit(struct victim *victim, size_t at, unsigned bit) {
     victim->image[at + bit / 8] ^= (uint8_t)(1 << bit % 8);
 }
 
@@ -226,37 +227,37 @@ static void cut_all(struct victim *v) {
     v->size = 0;
 }
 static void reserved_first(struct victim *v) {
-    flip(v, IMAGE_RESERVED, 0);
+    flip_bit(v, IMAGE_RESERVED, 0);
 }
 static void reserved_last(struct victim *v) {
-    flip(v, CARRY_XSTATE_EXTENDED - 1, 7);
+    flip_bit(v, CARRY_XSTATE_EXTENDED - 1, 7);
 }
 static void flip_xcomp_avx(struct victim *v) {
-    flip(v, IMAGE_XCOMP_BV, CARRY_XSTATE_AVX);
+    flip_bit(v, IMAGE_XCOMP_BV, CARRY_XSTATE_AVX);
 }
 static void flip_xcomp_form(struct victim *v) {
-    flip(v, IMAGE_XCOMP_BV, 63);
+    flip_bit(v, IMAGE_XCOMP_BV, 63);
 }
 static void no_xsavec(struct victim *v) {
     v->layout.xsavec = v->layout.xsaves = false;
 }
 static void saves_cet(struct victim *v) {
-    flip(v, IMAGE_XSTATE_BV, CARRY_XSTATE_CET_U);
+    flip_bit(v, IMAGE_XSTATE_BV, CARRY_XSTATE_CET_U);
 }
 static void compacts_cet(struct victim *v) {
-    flip(v, IMAGE_XCOMP_BV, CARRY_XSTATE_CET_U);
+    flip_bit(v, IMAGE_XCOMP_BV, CARRY_XSTATE_CET_U);
 }
 static void saves_mpx(struct victim *v) {
-    flip(v, IMAGE_XSTATE_BV, CARRY_XSTATE_BNDCSR);
+    flip_bit(v, IMAGE_XSTATE_BV, CARRY_XSTATE_BNDCSR);
 }
 static void saves_62(struct victim *v) {
-    flip(v, IMAGE_XSTATE_BV, 62);
+    flip_bit(v, IMAGE_XSTATE_BV, 62);
 }
 static void compacts_mpx(struct victim *v) {
-    flip(v, IMAGE_XCOMP_BV, CARRY_XSTATE_BNDCSR);
+    flip_bit(v, IMAGE_XCOMP_BV, CARRY_XSTATE_BNDCSR);
 }
 static void mxcsr(struct victim *v) {
-    flip(v, IMAGE_MXCSR, 31);
+    flip_bit(v, IMAGE_MXCSR, 31);
 }
 static void mxcsr_mask(struct victim *v) {
     v->layout.mxcsr_mask &= ~UINT32_C(0x8000);
@@ -317,8 +318,8 @@ static const struct mutation {
     {REFUSED(TRUNCATED), ANY, truncated},
 };
 
-static bool expect(struct trial *trial, const struct machine *machine, const struct victim *victim,
-                   enum carry_xstate_refusal wanted) {
+static bool expect_image_refusal(struct trial *trial, const struct machine *machine,
+                                 const struct victim *victim, enum carry_xstate_refusal wanted) {
     enum carry_xstate_refusal got = trial->check(&victim->layout, victim->image, victim->size);
     return got == wanted ||
            verdict_fail(&trial->verdict, "%s: %s instead of %s", machine->name,
@@ -340,7 +341,7 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
     const struct carry_xstate_layout *layout = &machine_at(machine)->layout;
     struct victim victim = victim_of(trial, machine_at(machine), form, everything(layout));
     mutation->mutate(&victim);
-    return expect(trial, machine_at(machine), &victim, mutation->refusal);
+    return expect_image_refusal(trial, machine_at(machine), &victim, mutation->refusal);
 }
 
 /*
@@ -351,12 +352,12 @@ static bool try_right_ones(struct trial *trial, const struct machine *machine,
                            enum carry_xstate_form form) {
     const uint64_t all = everything(&machine->layout);
     struct victim victim = victim_of(trial, machine, form, all);
-    bool ok = expect(trial, machine, &victim, REFUSED(NONE));
+    bool ok = expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
     for (unsigned i = 0; ok && i < CARRY_XSTATE_COMPONENTS; i++) {
         if (!machine->layout.user || !(all >> i & 1))
             continue;
         victim = victim_of(trial, machine, form, UINT64_C(1) << i);
-        ok = expect(trial, machine, &victim, REFUSED(NONE));
+        ok = expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
     }
     return ok;
 }
@@ -367,7 +368,7 @@ static bool try_cut_right_ones(struct trial *trial, enum carry_xstate_form form)
     memmove(trial->source.end - 832, victim.image, 832);
     victim.image = trial->source.end - 832;
     victim.size = 832;
-    return expect(trial, machine, &victim, REFUSED(NONE));
+    return expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
 }
 
 /* The compact form contains no MXCSR unless SSE is in use. */
@@ -375,7 +376,7 @@ static bool try_unused_mxcsr(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
     struct victim victim = victim_of(trial, machine, CARRY_XSTATE_COMPACT, BIT(AVX));
     mxcsr(&victim);
-    return expect(trial, machine, &victim, REFUSED(NONE));
+    return expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
 }
 
 static void try_refusals(void *argument) {
@@ -400,7 +401,7 @@ static void try_refusals(void *argument) {
 }
 
 struct verdict check_refusals(image_check_fn *check) {
-    return run((struct trial){.check = check}, try_refusals);
+    return run_images_trial((struct trial){.check = check}, try_refusals);
 }
 
 /* --- Random images --- */
@@ -415,7 +416,7 @@ static size_t random_place(void) {
     return places[i].at + rng_below(places[i].size);
 }
 
-static void spoil(struct victim *victim) {
+static void spoil_image(struct victim *victim) {
     for (size_t times = 1 + rng_below(4); times--;) {
         size_t at = random_place();
         if (at < victim->size)
@@ -457,13 +458,13 @@ static bool try_random_image(struct trial *trial, const struct machine *machine,
                              enum carry_xstate_form form) {
     uint64_t in_use = rng_next() & everything(&machine->layout);
     struct victim victim = victim_of(trial, machine, form, in_use);
-    spoil(&victim);
+    spoil_image(&victim);
     if (!rng_below(4))
         spoil_layout(&victim.layout);
     if (trial->check(&victim.layout, victim.image, victim.size))
         return true;
     if (image_faults(&victim.layout, victim.image))
-        return fail(trial, machine, "an image passes that XRSTOR faults on");
+        return fail_on_machine(trial, machine, "an image passes that XRSTOR faults on");
     volatile unsigned sum = read_parts(&victim);
     (void)sum;
     return true;
@@ -481,7 +482,7 @@ static void try_random_images(void *argument) {
 }
 
 struct verdict check_random_images(image_check_fn *check, const struct effort *effort) {
-    return run((struct trial){.check = check, .effort = effort}, try_random_images);
+    return run_images_trial((struct trial){.check = check, .effort = effort}, try_random_images);
 }
 
 /* --- Conversions --- */
@@ -492,9 +493,9 @@ struct way {
     uint64_t in_use, mask, drop;
 };
 
-static enum carry_xstate_refusal go(struct trial *trial, const struct way *way,
-                                    const struct victim *source,
-                                    struct carry_xstate_target *target) {
+static enum carry_xstate_refusal convert_image(struct trial *trial, const struct way *way,
+                                               const struct victim *source,
+                                               struct carry_xstate_target *target) {
     const struct carry_xstate_layout *layout = &way->to->layout;
     struct carry_xstate_layout part = *layout;
     part.user &= way->mask | BIT(X87) | BIT(SSE);
@@ -519,7 +520,7 @@ static bool unexpected(struct trial *trial, const struct way *way, const char *w
 static bool is_refused(struct trial *trial, const struct way *way, const struct victim *source,
                        enum carry_xstate_refusal wanted) {
     struct carry_xstate_target target;
-    enum carry_xstate_refusal got = go(trial, way, source, &target);
+    enum carry_xstate_refusal got = convert_image(trial, way, source, &target);
     if (got != wanted)
         return unexpected(trial, way, carry_xstate_refusal_name(got));
     return all_bytes_are(target.image, target.size, DEFAULT_PATTERN) ||
@@ -528,7 +529,7 @@ static bool is_refused(struct trial *trial, const struct way *way, const struct 
 
 static bool arrives(struct trial *trial, const struct way *way, const struct victim *source) {
     struct carry_xstate_target target;
-    enum carry_xstate_refusal refusal = go(trial, way, source, &target);
+    enum carry_xstate_refusal refusal = convert_image(trial, way, source, &target);
     uint64_t kept = way->in_use & ~way->drop;
     if (refusal)
         return unexpected(trial, way, carry_xstate_refusal_name(refusal));
@@ -551,7 +552,7 @@ static bool returns(struct trial *trial, const struct way *way, const struct vic
     memcpy(first, source->image, source->size);
     struct victim between = {way->to->layout, first, 0};
     struct carry_xstate_target target;
-    if (go(trial, way, source, &target))
+    if (convert_image(trial, way, source, &target))
         return unexpected(trial, way, "is refused the second time");
     static uint8_t second[IMAGE_BYTES_MAX];
     memcpy(second, target.image, target.size);
@@ -654,7 +655,7 @@ static bool try_bad_targets(struct trial *trial) {
     if (!is_refused(trial, &way, &source, REFUSED(LAYOUT_OFFSET)))
         return false;
     way.to = zen;
-    flip(&source, IMAGE_RESERVED, 3);
+    flip_bit(&source, IMAGE_RESERVED, 3);
     return is_refused(trial, &way, &source, REFUSED(RESERVED));
 }
 
@@ -669,5 +670,5 @@ static void try_conversions(void *argument) {
 }
 
 struct verdict check_conversions(convert_fn *convert) {
-    return run((struct trial){.convert = convert}, try_conversions);
+    return run_images_trial((struct trial){.convert = convert}, try_conversions);
 }

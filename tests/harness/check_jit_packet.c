@@ -20,7 +20,8 @@ struct trial {
     struct verdict verdict;
 };
 
-static struct carry_frame view(const struct trial *trial, uint32_t captured, uint32_t wire) {
+static struct carry_frame view_of_trial(const struct trial *trial, uint32_t captured,
+                                        uint32_t wire) {
     return (struct carry_frame){trial->frame.bytes, captured, wire, trial->spec->linktype, 0};
 }
 
@@ -34,11 +35,11 @@ static void expect_agreement(struct trial *trial, const struct carry_frame *fram
 }
 
 static void expect_whole(struct trial *trial, const char *what, uint32_t number) {
-    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    const struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
     expect_agreement(trial, &frame, CAPACITY, what, number);
 }
 
-static void build(struct trial *trial, uint32_t payload) {
+static void build_frame(struct trial *trial, uint32_t payload) {
     stack_build(&trial->base, trial->spec, payload);
     trial->frame = trial->base;
 }
@@ -49,7 +50,7 @@ static void check_sizes(struct trial *trial) {
     for (size_t payload = 0; payload <= 1500;
          payload = payload < 130 ? payload + 1 : effort_next_size(&effort_short, payload),
                 tried++) {
-        build(trial, (uint32_t)payload);
+        build_frame(trial, (uint32_t)payload);
         expect_whole(trial, "payload", (uint32_t)payload);
     }
     if (trial->verdict.ok && trial->known != tried)
@@ -72,7 +73,7 @@ static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_lengt
 }
 
 /* Stores a checksum that is right, 0, partial in one of two forms, or wrong. */
-static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
+static void damage_sum(struct trial *trial, const struct carry_packet_sum *sum, unsigned way) {
     uint8_t *field = trial->frame.bytes + sum->field_offset;
     switch (way) {
     case 1:
@@ -91,10 +92,10 @@ static void damage(struct trial *trial, const struct carry_packet_sum *sum, unsi
 
 static void damage_all(struct trial *trial, unsigned way) {
     struct carry_packet_sum sums[CAPACITY];
-    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    const struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
     size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
     for (size_t i = 0; i < count; i++)
-        damage(trial, &sums[i], way);
+        damage_sum(trial, &sums[i], way);
 }
 
 /*
@@ -103,7 +104,7 @@ static void damage_all(struct trial *trial, unsigned way) {
 static void check_padding(struct trial *trial) {
     for (uint32_t from = 0; from < trial->spec->count; from++)
         for (uint32_t less = 0; less < 12; less += 1 + less / 3) {
-            build(trial, 12 + from);
+            build_frame(trial, 12 + from);
             stack_shorten(&trial->frame, trial->spec, from, less);
             expect_whole(trial, "padding unsealed", less);
             stack_seal(&trial->frame, trial->spec);
@@ -120,7 +121,7 @@ static void check_fields(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001, 0x0008, 0x0014, 0x0050,
                                       0x8000, 0x2000, 0x0800, 0x86dd, 0x8100, 0x12b5,
                                       0x2118, 0x17c1, 0x0868, 0x4500, 0x4600, 0x6000};
-    build(trial, 23);
+    build_frame(trial, 23);
     for (uint32_t at = 0; at + 1 < trial->base.headers; at++)
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             trial->frame = trial->base;
@@ -133,7 +134,7 @@ static void check_fields(struct trial *trial) {
 }
 
 static void check_bits(struct trial *trial) {
-    build(trial, 29);
+    build_frame(trial, 29);
     for (uint32_t bit = 0; bit < 8 * trial->base.size; bit++) {
         trial->frame = trial->base;
         trial->frame.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -147,11 +148,11 @@ static void check_bits(struct trial *trial) {
 
 static void check_cuts(struct trial *trial) {
     for (uint32_t payload = 0; payload < 60; payload += 19) {
-        build(trial, payload);
+        build_frame(trial, payload);
         for (uint32_t captured = 0; captured <= trial->base.size; captured++)
             for (uint32_t wire = 0; wire < 3; wire++) {
                 const struct carry_frame cut =
-                    view(trial, captured, wire == 0 ? 0 : trial->base.size + wire - 1);
+                    view_of_trial(trial, captured, wire == 0 ? 0 : trial->base.size + wire - 1);
                 expect_agreement(trial, &cut, CAPACITY, "cut", captured);
             }
     }
@@ -160,12 +161,12 @@ static void check_cuts(struct trial *trial) {
 /* Tries capacities with all sums good, with one bad, and with none good. */
 static void check_capacity(struct trial *trial) {
     for (uint32_t round = 0; round < 3; round++) {
-        build(trial, 40);
+        build_frame(trial, 40);
         if (round == 1)
             trial->frame.bytes[trial->frame.size - 1] ^= 1;
         if (round == 2)
             damage_all(trial, 1);
-        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        const struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
         for (size_t capacity = 0; capacity <= CAPACITY; capacity++)
             expect_agreement(trial, &frame, capacity, "capacity", (uint32_t)capacity);
     }
@@ -177,8 +178,8 @@ static void check_capacity(struct trial *trial) {
  */
 static void check_mixtures(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
-    build(trial, 33);
-    const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+    build_frame(trial, 33);
+    const struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
     size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
     unsigned mixtures = 1;
     for (size_t i = 0; i < count; i++)
@@ -188,7 +189,7 @@ static void check_mixtures(struct trial *trial) {
         trial->frame = trial->base;
         unsigned ways = mixture;
         for (size_t i = count; i-- > 0; ways /= 5)
-            damage(trial, &sums[i], ways % 5);
+            damage_sum(trial, &sums[i], ways % 5);
         expect_whole(trial, "mixture", mixture);
     }
 }
@@ -199,7 +200,7 @@ static void check_mixtures(struct trial *trial) {
 static void check_zeros(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        build(trial, 25);
+        build_frame(trial, 25);
         uint32_t content = trial->base.offsets[trial->spec->count - 1];
         bool is_udp = trial->spec->layers[trial->spec->count - 1] == CARRY_PROTOCOL_UDP;
         uint32_t from = content + (is_udp ? 6 : 1);
@@ -277,8 +278,8 @@ static void check_carries_of(struct trial *trial, uint32_t from, uint32_t end) {
 static void check_carries(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     for (uint32_t payload = 12; payload < 32; payload++) {
-        build(trial, payload);
-        const struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        build_frame(trial, payload);
+        const struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
         size_t count = carry_packet_check(&frame, NULL, sums, CAPACITY);
         for (size_t i = 0; i < count; i++) {
             const struct carry_packet_sum *sum = &sums[i];
@@ -297,8 +298,8 @@ static void check_calls(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     carry_copy_fn *function = (carry_copy_fn *)(void (*)(void))trial->function;
     for (uint32_t payload = 0; payload < 1500 && trial->verdict.ok; payload += 1 + payload / 2) {
-        build(trial, payload);
-        struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        build_frame(trial, payload);
+        struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
         call_checked_copy(function, &frame, sums, CAPACITY, &trial->verdict);
     }
 }
@@ -316,28 +317,29 @@ static void change_some(struct trial *trial) {
 static void check_random(struct trial *trial) {
     for (size_t round = 0; round < trial->effort->rounds / 4; round++) {
         if (round % 8 == 0)
-            build(trial, (uint32_t)rng_below(rng_below(8) ? 80 : 1500));
+            build_frame(trial, (uint32_t)rng_below(rng_below(8) ? 80 : 1500));
         trial->frame = trial->base;
         change_some(trial);
         if (rng_below(2))
             stack_seal(&trial->frame, trial->spec);
         uint32_t size = trial->frame.size;
         uint32_t captured = rng_below(4) ? size : (uint32_t)rng_below(size + 1);
-        const struct carry_frame frame = view(trial, captured, rng_below(2) ? size : captured);
+        const struct carry_frame frame =
+            view_of_trial(trial, captured, rng_below(2) ? size : captured);
         expect_agreement(trial, &frame, CAPACITY, "round", (uint32_t)round);
     }
 }
 
 static void check_linktype(struct trial *trial) {
-    build(trial, 10);
+    build_frame(trial, 10);
     for (uint32_t linktype = 0; linktype < 300; linktype++) {
-        struct carry_frame frame = view(trial, trial->frame.size, trial->frame.size);
+        struct carry_frame frame = view_of_trial(trial, trial->frame.size, trial->frame.size);
         frame.linktype = linktype;
         expect_agreement(trial, &frame, CAPACITY, "link type", linktype);
     }
 }
 
-static void run(void *context) {
+static void run_checks(void *context) {
     struct trial *trial = context;
     check_sizes(trial);
     check_padding(trial);
@@ -361,7 +363,7 @@ struct verdict check_jit_packet(const struct carry_jit_packet_spec *spec,
     trial = (struct trial){.spec = spec, .function = function, .effort = effort};
     trial.verdict.ok = true;
     rng_restart();
-    if (!fault_catch(run, &trial, &fault))
+    if (!fault_catch(run_checks, &trial, &fault))
         verdict_fail(&trial.verdict, "touches what it must not: %s", fault.name);
     return trial.verdict;
 }

@@ -44,7 +44,7 @@ static struct guard source_of(size_t pattern) {
     return source;
 }
 
-static struct guard target(void) {
+static struct guard target_guard(void) {
     static struct guard memory;
     return guard_of(&memory);
 }
@@ -73,7 +73,7 @@ static unsigned char *place_in(struct guard memory, enum place place, size_t siz
 
 /* --- One call --- */
 
-static bool fail(struct trial *trial, const char *what) {
+static bool fail_call(struct trial *trial, const char *what) {
     return verdict_fail(&trial->verdict, "%s", what);
 }
 
@@ -84,7 +84,7 @@ static uint32_t result_of(uint32_t kind, uint16_t sum) {
     return kind == CARRY_JIT_FINISH || kind == CARRY_JIT_FINISH_NONZERO ? inverted : sum;
 }
 
-static bool judge(struct trial *trial, uint32_t result, const unsigned char *from) {
+static bool judge_call(struct trial *trial, uint32_t result, const unsigned char *from) {
     const uint32_t kind = trial->spec->result;
     const bool known = trial->spec->flags & CARRY_JIT_SEED;
     const uint32_t seed = known ? trial->spec->seed : trial->seed;
@@ -102,7 +102,7 @@ static size_t size_told(const struct trial *trial) {
 static bool sum_gives(struct trial *trial, const unsigned char *from) {
     const uint32_t result =
         call_checked(trial->jit->sum, from, size_told(trial), trial->seed, true, &trial->verdict);
-    return trial->verdict.ok && judge(trial, result, from);
+    return trial->verdict.ok && judge_call(trial, result, from);
 }
 
 static size_t at_most(size_t size, ptrdiff_t limit) {
@@ -110,25 +110,25 @@ static size_t at_most(size_t size, ptrdiff_t limit) {
 }
 
 static bool copy_gives(struct trial *trial, unsigned char *to, const unsigned char *from) {
-    const struct guard memory = target();
+    const struct guard memory = target_guard();
     const size_t before = at_most(MARGIN_BYTES, to - memory.start);
     const size_t behind = at_most(MARGIN_BYTES, memory.end - (to + trial->size));
     memcpy(to - before, noise(), before + trial->size + behind);
     const uint32_t result = call_checked_sum_copy(trial->jit->sum_copy, to, from, size_told(trial),
                                                   trial->seed, &trial->verdict);
     if (memcmp(to, from, trial->size))
-        return fail(trial, "copies wrongly");
+        return fail_call(trial, "copies wrongly");
     if (memcmp(to - before, noise(), before) ||
         memcmp(to + trial->size, noise() + before + trial->size, behind))
-        return fail(trial, "writes outside the target");
-    return trial->verdict.ok && judge(trial, result, from);
+        return fail_call(trial, "writes outside the target");
+    return trial->verdict.ok && judge_call(trial, result, from);
 }
 
 static bool call_at(struct trial *trial, size_t pattern, enum place place, size_t size,
                     uint32_t seed) {
     const size_t alignment = trial->spec->alignment ? trial->spec->alignment : 1;
     const unsigned char *from = place_in(source_of(pattern), place, size, alignment);
-    unsigned char *to = place_in(target(), place, size, alignment);
+    unsigned char *to = place_in(target_guard(), place, size, alignment);
     trial->pattern = patterns[pattern].name;
     trial->size = size;
     trial->from = (uintptr_t)from % 64;

@@ -20,19 +20,19 @@ struct trial {
     size_t numbers[3];
 };
 
-static void describe(struct trial *trial) {
+static void describe_case(struct trial *trial) {
     for (int i = 0; i < 3 && trial->labels[i]; i++)
         verdict_fail(&trial->verdict, ", %s %zu", trial->labels[i], trial->numbers[i]);
 }
 
-static struct verdict run(struct trial trial, void (*body)(void *)) {
+static struct verdict run_parts_trial(struct trial trial, void (*body)(void *)) {
     struct fault fault;
     trial.verdict.ok = true;
     rng_restart();
     if (!fault_catch(body, &trial, &fault))
         verdict_fail(&trial.verdict, "touches what it must not: %s", fault.name);
     if (!trial.verdict.ok)
-        describe(&trial);
+        describe_case(&trial);
     return trial.verdict;
 }
 
@@ -42,7 +42,7 @@ static void note_case(struct trial *trial, size_t a, size_t b, size_t c) {
     trial->numbers[2] = c;
 }
 
-static bool fail(struct trial *trial, const char *what) {
+static bool fail_parts_case(struct trial *trial, const char *what) {
     return verdict_fail(&trial->verdict, "%s", what);
 }
 
@@ -88,7 +88,8 @@ static bool iov_case(struct trial *trial, const unsigned char *arena) {
     uint32_t sum = trial->iov(slices, count, skip, size, seed);
     const size_t start = skip < total ? skip : total;
     const size_t part = size < total - start ? size : total - start;
-    return oracle_fold(sum) == oracle_sum(flat + start, part, seed) || fail(trial, "sums wrongly");
+    return oracle_fold(sum) == oracle_sum(flat + start, part, seed) ||
+           fail_parts_case(trial, "sums wrongly");
 }
 
 static void try_iov(void *argument) {
@@ -101,8 +102,9 @@ static void try_iov(void *argument) {
 }
 
 struct verdict check_iov(iov_fn *iov, const struct effort *effort) {
-    return run((struct trial){.iov = iov, .effort = effort, .labels = {"slices", "skip", "size"}},
-               try_iov);
+    return run_parts_trial(
+        (struct trial){.iov = iov, .effort = effort, .labels = {"slices", "skip", "size"}},
+        try_iov);
 }
 
 #define COMBINE_MAX 130
@@ -114,7 +116,7 @@ static bool combine_case(struct trial *trial, const unsigned char *data, size_t 
     uint32_t a = carry_sum_call(data, split, seed);
     uint32_t b = carry_sum_call(data + split, size - split, 0);
     return oracle_fold(trial->combine(a, b, split)) == oracle_sum(data, size, seed) ||
-           fail(trial, "sums wrongly");
+           fail_parts_case(trial, "sums wrongly");
 }
 
 static void try_combine(void *argument) {
@@ -128,11 +130,11 @@ static void try_combine(void *argument) {
     }
     memset(data, 0, sizeof data);
     if (trial->combine(0, 0, 1) != 0)
-        fail(trial, "returns another sum for zeros");
+        fail_parts_case(trial, "returns another sum for zeros");
 }
 
 struct verdict check_combine(combine_fn *combine, const struct effort *effort) {
-    return run(
+    return run_parts_trial(
         (struct trial){.combine = combine, .effort = effort, .labels = {"size", "offset", "seed"}},
         try_combine);
 }
@@ -154,9 +156,9 @@ static bool burst_case(struct trial *trial, const unsigned char *arena) {
     for (size_t i = 0; i < count; i++) {
         note_case(trial, count, i, slices[i].size);
         if (oracle_fold(sums[i]) != oracle_sum(slices[i].data, slices[i].size, seeds[i]))
-            return fail(trial, "sums wrongly");
+            return fail_parts_case(trial, "sums wrongly");
     }
-    return sums[count] == CANARY || fail(trial, "writes beyond the last sum");
+    return sums[count] == CANARY || fail_parts_case(trial, "writes beyond the last sum");
 }
 
 static void try_burst(void *argument) {
@@ -169,7 +171,7 @@ static void try_burst(void *argument) {
 }
 
 struct verdict check_burst(burst_fn *burst, const struct effort *effort) {
-    return run(
+    return run_parts_trial(
         (struct trial){.burst = burst, .effort = effort, .labels = {"packets", "packet", "size"}},
         try_burst);
 }
@@ -204,7 +206,8 @@ static bool update_case(struct trial *trial, bool zero_before, bool zero_after) 
     memcpy(to, header + FIELD_WORD, size);
 
     note_case(trial, size, before, after);
-    return trial->update(before, from, to, size) == after || fail(trial, "not as recomputed");
+    return trial->update(before, from, to, size) == after ||
+           fail_parts_case(trial, "not as recomputed");
 }
 
 static void try_update(void *argument) {
@@ -215,9 +218,9 @@ static void try_update(void *argument) {
 }
 
 struct verdict check_update(update_fn *update, size_t size, const struct effort *effort) {
-    return run((struct trial){.update = update,
-                              .field_size = size,
-                              .effort = effort,
-                              .labels = {"bytes", "checksum before", "after"}},
-               try_update);
+    return run_parts_trial((struct trial){.update = update,
+                                          .field_size = size,
+                                          .effort = effort,
+                                          .labels = {"bytes", "checksum before", "after"}},
+                           try_update);
 }

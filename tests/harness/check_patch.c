@@ -64,7 +64,7 @@ void placed_yield(void) {
 static sem_t entered;
 static sem_t leave;
 
-static uint64_t park(uint64_t number) {
+static uint64_t park_in_callee(uint64_t number) {
     sem_post(&entered);
     while (sem_wait(&leave))
         ;
@@ -106,7 +106,7 @@ static bool return_to(void *(*body)(void *), size_t site, uintptr_t from,
 struct verdict check_parked(size_t rounds) {
     struct verdict verdict = {.ok = true};
     const struct placed_kind *kind = &placed_kinds()[0];
-    placed_fn *const from[] = {park, placed_far(park)};
+    placed_fn *const from[] = {park_in_callee, placed_far(park_in_callee)};
     sem_init(&entered, 0, 0);
     sem_init(&leave, 0, 0);
     for (size_t round = 0; round < rounds && verdict.ok; round++)

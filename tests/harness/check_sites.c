@@ -152,19 +152,19 @@ static const struct damage {
 #define DAMAGES (sizeof damages / sizeof *damages)
 
 /* Returns an address far enough after the end of the program that nothing is mapped there. */
-static uintptr_t place(const uint8_t *damaged, const void *sound) {
+static uintptr_t address_for(const uint8_t *damaged, const void *sound) {
     const uintptr_t nowhere = (uintptr_t)_end + (UINT32_C(1) << 30);
     return damaged == _end ? nowhere : damaged ? (uintptr_t)damaged : (uintptr_t)sound;
 }
 
-static void damage(struct carry_site *record, const struct damage *by) {
+static void damage_record(struct carry_site *record, const struct damage *by) {
     const struct placed_kind *kind =
         &placed_kinds()[by->kind == CARRY_SITE_BRANCH ? PLACED_unlikely : PLACED_call];
     const bool is_body = by->kind == CARRY_SITE_BODY;
     const void *key = is_body ? (const void *)kind->states[1].value : (const void *)&damaged_key;
     const void *site = kind->sites[0].site;
-    site_record_make(record, (enum carry_site_kind)by->kind, place(by->site, site),
-                     place(by->key, key), (const uint8_t *)place(by->aux, site),
+    site_record_make(record, (enum carry_site_kind)by->kind, address_for(by->site, site),
+                     address_for(by->key, key), (const uint8_t *)address_for(by->aux, site),
                      is_body ? 0 : kind->length, by->flags);
 }
 
@@ -172,7 +172,7 @@ void check_damaged(void) {
     static struct carry_site records[DAMAGES];
     for (size_t i = 0; i < DAMAGES; i++) {
         const struct placed_kind *call = &placed_kinds()[PLACED_call];
-        damage(&records[i], &damages[i]);
+        damage_record(&records[i], &damages[i]);
         const struct carry_patch_counts before = placed_counts();
         bool ok = !carry_patch_register(&records[i], &records[i] + 1);
         const struct carry_patch_counts after = placed_counts();

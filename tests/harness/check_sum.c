@@ -41,7 +41,7 @@ static void note_call(struct trial *trial, const void *data, size_t size, uint32
     trial->verdict.calls++;
 }
 
-static bool judge(struct trial *trial, uint32_t result, uint32_t wanted) {
+static bool judge_result(struct trial *trial, uint32_t result, uint32_t wanted) {
     uint32_t got = trial->oracle->fold(result);
     if (got == wanted)
         return true;
@@ -52,7 +52,7 @@ static bool judge(struct trial *trial, uint32_t result, uint32_t wanted) {
 static bool sum_gives(struct trial *trial, const void *data, size_t size, uint32_t seed,
                       uint32_t wanted) {
     note_call(trial, data, size, seed);
-    return judge(trial, trial->sum(data, size, seed), wanted);
+    return judge_result(trial, trial->sum(data, size, seed), wanted);
 }
 
 static void describe_fault(struct trial *trial, const struct fault *fault) {
@@ -70,8 +70,8 @@ static void describe_fault(struct trial *trial, const struct fault *fault) {
     fail_at(trial);
 }
 
-static struct verdict run(const struct oracle_kind *oracle, carry_sum_fn *sum,
-                          const struct effort *effort, void (*body)(void *)) {
+static struct verdict run_sum_trial(const struct oracle_kind *oracle, carry_sum_fn *sum,
+                                    const struct effort *effort, void (*body)(void *)) {
     struct trial trial = {
         .oracle = oracle, .sum = sum, .effort = effort, .verdict.ok = true, .pattern = "nothing"};
     struct fault fault;
@@ -121,8 +121,8 @@ static bool all_seeds_give(struct trial *trial, const unsigned char *data, size_
  * Grows a run of the pattern at `offset` by one byte at a time up to `max`, and sums it at the
  * sizes that the effort picks from `from` on.
  */
-static bool grow(struct trial *trial, struct seeds seeds, const struct pattern *pattern,
-                 size_t offset, size_t from, size_t max) {
+static bool sum_growing_run(struct trial *trial, struct seeds seeds, const struct pattern *pattern,
+                            size_t offset, size_t from, size_t max) {
     static unsigned char source[SAMPLED_MAX];
     static unsigned char buffer[OFFSET_COUNT + NOISE_BYTES + SAMPLED_MAX + NOISE_BYTES]
         __attribute__((aligned(OFFSET_COUNT)));
@@ -161,28 +161,28 @@ static void try_values(void *argument) {
             seeds = start_seeds(trial->oracle);
             if (!trial->effort->all)
                 keep_two(&seeds, offset);
-            if (!grow(trial, seeds, &patterns[i], offset, 0, DENSE_MAX))
+            if (!sum_growing_run(trial, seeds, &patterns[i], offset, 0, DENSE_MAX))
                 return;
         }
 }
 
 struct verdict check_values(const struct oracle_kind *oracle, carry_sum_fn *sum,
                             const struct effort *effort) {
-    return run(oracle, sum, effort, try_values);
+    return run_sum_trial(oracle, sum, effort, try_values);
 }
 
 static void try_carries(void *argument) {
     struct trial *trial = argument;
     for (size_t i = 0; i < PATTERN_COUNT; i++)
         for (int round = 0; round < 4; round++)
-            if (!grow(trial, start_seeds(trial->oracle), &patterns[i], rng_below(OFFSET_COUNT), 0,
-                      DENSE_MAX))
+            if (!sum_growing_run(trial, start_seeds(trial->oracle), &patterns[i],
+                                 rng_below(OFFSET_COUNT), 0, DENSE_MAX))
                 return;
 }
 
 struct verdict check_carries(const struct oracle_kind *oracle, carry_sum_fn *sum,
                              const struct effort *effort) {
-    return run(oracle, sum, effort, try_carries);
+    return run_sum_trial(oracle, sum, effort, try_carries);
 }
 
 /* Returns the largest sampled size: an oracle reads every byte. */
@@ -194,14 +194,14 @@ static size_t sampled_max(const struct trial *trial) {
 static void try_sampled(void *argument) {
     struct trial *trial = argument;
     for (size_t i = 0; i < PATTERN_COUNT; i++)
-        if (!grow(trial, start_seeds(trial->oracle), &patterns[i], rng_below(OFFSET_COUNT),
-                  DENSE_MAX, sampled_max(trial)))
+        if (!sum_growing_run(trial, start_seeds(trial->oracle), &patterns[i],
+                             rng_below(OFFSET_COUNT), DENSE_MAX, sampled_max(trial)))
             return;
 }
 
 struct verdict check_sampled(const struct oracle_kind *oracle, carry_sum_fn *sum,
                              const struct effort *effort) {
-    return run(oracle, sum, effort, try_sampled);
+    return run_sum_trial(oracle, sum, effort, try_sampled);
 }
 
 /* A multiple of every page size in use, and of every pattern. */
@@ -268,7 +268,7 @@ static void try_large(void *argument) {
 
 struct verdict check_large(const struct oracle_kind *oracle, carry_sum_fn *sum,
                            const struct effort *effort) {
-    return run(oracle, sum, effort, try_large);
+    return run_sum_trial(oracle, sum, effort, try_large);
 }
 
 static bool edges_give(struct trial *trial, const struct guard *guard, size_t size) {
@@ -293,7 +293,7 @@ static void try_edges(void *argument) {
 
 struct verdict check_edges(const struct oracle_kind *oracle, carry_sum_fn *sum,
                            const struct effort *effort) {
-    return run(oracle, sum, effort, try_edges);
+    return run_sum_trial(oracle, sum, effort, try_edges);
 }
 
 /* A result that is wrong only here depends on the contents of registers. */
@@ -327,7 +327,7 @@ static void try_abi(void *argument) {
 
 struct verdict check_abi(const struct oracle_kind *oracle, carry_sum_fn *sum,
                          const struct effort *effort) {
-    return run(oracle, sum, effort, try_abi);
+    return run_sum_trial(oracle, sum, effort, try_abi);
 }
 
 struct sum_check_row {

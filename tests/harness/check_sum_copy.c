@@ -31,7 +31,7 @@ struct trial {
     size_t numbers[3];
 };
 
-static struct verdict run(struct trial trial, void (*body)(void *)) {
+static struct verdict run_sum_copy_trial(struct trial trial, void (*body)(void *)) {
     struct fault fault;
     trial.verdict.ok = true;
     rng_restart();
@@ -49,7 +49,7 @@ static void note_case(struct trial *trial, size_t a, size_t b, size_t c) {
     trial->verdict.calls++;
 }
 
-static bool fail(struct trial *trial, const char *what) {
+static bool fail_sum_copy_case(struct trial *trial, const char *what) {
     return verdict_fail(&trial->verdict, "%s", what);
 }
 
@@ -88,11 +88,11 @@ static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to, 
     note_copy(trial, dst, src, size);
     uint32_t sum = trial->copy(dst, src, size, seed);
     if (memcmp(dst, src, size))
-        return fail(trial, "copies wrongly");
+        return fail_sum_copy_case(trial, "copies wrongly");
     if (memcmp(dst - MARGIN_BYTES, before, MARGIN_BYTES) ||
         memcmp(dst + size, before + MARGIN_BYTES + size, MARGIN_BYTES))
-        return fail(trial, "writes outside the target");
-    return oracle_fold(sum) == wanted || fail(trial, "sums wrongly");
+        return fail_sum_copy_case(trial, "writes outside the target");
+    return oracle_fold(sum) == wanted || fail_sum_copy_case(trial, "sums wrongly");
 }
 
 /* Copies the sizes that the effort selects up to `max`, from one offset to each `stride`th one. */
@@ -122,7 +122,8 @@ static void try_alignments(void *argument) {
 }
 
 struct verdict check_sum_copy_alignments(carry_sum_copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_alignments);
+    return run_sum_copy_trial((struct trial){.copy = copy, .effort = effort, .labels = LABELS},
+                              try_alignments);
 }
 
 /* Sizes at which 32-bit lanes overflow that are not added up in time, and larger ones. */
@@ -155,15 +156,17 @@ static void try_patterns(void *argument) {
 }
 
 struct verdict check_sum_copy_patterns(carry_sum_copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_patterns);
+    return run_sum_copy_trial((struct trial){.copy = copy, .effort = effort, .labels = LABELS},
+                              try_patterns);
 }
 
 static bool copy_between(struct trial *trial, void *dst, const void *src, size_t size) {
     note_copy(trial, dst, src, size);
     uint32_t sum = trial->copy(dst, src, size, 1);
     if (memcmp(dst, src, size))
-        return fail(trial, "copies wrongly");
-    return oracle_fold(sum) == oracle_sum(src, size, 1) || fail(trial, "sums wrongly");
+        return fail_sum_copy_case(trial, "copies wrongly");
+    return oracle_fold(sum) == oracle_sum(src, size, 1) ||
+           fail_sum_copy_case(trial, "sums wrongly");
 }
 
 /* Guarded memory for both sides; the source is random. */
@@ -192,7 +195,8 @@ static void try_edges(void *argument) {
 }
 
 struct verdict check_sum_copy_edges(carry_sum_copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_edges);
+    return run_sum_copy_trial((struct trial){.copy = copy, .effort = effort, .labels = LABELS},
+                              try_edges);
 }
 
 static bool chunks_case(struct trial *trial, size_t size) {
@@ -210,8 +214,9 @@ static bool chunks_case(struct trial *trial, size_t size) {
     }
     note_copy(trial, dst, src, size);
     if (memcmp(dst, src, size))
-        return fail(trial, "copies wrongly");
-    return oracle_fold(sum) == oracle_sum(src, size, seed) || fail(trial, "sums wrongly");
+        return fail_sum_copy_case(trial, "copies wrongly");
+    return oracle_fold(sum) == oracle_sum(src, size, seed) ||
+           fail_sum_copy_case(trial, "sums wrongly");
 }
 
 static void try_chunks(void *argument) {
@@ -223,7 +228,8 @@ static void try_chunks(void *argument) {
 }
 
 struct verdict check_sum_copy_chunks(carry_sum_copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_chunks);
+    return run_sum_copy_trial((struct trial){.copy = copy, .effort = effort, .labels = LABELS},
+                              try_chunks);
 }
 
 static bool abi_case(struct trial *trial, size_t size) {
@@ -233,9 +239,9 @@ static bool abi_case(struct trial *trial, size_t size) {
     note_copy(trial, dst, src, size);
     uint32_t sum = call_checked_sum_copy(trial->copy, dst, src, size, seed, &trial->verdict);
     if (memcmp(dst, src, size))
-        return fail(trial, "copies wrongly");
+        return fail_sum_copy_case(trial, "copies wrongly");
     if (oracle_fold(sum) != oracle_sum(src, size, seed))
-        return fail(trial, "sums wrongly");
+        return fail_sum_copy_case(trial, "sums wrongly");
     return trial->verdict.ok;
 }
 
@@ -249,7 +255,8 @@ static void try_abi(void *argument) {
 }
 
 struct verdict check_sum_copy_abi(carry_sum_copy_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy = copy, .effort = effort, .labels = LABELS}, try_abi);
+    return run_sum_copy_trial((struct trial){.copy = copy, .effort = effort, .labels = LABELS},
+                              try_abi);
 }
 
 struct copy_check_row {
@@ -326,10 +333,11 @@ static bool iov_case(struct trial *trial) {
     scatter(dst, flat, size, target.bytes, wanted);
     note_case(trial, src_count, dst_count, size);
     if (trial->copy_iov(dst, dst_count, src, src_count, &sum) != size)
-        return fail(trial, "counts wrongly");
+        return fail_sum_copy_case(trial, "counts wrongly");
     if (memcmp(target.bytes, wanted, ARENA_BYTES))
-        return fail(trial, "copies wrongly");
-    return oracle_fold(sum) == oracle_sum(flat, size, seed) || fail(trial, "sums wrongly");
+        return fail_sum_copy_case(trial, "copies wrongly");
+    return oracle_fold(sum) == oracle_sum(flat, size, seed) ||
+           fail_sum_copy_case(trial, "sums wrongly");
 }
 
 static void try_iov(void *argument) {
@@ -341,10 +349,10 @@ static void try_iov(void *argument) {
 }
 
 struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy_iov = copy,
-                              .effort = effort,
-                              .labels = {"source slices", "target slices", "bytes"}},
-               try_iov);
+    return run_sum_copy_trial((struct trial){.copy_iov = copy,
+                                             .effort = effort,
+                                             .labels = {"source slices", "target slices", "bytes"}},
+                              try_iov);
 }
 
 /* --- Faults --- */
@@ -366,15 +374,16 @@ static bool try_case(struct trial *trial, size_t size, size_t missing_from, size
     memcpy(dst - MARGIN_BYTES, before, MARGIN_BYTES + room);
     note_case(trial, size, missing_from, missing_to);
     if (trial->copy_try(dst, src, size, &sum) != missing)
-        return fail(trial, "returns the wrong number of bytes left");
+        return fail_sum_copy_case(trial, "returns the wrong number of bytes left");
     if (memcmp(dst, src, written))
-        return fail(trial, "does not copy the bytes before the fault");
+        return fail_sum_copy_case(trial, "does not copy the bytes before the fault");
     if (memcmp(dst - MARGIN_BYTES, before, MARGIN_BYTES) ||
         memcmp(dst + written, before + MARGIN_BYTES + written, room - written))
-        return fail(trial, "writes outside the target, or after the fault");
+        return fail_sum_copy_case(trial, "writes outside the target, or after the fault");
     if (missing)
         return true;
-    return oracle_fold(sum) == oracle_sum(src, size, seed) || fail(trial, "sums wrongly");
+    return oracle_fold(sum) == oracle_sum(src, size, seed) ||
+           fail_sum_copy_case(trial, "sums wrongly");
 }
 
 static bool try_at(struct trial *trial, size_t size, size_t missing) {
@@ -419,8 +428,9 @@ static void try_faults(void *argument) {
 }
 
 struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort) {
-    return run((struct trial){.copy_try = copy,
-                              .effort = effort,
-                              .labels = {"size", "missing of the source", "of the target"}},
-               try_faults);
+    return run_sum_copy_trial(
+        (struct trial){.copy_try = copy,
+                       .effort = effort,
+                       .labels = {"size", "missing of the source", "of the target"}},
+        try_faults);
 }

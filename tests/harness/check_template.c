@@ -130,7 +130,7 @@ void template_packet(struct template_packet *packet, const struct template_stack
 }
 
 /* Writes the verdicts of a frame as text, such as "ip good, tcp good". */
-static void describe(const struct carry_frame *frame, char *text, size_t capacity) {
+static void describe_verdicts(const struct carry_frame *frame, char *text, size_t capacity) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_check(frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
     size_t used = 0;
@@ -227,20 +227,20 @@ static bool write_once(const struct writes *writes, uint8_t *packet, const uint8
     if (memcmp(before, packet, scene->packet.size) != 0)
         return verdict_fail(verdict, "a byte that is no checksum is wrong");
     struct carry_frame frame = template_frame(&scene->packet, packet);
-    describe(&frame, found, sizeof found);
+    describe_verdicts(&frame, found, sizeof found);
     if (strcmp(found, scene->expected) != 0)
         return verdict_fail(verdict, "%s instead of %s", found, scene->expected);
     return verdict->ok;
 }
 
 /* Places the packet at either end of its memory, with or without optional checksums. */
-static uint8_t *place(struct scene *scene) {
+static uint8_t *place_packet(struct scene *scene) {
     const struct guard *guard = &scene->packets;
     uint8_t *packet = rng_below(2) ? guard->start : guard->end - scene->packet.size;
     struct carry_frame frame = template_frame(&scene->packet, packet);
     memcpy(packet, scene->packet.bytes, scene->packet.size);
     choose_checksums(&frame);
-    describe(&frame, scene->expected, sizeof scene->expected);
+    describe_verdicts(&frame, scene->expected, sizeof scene->expected);
     return packet;
 }
 
@@ -248,7 +248,7 @@ static void write_often(void *argument) {
     const struct writes *writes = argument;
     struct scene *scene = writes->scene;
     uint8_t *values = scene->values.end - scene->values_size;
-    uint8_t *packet = place(scene);
+    uint8_t *packet = place_packet(scene);
     for (size_t i = 0; i < 50 && writes->verdict->ok; i++) {
         choose_values(scene, values);
         write_once(writes, packet, values);
@@ -263,7 +263,7 @@ static void write_zeros(void *argument) {
     const struct writes *writes = argument;
     struct scene *scene = writes->scene;
     uint8_t *values = scene->values.end - 2;
-    uint8_t *packet = place(scene);
+    uint8_t *packet = place_packet(scene);
     struct carry_frame frame = template_frame(&scene->packet, packet);
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     for (uint32_t i = 0; i < 12 && writes->verdict->ok; i++) {
@@ -318,7 +318,7 @@ struct verdict check_template(const struct template_maker *maker,
     rng_restart();
     template_packet(&scene.packet, stack);
     struct carry_frame frame = template_frame(&scene.packet, NULL);
-    describe(&frame, scene.expected, sizeof scene.expected);
+    describe_verdicts(&frame, scene.expected, sizeof scene.expected);
     if (strcmp(scene.expected, stack->verdicts) != 0)
         verdict_fail(&verdict, "made: %s", scene.expected);
     scene.packets = guard_open(TEMPLATE_FRAME_MAX);

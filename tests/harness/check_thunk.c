@@ -70,8 +70,8 @@ static void change_call(struct carry_thunk_call *call, size_t vectors) {
  * Between the observed registers and the overwritten ones there are only loops over bytes, which
  * need no replay.
  */
-static void callback(struct seen *to, size_t vectors, const struct carry_thunk *thunk,
-                     struct carry_thunk_call *call) {
+static void record_callback(struct seen *to, size_t vectors, const struct carry_thunk *thunk,
+                            struct carry_thunk_call *call) {
     __asm__ volatile("pushfq\n\tpopq %0" : "=r"(to->flags));
     replay_pause();
     to->calls++;
@@ -87,26 +87,26 @@ static void callback(struct seen *to, size_t vectors, const struct carry_thunk *
     registers_spoil();
 }
 
-static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void record_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     registers_observe(&seen[ENTER].registers);
-    callback(&seen[ENTER], 8, thunk, call);
+    record_callback(&seen[ENTER], 8, thunk, call);
 }
 
-static void leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void record_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     registers_observe(&seen[LEAVE].registers);
     control = &registers_given;
-    callback(&seen[LEAVE], 2, thunk, call);
+    record_callback(&seen[LEAVE], 2, thunk, call);
 }
 
 static void enter_any(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     registers_observe(&seen[ENTER].registers);
-    callback(&seen[ENTER], 0, thunk, call);
+    record_callback(&seen[ENTER], 0, thunk, call);
 }
 
 /* --- Expectations ---  */
 
 /* Returns the components that programs use on a CPU with the features in effect. */
-static uint64_t known(void) {
+static uint64_t known_components(void) {
     uint64_t known = BIT(X87) | BIT(SSE);
     if (carry_cpu_has("avx"))
         known |= BIT(AVX);
@@ -115,7 +115,7 @@ static uint64_t known(void) {
     return known & registers_components();
 }
 
-static size_t width(uint64_t in_use) {
+static size_t vector_width(uint64_t in_use) {
     return in_use & BIT(ZMM_HI256) ? 64 : in_use & BIT(AVX) ? 32 : 16;
 }
 
@@ -125,7 +125,7 @@ static bool width_is_exact(void) {
 }
 
 /* Copies the first `size` bytes of vector `index`. */
-static void vector(const struct registers *registers, size_t index, uint8_t to[64]) {
+static void copy_vector(const struct registers *registers, size_t index, uint8_t to[64]) {
     static const struct {
         unsigned component;
         size_t bytes, at;
@@ -147,8 +147,8 @@ static bool compare_vectors(const struct registers *a, const struct registers *b
     const size_t size = by->call.vector_size;
     for (size_t i = 0; i < count; i++) {
         uint8_t left[64], right[64];
-        vector(a, i, left);
-        vector(b, i, right);
+        copy_vector(a, i, left);
+        copy_vector(b, i, right);
         for (size_t j = 0; j < size; j++)
             left[j] ^= change_vectors;
         for (size_t j = 0; j < 64; j++)
@@ -170,14 +170,14 @@ static bool is_clean(const struct registers *registers, const char *where,
     if (registers_tell_use() && (registers_in_use(registers) & UPPERS))
         return verdict_fail(verdict, "upper halves are in use in %s; ", where);
     struct verdict found = {.ok = true};
-    return registers_compare(&clean, registers, UPPERS & known(), &found) ||
+    return registers_compare(&clean, registers, UPPERS & known_components(), &found) ||
            verdict_fail(verdict, "upper halves are dirty in %s; ", where);
 }
 
 /* Checks what a callback received. */
 static bool shown(const struct seen *by, const char *name, const struct registers *registers,
                   size_t vectors, struct verdict *verdict) {
-    const size_t wanted = width(registers_in_use(registers));
+    const size_t wanted = vector_width(registers_in_use(registers));
     const size_t size = by->call.vector_size;
     if (by->calls != 1 || by->thunk != &check_thunk_descriptor)
         return verdict_fail(verdict, "%s is called %u times; ", name, by->calls);
@@ -185,7 +185,7 @@ static bool shown(const struct seen *by, const char *name, const struct register
         return verdict_fail(verdict, "%s sees vectors of %zu bytes, not %zu; ", name, size, wanted);
     for (size_t i = 0; i < vectors; i++) {
         uint8_t bytes[64];
-        vector(registers, i, bytes);
+        copy_vector(registers, i, bytes);
         if (memcmp(bytes, by->vectors[i], wanted) != 0)
             return verdict_fail(verdict, "%s sees another vector %zu; ", name, i);
     }
@@ -227,7 +227,7 @@ static bool target_sees(size_t words, struct verdict *verdict) {
 
 /* --- Calls --- */
 
-static void set_up(const void *entry, carry_thunk_fn *first, carry_thunk_fn *last) {
+static void set_callbacks(const void *entry, carry_thunk_fn *first, carry_thunk_fn *last) {
     check_thunk_entry = entry;
     check_thunk_descriptor =
         (struct carry_thunk){.enter = first, .leave = last, .target = registers_target};
@@ -238,12 +238,12 @@ static void set_up(const void *entry, carry_thunk_fn *first, carry_thunk_fn *las
 
 static void make_registers(uint64_t in_use) {
     registers_dirty(&registers_in, in_use, true);
-    registers_dirty(&registers_given, rng_next() & known(), false);
-    registers_dirty(&registers_garbage, known(), true);
+    registers_dirty(&registers_given, rng_next() & known_components(), false);
+    registers_dirty(&registers_garbage, known_components(), true);
 }
 
 static bool enter_once(const void *entry, struct verdict *verdict) {
-    set_up(entry, enter, NULL);
+    set_callbacks(entry, record_enter, NULL);
     registers_call(check_thunk_stub, 0);
     const uint64_t unchanged[6] = {0};
     return shown(&seen[ENTER], "enter", &registers_in, 8, verdict) &&
@@ -256,13 +256,13 @@ static bool enter_once(const void *entry, struct verdict *verdict) {
            ((uint64_t)(uintptr_t)seen[ENTER].call.return_address == registers_seen.words[0] ||
             verdict_fail(verdict, "enter sees another return address; ")) &&
            registers_compare_gpr(&registers_given, &registers_out, 1 << RAX | 1 << RDX, verdict) &&
-           registers_compare(&registers_given, &registers_out, known(), verdict) &&
+           registers_compare(&registers_given, &registers_out, known_components(), verdict) &&
            registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict);
 }
 
 static bool around_once(const void *entry, size_t words, struct verdict *verdict) {
     struct registers given;
-    set_up(entry, enter, leave);
+    set_callbacks(entry, record_enter, record_leave);
     check_thunk_descriptor.stack_words = words;
     registers_call(check_thunk_stub, 0);
     const uint64_t unchanged[6] = {0};
@@ -323,7 +323,7 @@ static bool try_subsets(const void *entry, once_fn *once, struct verdict *verdic
         make_registers(in_use);
         if (!replay_leaves_out(share()) && !once(entry, verdict))
             return verdict_fail(verdict, "(in use: %#llx)", (unsigned long long)in_use);
-        in_use = next_subset(in_use, known());
+        in_use = next_subset(in_use, known_components());
     } while (in_use);
     return true;
 }
@@ -341,7 +341,7 @@ static bool try_byte(const void *entry, once_fn *once, unsigned component, size_
 
 static bool try_bytes(const void *entry, once_fn *once, struct verdict *verdict) {
     for (unsigned i = CARRY_XSTATE_AVX; i <= CARRY_XSTATE_ZMM_HI256; i++) {
-        if (!(UPPERS & known() & UINT64_C(1) << i))
+        if (!(UPPERS & known_components() & UINT64_C(1) << i))
             continue;
         const size_t bytes = i == CARRY_XSTATE_AVX ? 16 : 32;
         for (size_t byte = 0; byte < 8 * bytes; byte++)
@@ -380,8 +380,8 @@ static bool around(const void *entry, struct verdict *verdict) {
 /* Calls a thunk that lacks one or both callbacks. */
 static bool without_callbacks(const void *entry, bool first, bool last, struct verdict *verdict) {
     set_change(false);
-    make_registers(known());
-    set_up(entry, first ? enter : NULL, last ? leave : NULL);
+    make_registers(known_components());
+    set_callbacks(entry, first ? record_enter : NULL, last ? record_leave : NULL);
     registers_call(check_thunk_stub, 0);
     return (seen[ENTER].calls == first && seen[LEAVE].calls == last) ||
            verdict_fail(verdict, "calls a callback that does not exist; ");
@@ -397,21 +397,21 @@ struct verdict check_thunk_enter(const void *entry) {
 struct verdict check_thunk_around(const void *entry) {
     struct verdict verdict = check_calls(entry, around);
     set_change(false);
-    make_registers(known());
+    make_registers(known_components());
     if (verdict.ok)
         around_words(entry, &verdict);
     for (int i = 0; i < 3 && verdict.ok; i++)
         if (without_callbacks(entry, i & 1, i & 2, &verdict) && target_sees(2, &verdict))
-            registers_compare(&registers_given, &registers_out, i & 2 ? BIT(X87) : known(),
-                              &verdict);
+            registers_compare(&registers_given, &registers_out,
+                              i & 2 ? BIT(X87) : known_components(), &verdict);
     return verdict;
 }
 
 struct verdict check_thunk_unprepared(const void *entry) {
     struct verdict verdict = {.ok = true};
     set_change(false);
-    make_registers(known());
-    set_up(entry, enter, leave);
+    make_registers(known_components());
+    set_callbacks(entry, record_enter, record_leave);
     registers_call(check_thunk_stub, 0);
     if (seen[ENTER].calls || seen[LEAVE].calls)
         verdict_fail(&verdict, "calls back");
@@ -446,7 +446,7 @@ static bool same_use_at_any(struct verdict *verdict) {
 }
 
 static bool any_once(const void *entry, struct verdict *verdict) {
-    set_up(entry, enter_any, NULL);
+    set_callbacks(entry, enter_any, NULL);
     control = NULL;
     registers_in.flags |= rng_next() & FLAG_DIRECTION;
     registers_call(check_thunk_stub_any, RED_ZONE);

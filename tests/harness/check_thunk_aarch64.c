@@ -43,7 +43,7 @@ void check_thunk_start(void) {
 
 /* --- Callbacks --- */
 
-static void note(struct seen *seen, struct carry_thunk_call *call, size_t vectors) {
+static void note_arguments(struct seen *seen, struct carry_thunk_call *call, size_t vectors) {
     seen->calls++;
     seen->call = *call;
     memcpy(seen->stack, call->stack, sizeof seen->stack);
@@ -53,7 +53,7 @@ static void note(struct seen *seen, struct carry_thunk_call *call, size_t vector
 }
 
 void check_thunk_note_enter(struct carry_thunk_call *call) {
-    note(&entered, call, 8);
+    note_arguments(&entered, call, 8);
     for (size_t i = 0; i < CARRY_THUNK_INTEGERS; i++)
         call->integer[i] ^= change;
     call->word = 7;
@@ -61,18 +61,18 @@ void check_thunk_note_enter(struct carry_thunk_call *call) {
 }
 
 void check_thunk_note_leave(struct carry_thunk_call *call) {
-    note(&left, call, 4);
+    note_arguments(&left, call, 4);
     call->result[0] ^= change;
     call->result[1] ^= change;
     whole_spoil();
 }
 
-static void enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void record_enter(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     (void)thunk;
     check_thunk_note_enter(call);
 }
 
-static void leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void record_leave(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     (void)thunk;
     check_thunk_note_leave(call);
 }
@@ -155,8 +155,8 @@ static bool caller_sees(bool whole, struct verdict *verdict) {
             verdict_fail(verdict, "other words on the stack of the caller; "));
 }
 
-static bool shown(const struct seen *seen, const char *name, const struct whole *vectors,
-                  size_t count, bool whole, struct verdict *verdict) {
+static bool shown_to(const struct seen *seen, const char *name, const struct whole *vectors,
+                     size_t count, bool whole, struct verdict *verdict) {
     const size_t bytes = whole_vector_bytes(), size = whole ? bytes : QUAD_BYTES;
     if (seen->calls != 1)
         return verdict_fail(verdict, "%s is called %u times; ", name, seen->calls);
@@ -204,7 +204,7 @@ static void call_thunk(const void *entry, carry_thunk_fn *first, carry_thunk_fn 
 struct verdict check_thunk_unprepared(const void *entry) {
     struct verdict verdict = {.ok = true};
     change = 0;
-    call_thunk(entry, enter, leave, 0);
+    call_thunk(entry, record_enter, record_leave, 0);
     if (entered.calls || left.calls)
         verdict_fail(&verdict, "calls back");
     else if (target_sees(WHOLE_WORDS, false, true, &verdict))
@@ -215,8 +215,8 @@ struct verdict check_thunk_unprepared(const void *entry) {
 struct verdict check_thunk_enter(const void *entry, bool whole) {
     struct verdict verdict = {.ok = true};
     for (change = 0; change < 0x100 && verdict.ok; change += 0x81) {
-        call_thunk(entry, enter, NULL, 0);
-        if (shown(&entered, "enter", &in, 8, whole, &verdict) &&
+        call_thunk(entry, record_enter, NULL, 0);
+        if (shown_to(&entered, "enter", &in, 8, whole, &verdict) &&
             target_sees(WHOLE_WORDS, false, whole, &verdict))
             caller_sees(whole, &verdict);
     }
@@ -230,14 +230,14 @@ struct verdict check_thunk_around(const void *entry, bool whole) {
     struct verdict verdict = {.ok = true};
     for (size_t words = 0; words <= WHOLE_WORDS - 2 && verdict.ok; words++) {
         change = words & 1 ? 0x81 : 0;
-        call_thunk(entry, enter, leave, words);
-        if (shown(&entered, "enter", &in, 8, whole, &verdict) &&
-            shown(&left, "leave", &whole_given, 4, whole, &verdict) && shown_results(&verdict) &&
+        call_thunk(entry, record_enter, record_leave, words);
+        if (shown_to(&entered, "enter", &in, 8, whole, &verdict) &&
+            shown_to(&left, "leave", &whole_given, 4, whole, &verdict) && shown_results(&verdict) &&
             target_sees(2 + words, true, whole, &verdict))
             caller_sees(whole, &verdict);
     }
     for (int i = 0; i < 3 && verdict.ok; i++) {
-        call_thunk(entry, i & 1 ? enter : NULL, i & 2 ? leave : NULL, 0);
+        call_thunk(entry, i & 1 ? record_enter : NULL, i & 2 ? record_leave : NULL, 0);
         if (entered.calls != (i & 1) || left.calls != (unsigned)i >> 1)
             verdict_fail(&verdict, "calls a callback that does not exist; ");
         else if (target_sees(2, true, whole, &verdict))
@@ -275,14 +275,14 @@ static __attribute__((noinline)) bool finds_caller(void) {
     return false;
 }
 
-static void look(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void make_backtrace(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     (void)thunk, (void)call;
     looks++;
     finds += finds_caller();
 }
 
 static int look_back(int number) {
-    look(NULL, NULL);
+    make_backtrace(NULL, NULL);
     return number + 1;
 }
 
@@ -296,8 +296,8 @@ struct verdict check_thunk_backtraces(const void *entry, bool around) {
     struct verdict verdict = {.ok = true};
     caller = (const void *)call_looking;
     check_thunk_entry = entry;
-    check_thunk_descriptor =
-        (struct carry_thunk){.enter = look, .leave = look, .target = (const void *)look_back};
+    check_thunk_descriptor = (struct carry_thunk){
+        .enter = make_backtrace, .leave = make_backtrace, .target = (const void *)look_back};
     looks = finds = 0;
     if (!call_looking() || looks != (around ? 3 : 2))
         verdict_fail(&verdict, "%u looks; ", looks);

@@ -30,7 +30,7 @@ struct search {
     const char *failure;
 };
 
-static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
+static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *context, void *data) {
     struct search *search = data;
     if (_Unwind_GetIP(context) != (uintptr_t)check_thunk_step_return)
         return _URC_NO_REASON;
@@ -45,13 +45,13 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
     return _URC_END_OF_STACK;
 }
 
-static void count(uintptr_t address) {
+static void count_step(uintptr_t address) {
     uintptr_t offset = address - (uintptr_t)carry_thunk_enter;
     if (offset < ENTRY_SIZE)
         stopped_at[offset] = true;
 }
 
-static void step(int signal, siginfo_t *info, void *data) {
+static void on_thunk_step(int signal, siginfo_t *info, void *data) {
     (void)signal, (void)info;
     const ucontext_t *context = data;
     const uintptr_t at = (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
@@ -62,8 +62,8 @@ static void step(int signal, siginfo_t *info, void *data) {
     struct search search = {.failure = "does not find the caller"};
     if (!inside || steps.failure || steps.stops++ > STEPS_MAX)
         return;
-    count(at);
-    _Unwind_Backtrace(visit, &search);
+    count_step(at);
+    _Unwind_Backtrace(visit_frame, &search);
     if (!search.failure)
         return;
     steps.failed_at = (const char *)at;
@@ -80,12 +80,12 @@ static void target(void) {
 /* Makes the unwinder load its libraries and take its locks before the checked calls. */
 static void warm_up(void) {
     struct search search = {.found = false};
-    _Unwind_Backtrace(visit, &search);
+    _Unwind_Backtrace(visit_frame, &search);
 }
 
 struct verdict check_thunk_unwind(const void *entry, bool any) {
     struct verdict verdict = {.ok = true};
-    struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO}, before;
+    struct sigaction action = {.sa_sigaction = on_thunk_step, .sa_flags = SA_SIGINFO}, before;
     check_thunk_entry = entry;
     check_thunk_descriptor = (struct carry_thunk){
         .enter = ignore, .leave = ignore, .target = (const void *)target, .stack_words = 3};

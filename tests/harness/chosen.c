@@ -27,36 +27,36 @@
 typedef double chosen_fn(size_t subject, size_t round, size_t rounds);
 
 /* Each time is five characters wide. */
-static double widest(size_t subject, size_t round, size_t rounds) {
+static double times_widest(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 99999.4 : 12.34e6;
 }
 
 /* Neighbours have the largest and the smallest quotients possible. */
-static double apart(size_t subject, size_t round, size_t rounds) {
+static double times_apart(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 12.34e6 : 0.02;
 }
 
-static double narrowest(size_t subject, size_t round, size_t rounds) {
+static double times_narrowest(size_t subject, size_t round, size_t rounds) {
     (void)subject, (void)round, (void)rounds;
     return 0.001;
 }
 
 /* All times are equal to a hundredth. */
-static double quiet(size_t subject, size_t round, size_t rounds) {
+static double times_quiet(size_t subject, size_t round, size_t rounds) {
     (void)subject, (void)rounds;
     return 500 + (double)(round % 5);
 }
 
 /* Half of the rounds lose a time slice to another program. */
-static double noisy(size_t subject, size_t round, size_t rounds) {
+static double times_noisy(size_t subject, size_t round, size_t rounds) {
     (void)rounds;
     return (round + subject) % 2 ? 4e6 : 500;
 }
 
 /* The subtracted time always exceeds the time from which it is subtracted. */
-static double backwards(size_t subject, size_t round, size_t rounds) {
+static double times_backwards(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject ? 500 / (double)subject : 4e6;
 }
@@ -65,11 +65,11 @@ static const struct {
     const char *name;
     chosen_fn *ns;
 } choices[] = {
-    {"quiet", quiet},   {"noisy", noisy}, {"backwards", backwards},
-    {"widest", widest}, {"apart", apart}, {"narrowest", narrowest},
+    {"quiet", times_quiet},   {"noisy", times_noisy}, {"backwards", times_backwards},
+    {"widest", times_widest}, {"apart", times_apart}, {"narrowest", times_narrowest},
 };
 
-static chosen_fn *chosen(void) {
+static chosen_fn *chosen_times(void) {
     const char *name = getenv("CARRY_CHOSEN");
     for (size_t i = 0; name && i < sizeof choices / sizeof *choices; i++)
         if (strcmp(name, choices[i].name) == 0)
@@ -84,7 +84,7 @@ double *__wrap_bench_measure(struct bench_plan *plan);
 
 double *__wrap_bench_measure(struct bench_plan *plan) {
     const size_t count = plan->cells * plan->subjects * plan->rounds;
-    chosen_fn *ns = chosen();
+    chosen_fn *ns = chosen_times();
     if (!ns)
         return __real_bench_measure(plan);
     double *samples = calloc(count, sizeof *samples);
@@ -97,7 +97,7 @@ static struct bench_stats chosen_stats(size_t subject) {
     double samples[100];
     const size_t count = sizeof samples / sizeof *samples;
     for (size_t i = 0; i < count; i++)
-        samples[i] = chosen()(subject, i, count);
+        samples[i] = chosen_times()(subject, i, count);
     return bench_stats(samples, count);
 }
 
@@ -106,8 +106,8 @@ static struct bench_stats chosen_excess(size_t subject) {
     double with[100], without[100];
     const size_t count = sizeof with / sizeof *with;
     for (size_t i = 0; i < count; i++) {
-        with[i] = chosen()(subject + 1, i, count);
-        without[i] = chosen()(0, i, count);
+        with[i] = chosen_times()(subject + 1, i, count);
+        without[i] = chosen_times()(0, i, count);
     }
     return commit_excess(with, without, count);
 }
@@ -130,7 +130,7 @@ static void choose_work(struct commit_results *results, size_t way, size_t work)
 
 bool __wrap_commit_measure(struct commit_results *results, const struct patch_text *texts,
                            const struct patch_text *elsewhere, const struct commit_effort *effort) {
-    if (!chosen())
+    if (!chosen_times())
         return __real_commit_measure(results, texts, elsewhere, effort);
     for (size_t i = 0; i < COMMIT_WAYS * COMMIT_WORKS; i++)
         choose_work(results, i / COMMIT_WORKS, i % COMMIT_WORKS);
@@ -145,7 +145,7 @@ bool __real_live_run_begin(void);
 bool __wrap_live_run_begin(void);
 
 bool __wrap_live_run_begin(void) {
-    return chosen() || __real_live_run_begin();
+    return chosen_times() || __real_live_run_begin();
 }
 
 struct live_outcome __real_live_run(const char *const *command, const char *ready,
@@ -156,15 +156,15 @@ struct live_outcome __wrap_live_run(const char *const *command, const char *read
 /* Returns packets as frequent as the time demands: none at all, or more than any network has. */
 struct live_outcome __wrap_live_run(const char *const *command, const char *ready,
                                     const struct live_trial *trial) {
-    if (!chosen())
+    if (!chosen_times())
         return __real_live_run(command, ready, trial);
-    const double count = round(chosen()(1, 0, 1));
+    const double count = round(chosen_times()(1, 0, 1));
     return (struct live_outcome){
         .state = LIVE_MEASURED,
         .rate = count,
         .sent = (uint64_t)count,
         .dropped = (uint64_t)(count * 99),
-        .busy = chosen() == noisy ? 0.5 : 1,
+        .busy = chosen_times() == times_noisy ? 0.5 : 1,
         .cpu_seconds = count,
         .peak_bytes = (uint64_t)(count * 1e9),
     };
@@ -176,8 +176,8 @@ pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
 /* A program that ran for less than the system's clock tick has no CPU time at all. */
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used) {
     const pid_t ended = __real_wait4(pid, status, options, used);
-    if (chosen())
-        used->ru_utime = used->ru_stime = (struct timeval){(time_t)chosen()(1, 0, 1), 0};
+    if (chosen_times())
+        used->ru_utime = used->ru_stime = (struct timeval){(time_t)chosen_times()(1, 0, 1), 0};
     return ended;
 }
 

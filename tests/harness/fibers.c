@@ -26,7 +26,7 @@ struct stack {
 static _Thread_local struct stack current, next;
 static bool told;
 
-static void fail(const char *what) {
+static void fail_switch(const char *what) {
     printf("Bail out! a switch is reported wrongly: %s\n", what);
     fflush(stdout);
     _exit(1);
@@ -59,9 +59,9 @@ void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size
     if (!current.bottom)
         current = own_stack();
     if (next.bottom)
-        fail("two starts");
+        fail_switch("two starts");
     if (!bottom || !size)
-        fail("to no stack");
+        fail_switch("to no stack");
     if (save)
         *save = (void *)current.bottom;
     next = (struct stack){bottom, size};
@@ -71,9 +71,9 @@ void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size
 
 void __sanitizer_finish_switch_fiber(void *saved, const void **bottom, size_t *size) {
     if (!next.bottom)
-        fail("an end without a start");
+        fail_switch("an end without a start");
     if (saved && saved != next.bottom)
-        fail("what was kept is of another stack");
+        fail_switch("what was kept is of another stack");
     *bottom = current.bottom;
     *size = current.size;
     current = next;
@@ -97,5 +97,5 @@ static __attribute__((constructor)) void expect_to_be_told(void) {
     carry_context_adopt(&here, NULL, 0);
     carry_context_switch(&here, &there, 0);
     if (!told)
-        fail("not at all");
+        fail_switch("not at all");
 }

@@ -20,7 +20,7 @@ void image_put(uint8_t *image, size_t at, unsigned size, uint64_t value) {
         image[at++] = (uint8_t)value;
 }
 
-static bool has(uint64_t mask, unsigned component) {
+static bool has_component(uint64_t mask, unsigned component) {
     return mask >> component & 1;
 }
 
@@ -30,8 +30,8 @@ size_t image_offset(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
     if (!xcomp_bv)
         return layout->parts[component].offset;
     for (unsigned i = 2; i < component; i++) {
-        end += has(xcomp_bv, i) && layout->parts[i].aligned ? -end & 63 : 0;
-        end += has(xcomp_bv, i) ? layout->parts[i].size : 0;
+        end += has_component(xcomp_bv, i) && layout->parts[i].aligned ? -end & 63 : 0;
+        end += has_component(xcomp_bv, i) ? layout->parts[i].size : 0;
     }
     return end + (layout->parts[component].aligned ? -end & 63 : 0);
 }
@@ -40,7 +40,8 @@ size_t image_size(const struct carry_xstate_layout *layout, uint64_t xcomp_bv) {
     size_t size = layout->user ? 576 : 512;
     uint64_t mask = xcomp_bv ? xcomp_bv : layout->user;
     for (unsigned i = 2; i < CARRY_XSTATE_COMPONENTS; i++) {
-        size_t end = has(mask, i) ? image_offset(layout, xcomp_bv, i) + layout->parts[i].size : 0;
+        size_t end =
+            has_component(mask, i) ? image_offset(layout, xcomp_bv, i) + layout->parts[i].size : 0;
         size = end > size ? end : size;
     }
     return size;
@@ -75,7 +76,7 @@ size_t image_make(uint8_t *image, const struct carry_xstate_layout *layout, uint
     image_put(image, IMAGE_XSTATE_BV, 8, in_use);
     image_put(image, IMAGE_XCOMP_BV, 8, xcomp_bv);
     for (unsigned i = 2; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has(in_use, i))
+        if (has_component(in_use, i))
             rng_fill(image + image_offset(layout, xcomp_bv, i), layout->parts[i].size);
     return size;
 }
@@ -96,7 +97,7 @@ size_t image_make_frame(uint8_t *frame, const struct carry_xstate_layout *layout
 size_t image_make_note(uint8_t *note, const struct carry_xstate_layout *layout) {
     size_t at = 0;
     for (unsigned i = 2; i < CARRY_XSTATE_COMPONENTS; i++) {
-        if (!has(layout->user, i))
+        if (!has_component(layout->user, i))
             continue;
         image_put(note, at, 4, i);
         image_put(note, at + 4, 4, layout->parts[i].size);
@@ -128,7 +129,7 @@ static uint32_t mxcsr_of(const struct carry_xstate_layout *layout, const uint8_t
 /* Returns the registers of a component as XRSTOR would load them. */
 static size_t registers_of(const struct carry_xstate_layout *layout, const uint8_t *image,
                            unsigned component, uint8_t *registers) {
-    bool in_use = has(in_use_of(layout, image), component);
+    bool in_use = has_component(in_use_of(layout, image), component);
     size_t size = component < 2 ? 288 : layout->parts[component].size;
     if (component == CARRY_XSTATE_PKRU)
         size = size ? 4 : 0; /* the other bytes have no meaning */
@@ -152,7 +153,7 @@ bool image_same_state(const struct carry_xstate_layout *a_layout, const uint8_t 
                       uint64_t components) {
     static uint8_t a_registers[IMAGE_BYTES_MAX], b_registers[IMAGE_BYTES_MAX];
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
-        if (!has(components, i))
+        if (!has_component(components, i))
             continue;
         size_t a_size = registers_of(a_layout, a, i, a_registers);
         size_t b_size = registers_of(b_layout, b, i, b_registers);

@@ -125,20 +125,20 @@ uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size) {
     return (uint8_t *)area + offset;
 }
 
-static uint64_t word(const uint8_t *area, size_t offset, size_t size) {
+static uint64_t read_word(const uint8_t *area, size_t offset, size_t size) {
     uint64_t value = 0;
     memcpy(&value, area + offset, size);
     return value;
 }
 
-static void set_word(uint8_t *area, size_t offset, uint64_t value, size_t size) {
+static void write_word(uint8_t *area, size_t offset, uint64_t value, size_t size) {
     memcpy(area + offset, &value, size);
 }
 
 const uint8_t *registers_saved_part(const uint8_t *area, unsigned component) {
     size_t size;
-    const uint64_t compact = word(area, XCOMP_BV, 8);
-    if (!(word(area, XSTATE_BV, 8) >> component & 1))
+    const uint64_t compact = read_word(area, XCOMP_BV, 8);
+    if (!(read_word(area, XSTATE_BV, 8) >> component & 1))
         return NULL;
     if (!(compact & COMPACT) || component < FIRST_PART)
         return registers_part(area, component, &size);
@@ -155,7 +155,7 @@ const uint8_t *registers_saved_part(const uint8_t *area, unsigned component) {
 }
 
 uint64_t registers_in_use(const struct registers *registers) {
-    return registers_by_xsave ? word(registers->area, XSTATE_BV, 8) : registers_mask;
+    return registers_by_xsave ? read_word(registers->area, XSTATE_BV, 8) : registers_mask;
 }
 
 /* --- Making registers --- */
@@ -164,17 +164,17 @@ uint64_t registers_in_use(const struct registers *registers) {
 static void dirty_x87(uint8_t *area, bool empty) {
     for (int i = 0; i < 8; i++)
         rng_fill(area + ST + 16 * i, 10);
-    set_word(area, FCW, INITIAL_FCW ^ (rng_next() & 0xc00), 2);
-    set_word(area, FSW, empty ? 0 : rng_next() & 0x3800, 2);
-    set_word(area, FTW, empty ? 0 : rng_next() | 1, 1);
+    write_word(area, FCW, INITIAL_FCW ^ (rng_next() & 0xc00), 2);
+    write_word(area, FSW, empty ? 0 : rng_next() & 0x3800, 2);
+    write_word(area, FTW, empty ? 0 : rng_next() | 1, 1);
 }
 
 static void dirty_part(uint8_t *area, unsigned component) {
     size_t size;
     uint8_t *part = registers_part(area, component, &size);
     if (component == CARRY_XSTATE_PKRU) {
-        set_word(part, 0, 0x55555550,
-                 4); /* denies access to everything except this program's own memory */
+        write_word(part, 0, 0x55555550,
+                   4); /* denies access to everything except this program's own memory */
     } else if (component == CARRY_XSTATE_TILECFG) {
         memset(part, 0, size);
         part[0] = 1; /* palette; then tile 0 has 16 rows of 64 bytes */
@@ -192,16 +192,16 @@ void registers_dirty(struct registers *registers, uint64_t in_use, bool empty) {
     rng_fill(registers->words, sizeof registers->words);
     registers->flags = FLAGS_ALWAYS | (rng_next() & FLAGS_ARITHMETIC);
     memset(area, 0, sizeof registers->area);
-    set_word(area, FCW, INITIAL_FCW, 2);
-    set_word(area, MXCSR, INITIAL_MXCSR, 4);
-    set_word(area, XSTATE_BV, registers_by_xsave ? in_use : 0, 8);
+    write_word(area, FCW, INITIAL_FCW, 2);
+    write_word(area, MXCSR, INITIAL_MXCSR, 4);
+    write_word(area, XSTATE_BV, registers_by_xsave ? in_use : 0, 8);
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
         if (i != CARRY_XSTATE_X87 && (in_use >> i & 1))
             dirty_part(area, i);
     if (in_use & BIT(X87))
         dirty_x87(area, empty);
     if (in_use & BIT(SSE)) /* rounding, and flags of exceptions */
-        set_word(area, MXCSR, INITIAL_MXCSR | (rng_next() & 0x603f), 4);
+        write_word(area, MXCSR, INITIAL_MXCSR | (rng_next() & 0x603f), 4);
 }
 
 void registers_call(const void *function, size_t skip) {
@@ -236,7 +236,8 @@ static bool compare_bytes(const uint8_t *a, const uint8_t *b, size_t size, unsig
     return true;
 }
 
-static const uint8_t *value(const struct registers *registers, unsigned component, size_t *size) {
+static const uint8_t *component_value(const struct registers *registers, unsigned component,
+                                      size_t *size) {
     static const uint8_t initial[8192];
     const uint8_t *part = registers_part(registers->area, component, size);
     return registers_in_use(registers) >> component & 1 ? part : initial;
@@ -245,7 +246,8 @@ static const uint8_t *value(const struct registers *registers, unsigned componen
 static bool compare_part(const struct registers *a, const struct registers *b, unsigned component,
                          struct verdict *verdict) {
     size_t size;
-    const uint8_t *left = value(a, component, &size), *right = value(b, component, &size);
+    const uint8_t *left = component_value(a, component, &size),
+                  *right = component_value(b, component, &size);
     if (component != CARRY_XSTATE_X87)
         return compare_bytes(left, right, size, component, verdict);
     for (size_t i = 0; i < size; i += 16)
@@ -258,10 +260,12 @@ static bool compare_control(const struct registers *a, const struct registers *b
                             size_t offset, size_t size, uint64_t initial, unsigned component,
                             struct verdict *verdict) {
     bool always = component == CARRY_XSTATE_SSE; /* XSAVE always writes MXCSR */
-    uint64_t left =
-        always || (registers_in_use(a) >> component & 1) ? word(a->area, offset, size) : initial;
-    uint64_t right =
-        always || (registers_in_use(b) >> component & 1) ? word(b->area, offset, size) : initial;
+    uint64_t left = always || (registers_in_use(a) >> component & 1)
+                        ? read_word(a->area, offset, size)
+                        : initial;
+    uint64_t right = always || (registers_in_use(b) >> component & 1)
+                         ? read_word(b->area, offset, size)
+                         : initial;
     return left == right || verdict_fail(verdict, "%s is %#llx, not %#llx; ", name,
                                          (unsigned long long)right, (unsigned long long)left);
 }

@@ -63,13 +63,13 @@ static uint64_t others = 1; /* random, but independent of the numbers that tests
 
 /* --- The registers, in the frame of a signal --- */
 
-static uint64_t get(const uint8_t *at, size_t size) {
+static uint64_t get_bytes(const uint8_t *at, size_t size) {
     uint64_t value = 0;
     memcpy(&value, at, size);
     return value;
 }
 
-static void put(uint8_t *at, uint64_t value, size_t size) {
+static void put_bytes(uint8_t *at, uint64_t value, size_t size) {
     memcpy(at, &value, size);
 }
 
@@ -80,11 +80,11 @@ static uint8_t *part_of(uint8_t *frame, unsigned component) {
 /* Returns the frame; components not in use, which have no bytes in it, get initial ones. */
 static uint8_t *frame_of(const ucontext_t *context) {
     uint8_t *frame = (uint8_t *)context->uc_mcontext.fpregs;
-    const uint64_t there = get(frame + XSTATE_BV, 8);
+    const uint64_t there = get_bytes(frame + XSTATE_BV, 8);
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (real.user >> i & 1 && !(there >> i & 1))
             memset(frame + real.parts[i].offset, 0, real.parts[i].size);
-    put(frame + XSTATE_BV, there | (real.user & machine->layout.user), 8);
+    put_bytes(frame + XSTATE_BV, there | (real.user & machine->layout.user), 8);
     return frame;
 }
 
@@ -93,7 +93,8 @@ static bool is_zero(const uint8_t *bytes, size_t size) {
 }
 
 static bool is_initial_x87(const uint8_t *frame) {
-    return get(frame, 2) == INITIAL_FCW && is_zero(frame + 2, 3) && is_zero(frame + ST, XMM - ST);
+    return get_bytes(frame, 2) == INITIAL_FCW && is_zero(frame + 2, 3) &&
+           is_zero(frame + ST, XMM - ST);
 }
 
 /* Returns the components whose registers are not initial: they are in use on any CPU. */
@@ -142,7 +143,7 @@ static bool fits(const struct rule *rule, const struct instruction *next) {
 }
 
 /* Returns the components of a vector register. */
-static uint64_t vector(const struct instruction *next) {
+static uint64_t vector_components(const struct instruction *next) {
     if (next->reg >= 16)
         return BIT(HI16_ZMM);
     return BIT(SSE) | (next->length ? BIT(AVX) : 0) | (next->length > 1 ? BIT(ZMM_HI256) : 0);
@@ -152,7 +153,7 @@ static void count_use(const struct instruction *next) {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (!fits(&rules[i], next))
             continue;
-        in_use |= rules[i].puts == VECTOR ? vector(next) : rules[i].puts;
+        in_use |= rules[i].puts == VECTOR ? vector_components(next) : rules[i].puts;
         in_use &= ~rules[i].frees;
         if (rules[i].frees & BIT(ZMM_HI256)) /* a component that this CPU may lack */
             memset(parts[CARRY_XSTATE_ZMM_HI256], 0, PART_MAX);
@@ -164,7 +165,7 @@ static void count_use(const struct instruction *next) {
  * Returns the components in use as the CPU reports them. Now and then, other software has run
  * before.
  */
-static uint64_t told(uint8_t *frame) {
+static uint64_t told_in_use(uint8_t *frame) {
     others = others * UINT64_C(6364136223846793005) + 1442695040888963407;
     in_use = (maker->counts_writes ? in_use : 0) | differing(frame);
     if (others >> 61 == 0)
@@ -179,7 +180,7 @@ static uint64_t operand_mask(const greg_t *registers) {
            machine->layout.user;
 }
 
-static void answer(greg_t *registers, uint64_t value) {
+static void answer_with(greg_t *registers, uint64_t value) {
     registers[REG_RAX] = (greg_t)(uint32_t)value;
     registers[REG_RDX] = (greg_t)(value >> 32);
 }
@@ -209,24 +210,24 @@ static void put_mxcsr(uint8_t *area, const uint8_t *frame) {
 }
 
 static void xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
-    const uint64_t before = get(area + XSTATE_BV, 8);
+    const uint64_t before = get_bytes(area + XSTATE_BV, 8);
     save_parts(area, frame, machine->layout.user, mask, CARRY_XSTATE_STANDARD);
     if (mask & (BIT(SSE) | BIT(AVX)))
         put_mxcsr(area, frame);
-    put(area + XSTATE_BV, (before & ~mask) | (mask & told(frame)), 8);
+    put_bytes(area + XSTATE_BV, (before & ~mask) | (mask & told_in_use(frame)), 8);
 }
 
 /* An MXCSR that is not initial counts as SSE in use (13.10). */
 static void xsavec(uint8_t *area, uint8_t *frame, uint64_t mask) {
-    uint64_t saved = told(frame);
-    if (get(frame + MXCSR, 4) != INITIAL_MXCSR)
+    uint64_t saved = told_in_use(frame);
+    if (get_bytes(frame + MXCSR, 4) != INITIAL_MXCSR)
         saved |= BIT(SSE);
     saved &= mask;
     save_parts(area, frame, mask, saved, CARRY_XSTATE_COMPACT);
     if (saved & BIT(SSE))
         put_mxcsr(area, frame);
-    put(area + XSTATE_BV, saved, 8);
-    put(area + XCOMP_BV, COMPACT | mask, 8);
+    put_bytes(area + XSTATE_BV, saved, 8);
+    put_bytes(area + XCOMP_BV, COMPACT | mask, 8);
 }
 
 static void load_part(const uint8_t *area, uint8_t *frame, uint64_t mask, unsigned component,
@@ -246,7 +247,7 @@ static void load_part(const uint8_t *area, uint8_t *frame, uint64_t mask, unsign
 static void clear_part(uint8_t *frame, unsigned component) {
     if (component == CARRY_XSTATE_X87) {
         memset(frame, 0, MXCSR);
-        put(frame, INITIAL_FCW, 2);
+        put_bytes(frame, INITIAL_FCW, 2);
         memset(frame + ST, 0, XMM - ST);
     } else if (component == CARRY_XSTATE_SSE) {
         memset(frame + XMM, 0, XMM_END - XMM);
@@ -257,13 +258,14 @@ static void clear_part(uint8_t *frame, unsigned component) {
 
 /* In the standard form, MXCSR is loaded with SSE or AVX, whatever XSTATE_BV is (13.8). */
 static void load_mxcsr(const uint8_t *area, uint8_t *frame, uint64_t mask, bool is_compact) {
-    const bool there = !is_compact || get(area + XSTATE_BV, 8) & BIT(SSE);
+    const bool there = !is_compact || get_bytes(area + XSTATE_BV, 8) & BIT(SSE);
     if (mask & (is_compact ? BIT(SSE) : BIT(SSE) | BIT(AVX)))
-        put(frame + MXCSR, there ? get(area + MXCSR, 4) : INITIAL_MXCSR, 4);
+        put_bytes(frame + MXCSR, there ? get_bytes(area + MXCSR, 4) : INITIAL_MXCSR, 4);
 }
 
 /* Reads all bytes that a CPU may read: everything in the area that the mask names (13.13). */
-static void touch(const uint8_t *area, uint64_t held, uint64_t mask, enum carry_xstate_form form) {
+static void touch_area(const uint8_t *area, uint64_t held, uint64_t mask,
+                       enum carry_xstate_form form) {
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++)
         if (held & mask & UINT64_C(1) << i)
             (void)*(const volatile uint8_t *)(area +
@@ -272,10 +274,11 @@ static void touch(const uint8_t *area, uint64_t held, uint64_t mask, enum carry_
 }
 
 static void xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
-    const uint64_t xcomp_bv = get(area + XCOMP_BV, 8), loaded = mask & get(area + XSTATE_BV, 8);
+    const uint64_t xcomp_bv = get_bytes(area + XCOMP_BV, 8),
+                   loaded = mask & get_bytes(area + XSTATE_BV, 8);
     const bool is_compact = xcomp_bv & COMPACT;
     const uint64_t held = is_compact ? xcomp_bv & ~COMPACT : machine->layout.user;
-    touch(area, held, mask, is_compact ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD);
+    touch_area(area, held, mask, is_compact ? CARRY_XSTATE_COMPACT : CARRY_XSTATE_STANDARD);
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++) {
         if (loaded >> i & 1)
             load_part(area, frame, held, i,
@@ -285,7 +288,7 @@ static void xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
     }
     load_mxcsr(area, frame, mask, is_compact);
     in_use = (in_use & ~mask) | loaded;
-    if (mask & (BIT(SSE) | BIT(AVX)) && get(frame + MXCSR, 4) != INITIAL_MXCSR)
+    if (mask & (BIT(SSE) | BIT(AVX)) && get_bytes(frame + MXCSR, 4) != INITIAL_MXCSR)
         in_use |= BIT(SSE);
 }
 
@@ -343,8 +346,8 @@ static bool execute_mask(const struct instruction *next, uint8_t *frame) {
     if (next->encoding != VEX || next->map != 1 || (next->opcode | 1) != 0x47 ||
         real.user & BIT(OPMASK))
         return false;
-    put(part_of(frame, CARRY_XSTATE_OPMASK) + (size_t)8 * next->digit,
-        next->opcode == 0x46 ? 0xffff : 0, 8);
+    put_bytes(part_of(frame, CARRY_XSTATE_OPMASK) + (size_t)8 * next->digit,
+              next->opcode == 0x46 ? 0xffff : 0, 8);
     count_use(next);
     return true;
 }
@@ -359,7 +362,7 @@ static bool execute_legacy(const struct instruction *next, greg_t *registers, ui
     } else if (next->map == 1 && next->opcode == 0xa2) {
         cpuid(registers);
     } else if (next->map == 1 && next->opcode == 0x01 && next->end[-1] == 0xd0) { /* XGETBV */
-        answer(registers, registers[REG_RCX] & 1 ? told(frame) : machine->layout.user);
+        answer_with(registers, registers[REG_RCX] & 1 ? told_in_use(frame) : machine->layout.user);
     } else {
         return next->map == 1 && execute_group(next, registers, frame);
     }
@@ -367,7 +370,7 @@ static bool execute_legacy(const struct instruction *next, greg_t *registers, ui
 }
 
 /* Returns false if the CPU must execute the instruction itself. */
-static bool execute(const struct instruction *next, greg_t *registers, uint8_t *frame) {
+static bool execute_instruction(const struct instruction *next, greg_t *registers, uint8_t *frame) {
     if (!execute_legacy(next, registers, frame) && !execute_mask(next, frame))
         return false;
     registers[REG_RIP] = (greg_t)(uintptr_t)next->end;
@@ -393,7 +396,7 @@ __attribute__((force_align_arg_pointer)) static void on_trap(int number, siginfo
     uint8_t *frame = frame_of(context);
     struct instruction next = decode(registers);
     in_use |= differing(frame);
-    while (execute(&next, registers, frame))
+    while (execute_instruction(&next, registers, frame))
         next = decode(registers);
     count_use(&next);
     counts.fldcw += is_fldcw(&next);

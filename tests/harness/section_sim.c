@@ -250,14 +250,14 @@ bool carry_host_section_defer(struct carry_section_thread *section) {
 
 /* --- Sections, interrupts, NMIs --- */
 
-static int begin(struct carry_section *section, void *area, unsigned flags) {
+static int begin_as_kernel(struct carry_section *section, void *area, unsigned flags) {
     enter_kernel();
     int answer = carry_section_begin(section, area, flags);
     leave_kernel();
     return answer;
 }
 
-static void end(struct carry_section *section) {
+static void end_as_kernel(struct carry_section *section) {
     enter_kernel();
     carry_section_end(section);
     leave_kernel();
@@ -281,18 +281,18 @@ static void use_registers(void) {
     require_registers(&state, "a section");
 }
 
-/* Returns the result of begin(). */
+/* Returns the result of begin_as_kernel(). */
 static int section_of(void *area) {
     struct carry_section section;
     bool x87 = rng_below(2);
-    int answer = begin(&section, area, x87 ? CARRY_SECTION_X87 : 0);
+    int answer = begin_as_kernel(&section, area, x87 ? CARRY_SECTION_X87 : 0);
     if (answer)
         return answer;
     sim.sections++;
     sim.nested += section.outer != NULL;
     check_start(x87);
     use_registers();
-    end(&section);
+    end_as_kernel(&section);
     return answer;
 }
 
@@ -317,7 +317,7 @@ static void call_of_threads(struct carry_section_thread *thread) {
         require(answers[i] == CARRY_ERROR_CONTEXT, "an NMI acts for a thread");
 }
 
-static void nmi(void) {
+static void enter_nmi(void) {
     struct image before = self->registers;
     self->in_nmi = true;
     sim.nmis++;
@@ -346,7 +346,7 @@ static void come_in(void) {
     if (what < 6 && !self->irqs_off && !self->in_nmi && self->depth < DEPTH_MAX - 1)
         interrupt_with(what & 1);
     else if (what < 9 && !self->in_nmi)
-        nmi();
+        enter_nmi();
     else if (what < 12)
         other_cpu();
 }
@@ -379,7 +379,7 @@ static void return_to_user(void) {
         call_reload(thread);
     }
     if (sim.injects && rng_below(8) == 0)
-        nmi();
+        enter_nmi();
     self->irqs_off = false;
     if (!thread)
         return;
@@ -418,7 +418,7 @@ static void switch_to(struct thread *next) {
 }
 
 /* Replaces another thread: its address is used again at once. */
-static void create(struct thread *thread) {
+static void create_in_place(struct thread *thread) {
     carry_section_create(&thread->section, &thread->area, carry_xstate_default());
     make_initial(&thread->state);
     thread->due = false;
@@ -430,7 +430,7 @@ static void exit_thread(void) {
         return;
     carry_section_forget(&thread->section);
     switch_to(NULL);
-    create(thread);
+    create_in_place(thread);
 }
 
 /* Acts like exec: the thread continues without its previous state. */
@@ -439,7 +439,7 @@ static void replace_state(void) {
     if (!thread)
         return;
     carry_section_forget(&thread->section);
-    create(thread);
+    create_in_place(thread);
     if (sim.loads_early)
         call_reload(thread);
     else
@@ -456,7 +456,7 @@ static void replace_waiting(void) {
     if (!thread)
         return;
     carry_section_forget(&thread->section);
-    create(thread);
+    create_in_place(thread);
 }
 
 /* An earlier section may have deferred loading the parent's registers. */
@@ -472,7 +472,7 @@ static void fork_thread(void) {
     int error = carry_section_sync(&parent->section);
     leave_kernel();
     require(!error, "an area cannot be brought up to date");
-    create(child);
+    create_in_place(child);
     memcpy(&child->area, &parent->area, sizeof child->area);
     child->state = parent->state;
     child->runs = false;
@@ -520,7 +520,7 @@ void sim_start(bool loads_early) {
     for (size_t i = 0; i < CPUS; i++)
         make_initial(&cpus[i].registers);
     for (size_t i = 0; i < THREADS; i++)
-        create(&threads[i]);
+        create_in_place(&threads[i]);
 }
 
 /* --- An interrupt at one instruction --- */
@@ -636,12 +636,12 @@ static void step_section(enum sim_stepped what) {
     if (what == SIM_BEGIN)
         stepped_begin(&section);
     else
-        require(!begin(&section, NULL, 0), "a thread is refused");
+        require(!begin_as_kernel(&section, NULL, 0), "a thread is refused");
     use_registers();
     if (what == SIM_END)
         stepped_end(&section);
     else
-        end(&section);
+        end_as_kernel(&section);
 }
 
 static void step_reload(void) {

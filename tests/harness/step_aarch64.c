@@ -50,7 +50,7 @@ static void take_break(void) {
 /* --- Targets of instructions (Arm ARM, C4.1) --- */
 
 /* Returns the field of `bits` bits from `low` on, a signed number of instructions, in bytes. */
-static uintptr_t offset(uint32_t instruction, unsigned low, unsigned bits) {
+static uintptr_t target_offset(uint32_t instruction, unsigned low, unsigned bits) {
     const int32_t top = (int32_t)(instruction << (32 - low - bits));
     return (uintptr_t)(intptr_t)(top >> (32 - bits)) * 4;
 }
@@ -60,32 +60,32 @@ static uint64_t register_of(const mcontext_t *registers, uint32_t instruction, u
     return number < 31 ? registers->regs[number] : 0;
 }
 
-static bool holds(uint64_t pstate, unsigned condition) {
+static bool condition_holds(uint64_t pstate, unsigned condition) {
     const bool n = pstate >> 31 & 1, z = pstate >> 30 & 1, c = pstate >> 29 & 1;
     const bool v = pstate >> 28 & 1;
     const bool each[] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
     return each[condition >> 1] != (condition & 1 && condition != 15);
 }
 
-static uintptr_t next(const mcontext_t *registers, uintptr_t pc) {
+static uintptr_t next_address(const mcontext_t *registers, uintptr_t pc) {
     const uint32_t instruction = *(const uint32_t *)pc;
     const uint64_t tested = register_of(registers, instruction, 0);
     const bool inverts = instruction >> 24 & 1;
     bool goes = false;
     if ((instruction & 0x7c000000) == 0x14000000) /* B, BL */
-        return pc + offset(instruction, 0, 26);
+        return pc + target_offset(instruction, 0, 26);
     if ((instruction & 0xfe000000) == 0xd6000000) /* BR, BLR, RET */
         return register_of(registers, instruction, 5);
     if ((instruction & 0x7e000000) == 0x36000000) { /* TBZ, TBNZ */
         const unsigned bit = (instruction >> 31) << 5 | (instruction >> 19 & 31);
         goes = (tested >> bit & 1) == inverts;
-        return goes ? pc + offset(instruction, 5, 14) : pc + 4;
+        return goes ? pc + target_offset(instruction, 5, 14) : pc + 4;
     }
     if ((instruction & 0x7e000000) == 0x34000000) /* CBZ, CBNZ */
         goes = !(instruction >> 31 ? tested : (uint32_t)tested) != inverts;
     else if ((instruction & 0xff000010) == 0x54000000) /* B.cond */
-        goes = holds(registers->pstate, instruction & 15);
-    return goes ? pc + offset(instruction, 5, 19) : pc + 4;
+        goes = condition_holds(registers->pstate, instruction & 15);
+    return goes ? pc + target_offset(instruction, 5, 19) : pc + 4;
 }
 
 /* --- Steps --- */
@@ -101,7 +101,7 @@ static void on_step(int signal, siginfo_t *info, void *context) {
     else if (!--left)
         action();
     if (instruction != END && left)
-        put_break(next(registers, registers->pc));
+        put_break(next_address(registers, registers->pc));
 }
 
 void step_begin(size_t count, void (*act)(void)) {

@@ -73,11 +73,11 @@ static size_t offset_of(uintptr_t address) {
     return address - (uintptr_t)sim.text;
 }
 
-static void fail(const char *what, uintptr_t address) {
+static void fail_address(const char *what, uintptr_t address) {
     verdict_fail(&sim.verdict, "%s at text + 0x%zx; ", what, offset_of(address));
 }
 
-static void rest(void) {
+static void reset_judge(void) {
     changing = AT_REST;
     for (size_t i = 0; i < site_count; i++)
         sites[i].progress = AT_REST;
@@ -94,7 +94,7 @@ void sim_reset(void) {
     is_stopped = false;
     exchange_failed = false;
     is_exchanged = false;
-    rest();
+    reset_judge();
 }
 
 void sim_forget(void) {
@@ -116,10 +116,10 @@ void sim_add_site(uintptr_t address, size_t length) {
 }
 
 /* Heads need no synchronisation before them: a core that has not seen one yet sees the guard. */
-static void enter(struct judged *site, enum progress progress) {
+static void enter_step(struct judged *site, enum progress progress) {
     bool may_follow = changing == AT_REST || changing == HEAD_CHANGED || changing == progress;
     if (!may_follow)
-        fail("two steps without a synchronisation in between", site->address);
+        fail_address("two steps without a synchronisation in between", site->address);
     changing = progress;
     site->progress = progress;
     site->settled = false;
@@ -129,29 +129,30 @@ static void enter(struct judged *site, enum progress progress) {
 static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
     bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
     if (!is_jump && bytes[0] != 0xcc)
-        fail("a byte changes without a guard", site->address);
+        fail_address("a byte changes without a guard", site->address);
     if (is_jump && (site->address % 8 == 7 || !sim.writes_pairs))
-        fail("a pair that is not written at once", site->address);
+        fail_address("a pair that is not written at once", site->address);
     sim.jumps += is_jump;
     sim.traps += !is_jump;
     site->guard_size = is_jump ? 2 : 1;
-    enter(site, GUARDED);
+    enter_step(site, GUARDED);
 }
 
 static void judge_head(struct judged *site, uintptr_t address, size_t size) {
     if (!site->settled)
-        fail("the guard is removed before every core has seen the bytes after it", site->address);
+        fail_address("the guard is removed before every core has seen the bytes after it",
+                     site->address);
     if (site->guard_size == 2 && (size != 2 || address != site->address))
-        fail("half a pair is written", site->address);
-    enter(site, HEAD_CHANGED);
+        fail_address("half a pair is written", site->address);
+    enter_step(site, HEAD_CHANGED);
 }
 
 static void judge_tail(struct judged *site) {
     if (site->progress != GUARDED && site->progress != TAIL_CHANGED)
-        fail("a byte changes without a guard", site->address);
+        fail_address("a byte changes without a guard", site->address);
     if (site->progress == GUARDED && !site->settled)
-        fail("a byte changes before every core has seen the guard", site->address);
-    enter(site, TAIL_CHANGED);
+        fail_address("a byte changes before every core has seen the guard", site->address);
+    enter_step(site, TAIL_CHANGED);
 }
 
 /* Judges a write that changes one site from byte `first` on. */
@@ -165,11 +166,11 @@ static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, 
     if (!stands && first == 0) {
         judge_guard(site, bytes + (site->address - address), address, size);
         if (last >= site->guard_size)
-            fail("guard and tail change in one step", site->address);
+            fail_address("guard and tail change in one step", site->address);
     } else if (stands && first < site->guard_size) {
         judge_head(site, address, size);
         if (last >= site->guard_size)
-            fail("head and tail change in one step", site->address);
+            fail_address("head and tail change in one step", site->address);
     } else {
         judge_tail(site);
     }
@@ -191,9 +192,9 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
             continue;
         seen = owner[offset];
         if (seen < 0)
-            fail("a byte outside of sites changes", address + i);
+            fail_address("a byte outside of sites changes", address + i);
         else if (is_live && is_several(&sites[seen]))
-            fail("several instructions change under threads", address + i);
+            fail_address("several instructions change under threads", address + i);
         else if (is_unseen)
             sites[seen].progress = HEAD_CHANGED;
         else if (is_live)
@@ -222,13 +223,13 @@ static bool was_announced(uintptr_t address, size_t size) {
 
 static void judge_place(uintptr_t address, size_t size) {
     if (!is_open)
-        fail("a write without open()", address);
+        fail_address("a write without open()", address);
     if (!size)
-        fail("a write of 0 bytes", address);
+        fail_address("a write of 0 bytes", address);
     if (!was_announced(address, size))
-        fail("a write outside the announced runs", address);
+        fail_address("a write outside the announced runs", address);
     else if (size && writes_bare_page(address, size))
-        fail("a write of a page without sites", address);
+        fail_address("a write of a page without sites", address);
 }
 
 /* --- What cores may fetch --- */
@@ -327,25 +328,25 @@ static void release(void *memory, size_t size) {
 static bool begun;
 static bool locked;
 
-static void begin(void) {
+static void begin_transaction(void) {
     if (begun || locked)
         verdict_fail(&sim.verdict, "begins twice, or in the wrong order; ");
     begun = true;
 }
 
-static void end(void) {
+static void end_transaction(void) {
     if (!begun || locked)
         verdict_fail(&sim.verdict, "ends twice, or in the wrong order; ");
     begun = false;
 }
 
-static void lock(void) {
+static void lock_text(void) {
     if (locked)
         verdict_fail(&sim.verdict, "locks twice; ");
     locked = true;
 }
 
-static void unlock(void) {
+static void unlock_text(void) {
     if (!locked)
         verdict_fail(&sim.verdict, "unlocks twice; ");
     if (is_exchanged)
@@ -353,7 +354,7 @@ static void unlock(void) {
     locked = false;
 }
 
-static bool alone(void) {
+static bool is_alone(void) {
     return sim.alone || sim.leaves_out == SIM_OMITS_GUARD;
 }
 
@@ -361,9 +362,9 @@ static void judge_runs(void) {
     for (size_t i = 0; i < run_count; i++) {
         if (runs[i].low % SIM_PAGE_BYTES || runs[i].high % SIM_PAGE_BYTES ||
             runs[i].low >= runs[i].high)
-            fail("a run that is not of whole pages", runs[i].low);
+            fail_address("a run that is not of whole pages", runs[i].low);
         if (i && runs[i].low <= runs[i - 1].high)
-            fail("runs that touch or are out of order", runs[i].low);
+            fail_address("runs that touch or are out of order", runs[i].low);
     }
 }
 
@@ -409,7 +410,7 @@ static bool met_breakpoint(void) {
 }
 
 /* All runs, or the first. */
-static void exchange(void) {
+static void exchange_pages(void) {
     exchange_failed = met_breakpoint();
     if (exchange_failed)
         return;
@@ -425,18 +426,18 @@ static void exchange(void) {
 
 static bool close_session(bool keep) {
     if (is_unseen && keep)
-        exchange();
+        exchange_pages();
     for (size_t i = 0; i < site_count; i++)
         if ((sites[i].progress == GUARDED || sites[i].progress == TAIL_CHANGED) &&
             !is_stuck(sites[i].address))
-            fail("a guard is left behind", sites[i].address);
+            fail_address("a guard is left behind", sites[i].address);
     if (changing != AT_REST && changing != HEAD_CHANGED)
         verdict_fail(&sim.verdict, "closes before every core has seen it all; ");
     for (size_t i = 0; i < site_count; i++)
         if (is_live && sites[i].progress != AT_REST && is_several(&sites[i]))
-            fail("a site becomes several instructions under threads", sites[i].address);
+            fail_address("a site becomes several instructions under threads", sites[i].address);
     is_open = false;
-    rest();
+    reset_judge();
     note_operation(')');
     return !exchange_failed;
 }
@@ -458,7 +459,7 @@ static size_t writable_bytes(uintptr_t address, size_t size) {
 static void judge_owners(uintptr_t address, size_t size) {
     for (size_t i = 0; i < size && sim.has_debugger; i++)
         if (owner[offset_of(address + i)] < 0)
-            fail("a byte between sites is written", address + i);
+            fail_address("a byte between sites is written", address + i);
 }
 
 static bool write_part(uintptr_t address, const void *bytes, size_t wanted) {
@@ -532,10 +533,10 @@ static void synchronise(void) {
     note_operation('s');
 }
 
-static void yield(void) {
+static void yield_core(void) {
 }
 
-static void forget(uintptr_t low, uintptr_t high) {
+static void forget_text(uintptr_t low, uintptr_t high) {
     if (is_open || low >= high)
         verdict_fail(&sim.verdict, "forgets nothing, or in a session; ");
     sim.forgotten_low = low;
@@ -546,7 +547,7 @@ static const char *backend(void) {
     return "simulated";
 }
 
-/* How many of the contexts stop() looks at. */
+/* How many of the contexts stop_cores() looks at. */
 static size_t contexts_seen(void) {
     return sim.leaves_out == SIM_OMITS_LOOK_INSIDE       ? SIM_RUNS
            : sim.leaves_out == SIM_OMITS_LOOK_AT_ALL     ? SIM_INTERRUPTED
@@ -561,7 +562,7 @@ static bool all_outside(void) {
     return i == contexts_seen();
 }
 
-static bool stop(void) {
+static bool stop_cores(void) {
     if (!locked || is_open || is_stopped || sim.alone)
         verdict_fail(&sim.verdict, "stops without the lock, twice, or for nothing; ");
     is_stopped = !sim.stop_fails && all_outside();
@@ -572,7 +573,7 @@ static bool stop(void) {
     return is_stopped;
 }
 
-static void start(void) {
+static void start_cores(void) {
     if (!is_stopped || is_open)
         verdict_fail(&sim.verdict, "starts what does not stand still, or in a session; ");
     is_stopped = false;
@@ -592,22 +593,22 @@ const struct carry_text_host *carry_host_text(void) {
         .page_bytes = page_bytes,
         .allocate = allocate,
         .release = release,
-        .begin = begin,
-        .end = end,
-        .lock = lock,
-        .unlock = unlock,
-        .yield = yield,
-        .alone = alone,
+        .begin = begin_transaction,
+        .end = end_transaction,
+        .lock = lock_text,
+        .unlock = unlock_text,
+        .yield = yield_core,
+        .alone = is_alone,
         .open = open_session,
         .close = close_session,
         .write = write_text,
         .is_watched = is_watched,
         .synchronise = synchronise,
         .backend = backend,
-        .forget = forget,
-        .start = start,
+        .forget = forget_text,
+        .start = start_cores,
     };
-    host.stop = sim.can_stop ? stop : NULL;
+    host.stop = sim.can_stop ? stop_cores : NULL;
     return &host;
 }
 
