@@ -23,12 +23,12 @@ static struct verdict signals(const struct context_calls *calls) {
     return check_context_storm(calls, &options);
 }
 
-static const struct twin {
+static const struct mutant {
     const char *name;
     const struct context_calls *calls;
     struct verdict (*check)(const struct context_calls *calls);
     const char *feature; /* the mutant differs only with this feature */
-} twins[] = {
+} mutants[] = {
     {"r15", &broken_context_r15, switches, NULL},
     {"fcw", &broken_context_fcw, switches, NULL},
     {"mxcsr", &broken_context_mxcsr, switches, NULL},
@@ -42,14 +42,14 @@ static const struct twin {
  * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
  * Returns how the child ends.
  */
-static int context_check_ends(const struct twin *twin, const struct context_calls *calls) {
+static int context_check_ends(const struct mutant *mutant, const struct context_calls *calls) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         const struct rlimit none = {0, 0};
         setrlimit(RLIMIT_CORE, &none);
         alarm(CHILD_SECONDS);
-        struct verdict verdict = twin->check(calls);
+        struct verdict verdict = mutant->check(calls);
         if (!verdict.ok)
             tap_note("%s", verdict.text);
         _exit(verdict.ok ? 0 : 1);
@@ -58,21 +58,22 @@ static int context_check_ends(const struct twin *twin, const struct context_call
     return child > 0 && waitpid(child, &status, 0) == child ? status : 0;
 }
 
-static void test_twin(const struct twin *twin) {
-    if (replay_is_on() && twin->check == signals) {
-        tap_skip(twin->name, "the signal frames are those of this CPU, not of the replayed one");
+static void test_mutant(const struct mutant *mutant) {
+    if (replay_is_on() && mutant->check == signals) {
+        tap_skip(mutant->name, "the signal frames are those of this CPU, not of the replayed one");
         return;
     }
-    if (twin->feature && !carry_cpu_has(twin->feature)) {
-        tap_skip(twin->name, "the mutant needs %s", twin->feature);
+    if (mutant->feature && !carry_cpu_has(mutant->feature)) {
+        tap_skip(mutant->name, "the mutant needs %s", mutant->feature);
         return;
     }
-    int status = context_check_ends(twin, twin->calls);
+    int status = context_check_ends(mutant, mutant->calls);
     bool crashed = WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
     if (WIFSIGNALED(status))
         tap_note("by signal %d", WTERMSIG(status));
-    tap_ok(crashed || (WIFEXITED(status) && WEXITSTATUS(status) == 1), "%s is caught", twin->name);
-    status = context_check_ends(twin, &context_calls);
+    tap_ok(crashed || (WIFEXITED(status) && WEXITSTATUS(status) == 1), "%s is caught",
+           mutant->name);
+    status = context_check_ends(mutant, &context_calls);
     tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 
@@ -82,7 +83,7 @@ int main(int argc, char **argv) {
         return tap_skip_all(reason);
     if (fault_under_valgrind())
         return tap_skip_all("valgrind confuses stacks that are near each other");
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     return tap_done();
 }

@@ -22,24 +22,24 @@ static const struct row {
     uint64_t mask;     /* what both contexts keep */
     uint16_t fcw_here; /* the control words that they set at first */
     uint16_t fcw_there;
-    bool starts_in_use;               /* both execute FNINIT at first */
-    bool new_area;                    /* `there` gets an area while it is suspended */
-    struct replay_counts executed;    /* in the last turn */
-    bool ends_in_use;                 /* whether x87 is in use in `there` in the last turn */
-    const struct context_calls *twin; /* the mutant that must be caught */
+    bool starts_in_use;                 /* both execute FNINIT at first */
+    bool new_area;                      /* `there` gets an area while it is suspended */
+    struct replay_counts executed;      /* in the last turn */
+    bool ends_in_use;                   /* whether x87 is in use in `there` in the last turn */
+    const struct context_calls *mutant; /* the mutant that must be caught */
 } rows[] = {
     {"nothing kept, words alike: no FLDCW", .mask = 0, .fcw_here = INITIAL, .fcw_there = INITIAL,
-     .twin = &broken_context_x87},
+     .mutant = &broken_context_x87},
     {"nothing kept, words differ: FLDCW each way", .mask = 0, .fcw_here = UP, .fcw_there = DOWN,
-     .executed = {.fldcw = 2}, .ends_in_use = true, .twin = &broken_context_fcw},
+     .executed = {.fldcw = 2}, .ends_in_use = true, .mutant = &broken_context_fcw},
     {"SSE kept, words alike: no FLDCW", .mask = SSE, .fcw_here = UP, .fcw_there = UP,
      .ends_in_use = true},
     {"all kept, words alike: no area", .mask = ALL, .fcw_here = INITIAL, .fcw_there = INITIAL,
-     .twin = &broken_context_x87},
+     .mutant = &broken_context_x87},
     {"all kept, one word is another: no FLDCW, and out of use there", .mask = ALL, .fcw_here = UP,
-     .fcw_there = INITIAL, .executed = {.areas = 3}, .twin = &broken_context_x87},
+     .fcw_there = INITIAL, .executed = {.areas = 3}, .mutant = &broken_context_x87},
     {"all kept, both words are others: no FLDCW", .mask = ALL, .fcw_here = UP, .fcw_there = DOWN,
-     .executed = {.areas = 4}, .ends_in_use = true, .twin = &broken_context_x87},
+     .executed = {.areas = 4}, .ends_in_use = true, .mutant = &broken_context_x87},
     {"all kept, FNINIT at first: out of use again, and no area", .mask = ALL, .fcw_here = INITIAL,
      .fcw_there = INITIAL, .starts_in_use = true},
     {"a new area while suspended: FCW stays", .mask = ALL, .fcw_here = UP, .fcw_there = UP,
@@ -123,8 +123,8 @@ int main(void) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct verdict verdict = check_row(&context_calls, &rows[i]);
         verdict_report(&verdict, "%s", rows[i].name);
-        if (rows[i].twin)
-            tap_ok(!check_row(rows[i].twin, &rows[i]).ok, "its mutant is caught");
+        if (rows[i].mutant)
+            tap_ok(!check_row(rows[i].mutant, &rows[i]).ok, "its mutant is caught");
     }
     return tap_done();
 }

@@ -15,29 +15,29 @@
 static const struct {
     const char *name;
     carry_copy_try_fn *attempt;
-} twins[] = {
+} forms[] = {
 #define CARRY_COPY_KERNEL(arch, name, ...) CARRY_ROWS_##arch({#name, carry_copy_try_##name}, )
 #include "copy/kernels.def"
 #undef CARRY_COPY_KERNEL
 };
 
-static void test_twin(size_t index, const struct effort *effort) {
-    const struct copier copier = {.attempt = twins[index].attempt};
-    copies_check_all(copier, effort, twins[index].name);
+static void test_form(size_t index, const struct effort *effort) {
+    const struct copier copier = {.attempt = forms[index].attempt};
+    copies_check_all(copier, effort, forms[index].name);
     if (fault_under_valgrind()) {
-        tap_skip(twins[index].name, "valgrind reports faults as errors of the program");
+        tap_skip(forms[index].name, "valgrind reports faults as errors of the program");
         return;
     }
     struct verdict verdict = check_copies_faults(copier, effort);
-    verdict_report(&verdict, "%s: faults", twins[index].name);
+    verdict_report(&verdict, "%s: faults", forms[index].name);
     verdict = check_copies_races(copier, effort);
-    verdict_report(&verdict, "%s: pages that are removed meanwhile", twins[index].name);
+    verdict_report(&verdict, "%s: pages that are removed meanwhile", forms[index].name);
 }
 
 static bool follows(size_t index) {
     char to[6] = "";
-    return carry_copy_select(twins[index].name) == CARRY_OK &&
-           carry_get_carry_copy_try() == twins[index].attempt &&
+    return carry_copy_select(forms[index].name) == CARRY_OK &&
+           carry_get_carry_copy_try() == forms[index].attempt &&
            carry_copy_try_call(to, "right", sizeof to) == 0 && !strcmp(to, "right");
 }
 
@@ -51,7 +51,7 @@ int main(void) {
             continue;
         }
         tap_ok(follows(i), "%s: the form that survives faults is chosen with it", kernel.name);
-        test_twin(i, effort);
+        test_form(i, effort);
     }
     return tap_done();
 }

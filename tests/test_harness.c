@@ -13,7 +13,7 @@
 #include "harness/fault.h"
 #include "harness/tap.h"
 
-struct twin {
+struct mutant {
     const struct oracle_kind *oracle;
     const char *name;
     const char *needs;
@@ -28,7 +28,7 @@ struct twin {
     {&oracle_crc32c, "crc32c_" #name, "", broken_crc32c_##name, check_##check, message},
 #define BROKEN_COPY(...)
 #define BROKEN_TRY(...)
-static const struct twin twins[] = {
+static const struct mutant mutants[] = {
 #include "broken/broken.def"
 };
 #undef BROKEN_SUM
@@ -36,7 +36,7 @@ static const struct twin twins[] = {
 #undef BROKEN_COPY
 #undef BROKEN_TRY
 
-struct copy_twin {
+struct copy_mutant {
     const char *name;
     struct copier copier;
     copies_check *check;
@@ -50,7 +50,7 @@ struct copy_twin {
 #define BROKEN_TRY(arch, name, check, message)                                                     \
     CARRY_ROWS_##arch(                                                                             \
         {"try_" #name, {.attempt = broken_try_##name}, check_copies_##check, message}, )
-static const struct copy_twin copy_twins[] = {
+static const struct copy_mutant copy_mutants[] = {
 #include "broken/broken.def"
 };
 #undef BROKEN_SUM
@@ -65,12 +65,12 @@ static void expect_caught(struct verdict verdict, const char *name, const char *
     tap_ok(caught, "%s is caught: %s", name, verdict.text);
 }
 
-static void test_twin(const struct twin *twin) {
-    if (*twin->needs && !carry_cpu_has(twin->needs))
-        tap_skip(twin->name, "this CPU lacks %s", twin->needs);
+static void test_mutant(const struct mutant *mutant) {
+    if (*mutant->needs && !carry_cpu_has(mutant->needs))
+        tap_skip(mutant->name, "this CPU lacks %s", mutant->needs);
     else
-        expect_caught(twin->check(twin->oracle, twin->sum, &effort_short), twin->name,
-                      twin->message);
+        expect_caught(mutant->check(mutant->oracle, mutant->sum, &effort_short), mutant->name,
+                      mutant->message);
 }
 
 static void test_right_one(void) {
@@ -81,9 +81,9 @@ static void test_right_one(void) {
 }
 
 static void test_copies(void) {
-    for (size_t i = 0; i < sizeof copy_twins / sizeof *copy_twins; i++) {
-        const struct copy_twin *twin = &copy_twins[i];
-        expect_caught(twin->check(twin->copier, &effort_short), twin->name, twin->message);
+    for (size_t i = 0; i < sizeof copy_mutants / sizeof *copy_mutants; i++) {
+        const struct copy_mutant *mutant = &copy_mutants[i];
+        expect_caught(mutant->check(mutant->copier, &effort_short), mutant->name, mutant->message);
     }
 }
 
@@ -95,14 +95,14 @@ static void test_parts(void) {
     expect_caught(check_update(broken_update_1141, 2, effort), "update_1141", "not as recomputed");
 }
 
-struct sum_copy_twin {
+struct sum_copy_mutant {
     const char *name;
     carry_sum_copy_fn *copy;
     sum_copy_check *check;
     const char *message;
 };
 
-static const struct sum_copy_twin sum_copy_twins[] = {
+static const struct sum_copy_mutant sum_copy_mutants[] = {
     {"sum_copy_stride", broken_sum_copy_stride, check_sum_copy_alignments, "copies wrongly"},
     {"sum_copy_whole_word", broken_sum_copy_whole_word, check_sum_copy_alignments,
      "writes outside"},
@@ -116,9 +116,9 @@ static const struct sum_copy_twin sum_copy_twins[] = {
 
 static void test_sum_copies(void) {
     const struct effort *effort = &effort_short;
-    for (size_t i = 0; i < sizeof sum_copy_twins / sizeof *sum_copy_twins; i++) {
-        const struct sum_copy_twin *twin = &sum_copy_twins[i];
-        expect_caught(twin->check(twin->copy, effort), twin->name, twin->message);
+    for (size_t i = 0; i < sizeof sum_copy_mutants / sizeof *sum_copy_mutants; i++) {
+        const struct sum_copy_mutant *mutant = &sum_copy_mutants[i];
+        expect_caught(mutant->check(mutant->copy, effort), mutant->name, mutant->message);
     }
     expect_caught(check_sum_copy_iov(broken_sum_copy_iov_odd_chunk, effort),
                   "sum_copy_iov_odd_chunk", "sums wrongly");
@@ -164,8 +164,8 @@ int main(int argc, char **argv) {
         tap_note("%s", call_limits());
     check_tap_report();
     test_right_one();
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     test_copies();
     test_parts();
     test_sum_copies();

@@ -112,7 +112,7 @@ static void test_entry(bool leaves) {
 
 /* --- A mutant --- */
 
-static void test_twin(void) {
+static void test_mutant(void) {
     struct carry_hook call = {.symbol = "whole_target", .enter = note_enter, .leave = note_leave};
     struct carry_hook entry = {.enter = note_enter, .leave = note_leave};
     broken_hook_all_are_base = true;
@@ -140,6 +140,6 @@ int main(int argc, char **argv) {
         test_entry(leaves);
     }
     test_base();
-    test_twin();
+    test_mutant();
     return tap_done();
 }

@@ -20,11 +20,11 @@ static bool stops_at_end(void) {
     return hook_stops_at_end(0);
 }
 
-static const struct twin {
+static const struct mutant {
     const char *name;
-    enum broken_hook twin;
+    enum broken_hook mutant;
     bool (*check)(void);
-} twins[] = {
+} mutants[] = {
     {"hidden", BROKEN_HOOK_HIDDEN, keeps_registers},
     {"chain", BROKEN_HOOK_CHAIN, keeps_registers},
     {"left_behind", BROKEN_HOOK_LEFT_BEHIND, hook_goes},
@@ -35,13 +35,13 @@ static const struct twin {
 };
 
 /* Runs a check in a child process, which has its own stubs: stubs are written only once. */
-static bool passes_in_child(enum broken_hook twin, bool (*check)(void)) {
+static bool passes_in_child(enum broken_hook mutant, bool (*check)(void)) {
     int status = -1;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         alarm(CHILD_SECONDS);
-        broken_hook = twin;
+        broken_hook = mutant;
         _exit(check() ? 0 : 1);
     }
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
@@ -52,9 +52,10 @@ int main(void) {
         return tap_skip_all("valgrind runs the text that it read before");
     if (carry_thunk_prepare())
         return tap_skip_all("thunks are unsupported here");
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
-        tap_ok(!passes_in_child(twins[i].twin, twins[i].check), "%s is caught", twins[i].name);
-        tap_ok(passes_in_child(BROKEN_HOOK_NOT, twins[i].check), "the original passes");
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        tap_ok(!passes_in_child(mutants[i].mutant, mutants[i].check), "%s is caught",
+               mutants[i].name);
+        tap_ok(passes_in_child(BROKEN_HOOK_NOT, mutants[i].check), "the original passes");
     }
     return tap_done();
 }

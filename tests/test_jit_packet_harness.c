@@ -15,12 +15,12 @@
 
 static struct carry_jit_packet_spec vxlan = {.linktype = 1, .count = 7, .layers = VXLAN};
 
-static const struct twin {
+static const struct mutant {
     const char *name;
     carry_jit_packet_fn *function;
     uint32_t flags;
     const char *message; /* of the check that catches the mutant */
-} twins[] = {
+} mutants[] = {
     {"lists_early", broken_jit_packet_lists_early, 0, "field"},
     {"reads_on", broken_jit_packet_reads_on, 0, "touches what it must not"},
     {"overflows", broken_jit_packet_overflows, 0, "capacity"},
@@ -50,10 +50,10 @@ static const struct carry_jit *make_packet_function(struct carry_jit_packet_spec
     return jit;
 }
 
-static void test_twin(const struct twin *twin) {
-    const struct carry_jit *jit = make_packet_function(vxlan, twin->flags);
+static void test_mutant(const struct mutant *mutant) {
+    const struct carry_jit *jit = make_packet_function(vxlan, mutant->flags);
     broken_jit_packet_not = jit->packet;
-    expect_caught(twin->function, twin->flags, twin->name, twin->message);
+    expect_caught(mutant->function, mutant->flags, mutant->name, mutant->message);
     carry_jit_release(jit);
 }
 
@@ -77,8 +77,8 @@ static void test_others(void) {
 int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind reports the faults that are provoked here");
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     test_others();
     return tap_done();
 }

@@ -10,7 +10,7 @@
 #include "harness/fault.h"
 #include "harness/tap.h"
 
-struct twin {
+struct mutant {
     const char *name;
     struct carry_jit_sum_spec spec;
     const char *right, *broken;
@@ -20,7 +20,7 @@ struct twin {
 
 #define BROKEN_JIT(name, right, broken, message, ...)                                              \
     {#name, {__VA_ARGS__}, right, broken, sizeof(right) - 1, message},
-static const struct twin twins[] = {
+static const struct mutant mutants[] = {
 #include "broken/jit_sum.def"
 };
 #undef BROKEN_JIT
@@ -39,37 +39,37 @@ static unsigned char *find_last(unsigned char *text, size_t size, const char *wa
 }
 
 /* Returns an executable copy of the text with replaced bytes; NULL if the text lacks them. */
-static void *exchanged(const struct carry_jit *jit, const struct twin *twin) {
+static void *exchanged(const struct carry_jit *jit, const struct mutant *mutant) {
     unsigned char *text =
         mmap(NULL, jit->text_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (text == MAP_FAILED)
         return NULL;
     memcpy(text, (const void *)(uintptr_t)jit->sum, jit->text_size);
-    unsigned char *place = find_last(text, jit->text_size, twin->right, twin->bytes);
+    unsigned char *place = find_last(text, jit->text_size, mutant->right, mutant->bytes);
     if (place)
-        memcpy(place, twin->broken, twin->bytes);
+        memcpy(place, mutant->broken, mutant->bytes);
     if (place && !mprotect(text, jit->text_size, PROT_READ | PROT_EXEC))
         return text;
     munmap(text, jit->text_size);
     return NULL;
 }
 
-static void test_twin(const struct twin *twin) {
+static void test_mutant(const struct mutant *mutant) {
     const struct carry_jit *jit;
-    const int error = carry_jit_sum(&twin->spec, &jit);
+    const int error = carry_jit_sum(&mutant->spec, &jit);
     if (error == CARRY_ERROR_UNSUPPORTED) {
-        tap_skip(twin->name, "this CPU lacks vectors of %u bits", twin->spec.vector_bits);
+        tap_skip(mutant->name, "this CPU lacks vectors of %u bits", mutant->spec.vector_bits);
         return;
     }
-    void *text = error ? NULL : exchanged(jit, twin);
-    if (!tap_ok(text, "%s can be made", twin->name))
+    void *text = error ? NULL : exchanged(jit, mutant);
+    if (!tap_ok(text, "%s can be made", mutant->name))
         return;
     const struct carry_jit broken = {.sum = (carry_sum_fn *)(uintptr_t)text};
-    struct verdict verdict = check_jit_sum(&twin->spec, jit, &effort_short);
-    tap_ok(verdict.ok, "%s: the original passes: %s", twin->name, verdict.text);
-    verdict = check_jit_sum(&twin->spec, &broken, &effort_short);
-    tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, twin->message)),
-           "%s is caught: %s", twin->name, verdict.text);
+    struct verdict verdict = check_jit_sum(&mutant->spec, jit, &effort_short);
+    tap_ok(verdict.ok, "%s: the original passes: %s", mutant->name, verdict.text);
+    verdict = check_jit_sum(&mutant->spec, &broken, &effort_short);
+    tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, mutant->message)),
+           "%s is caught: %s", mutant->name, verdict.text);
     munmap(text, jit->text_size);
     carry_jit_release(jit);
 }
@@ -77,7 +77,7 @@ static void test_twin(const struct twin *twin) {
 int main(void) {
     if (fault_under_valgrind())
         return tap_skip_all("valgrind reports faults as errors of the program");
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     return tap_done();
 }

@@ -24,10 +24,10 @@ static void test_stacks(const struct effort *effort) {
     }
 }
 
-static const struct twin {
+static const struct mutant {
     const char *name;
-    enum broken_template twin;
-} twins[] = {
+    enum broken_template mutant;
+} mutants[] = {
     {"forgets", BROKEN_TEMPLATE_FORGETS}, {"outer", BROKEN_TEMPLATE_OUTER},
     {"fills", BROKEN_TEMPLATE_FILLS},     {"no_zero", BROKEN_TEMPLATE_NO_ZERO},
     {"behind", BROKEN_TEMPLATE_BEHIND},   {"reads", BROKEN_TEMPLATE_READS},
@@ -35,24 +35,24 @@ static const struct twin {
 };
 
 /* Returns the first failure of a mutant, for any stack. */
-static struct verdict check_twin(enum broken_template twin) {
+static struct verdict check_mutant(enum broken_template mutant) {
     struct verdict verdict = {.ok = true};
-    broken_template(twin);
+    broken_template(mutant);
     for (size_t i = 0; i < template_stack_count && verdict.ok; i++)
         verdict = check_template(&broken_template_maker, &template_stacks[i], &effort_short);
     return verdict;
 }
 
-static void test_twins(void) {
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
-        if (twins[i].twin == BROKEN_TEMPLATE_READS && fault_under_valgrind()) {
-            tap_skip(twins[i].name, "valgrind counts caught faults as errors");
+static void test_mutants(void) {
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        if (mutants[i].mutant == BROKEN_TEMPLATE_READS && fault_under_valgrind()) {
+            tap_skip(mutants[i].name, "valgrind counts caught faults as errors");
             continue;
         }
-        struct verdict verdict = check_twin(twins[i].twin);
-        tap_ok(!verdict.ok, "%s is caught: %s", twins[i].name, verdict.text);
+        struct verdict verdict = check_mutant(mutants[i].mutant);
+        tap_ok(!verdict.ok, "%s is caught: %s", mutants[i].name, verdict.text);
     }
-    struct verdict verdict = check_twin(BROKEN_TEMPLATE_NOT);
+    struct verdict verdict = check_mutant(BROKEN_TEMPLATE_NOT);
     verdict_report(&verdict, "the original passes");
 }
 
@@ -249,7 +249,7 @@ int main(void) {
     test_refused();
     test_outlines();
     test_frames();
-    test_twins();
+    test_mutants();
     if (!has_generator()) {
         tap_skip("what templates write", "no generator for this architecture");
         return tap_done();

@@ -28,11 +28,11 @@ static struct verdict parked(void) {
     return check_parked(5);
 }
 
-static const struct twin {
+static const struct mutant {
     const char *name;
-    enum broken_patch twin;
+    enum broken_patch mutant;
     struct verdict (*check)(void);
-} twins[] = {
+} mutants[] = {
     {"call_nop", BROKEN_PATCH_CALL_NOP, parked},
     {"no_guard", BROKEN_PATCH_NO_GUARD, flips_of_calls},
     {"tail_last", BROKEN_PATCH_TAIL_LAST, flips_of_calls},
@@ -44,16 +44,16 @@ static const struct twin {
  * Checks a mutant in a child process, because mutants may crash, hang or give wrong results.
  * Returns how the child ends.
  */
-static int patch_check_ends(enum broken_patch twin, struct verdict (*check)(void)) {
+static int patch_check_ends(enum broken_patch mutant, struct verdict (*check)(void)) {
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         const struct rlimit none = {0, 0};
         setrlimit(RLIMIT_CORE, &none);
         alarm(CHILD_SECONDS);
-        broken_patch = twin;
+        broken_patch = mutant;
         struct verdict verdict = check();
-        if (!verdict.ok && twin == BROKEN_PATCH_NOT)
+        if (!verdict.ok && mutant == BROKEN_PATCH_NOT)
             tap_note("%s", verdict.text);
         _exit(verdict.ok ? 0 : 1);
     }
@@ -61,13 +61,13 @@ static int patch_check_ends(enum broken_patch twin, struct verdict (*check)(void
     return child > 0 && waitpid(child, &status, 0) == child ? status : 0;
 }
 
-static void test_twin(const struct twin *twin) {
-    int status = patch_check_ends(twin->twin, twin->check);
+static void test_mutant(const struct mutant *mutant) {
+    int status = patch_check_ends(mutant->mutant, mutant->check);
     if (WIFSIGNALED(status))
-        tap_ok(true, "%s is caught: %s", twin->name, strsignal(WTERMSIG(status)));
+        tap_ok(true, "%s is caught: %s", mutant->name, strsignal(WTERMSIG(status)));
     else
-        tap_ok(TAP_NE(WEXITSTATUS(status), 0), "%s is caught: wrong results", twin->name);
-    status = patch_check_ends(BROKEN_PATCH_NOT, twin->check);
+        tap_ok(TAP_NE(WEXITSTATUS(status), 0), "%s is caught: wrong results", mutant->name);
+    status = patch_check_ends(BROKEN_PATCH_NOT, mutant->check);
     tap_ok(TAP_EQ(status, 0), "the original passes");
 }
 
@@ -76,7 +76,7 @@ int main(void) {
         return tap_skip_all("valgrind runs the text that it read before");
     carry_patch_select("mprotect", "trap"); /* works in emulators too */
     placed_kinds();
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     return tap_done();
 }

@@ -63,21 +63,21 @@ static void test_instructions(size_t stride, enum sim_stepped what, bool with_ar
                        stride, instruction, stepped_names[what], how, when);
 }
 
-static const struct twin {
+static const struct mutant {
     const char *name;
-    enum broken_section twin;
-} twins[] = {
+    enum broken_section mutant;
+} mutants[] = {
     {"a section that does not save", BROKEN_SECTION_FORGETS},
     {"a section that releases the CPU before it has loaded", BROKEN_SECTION_LETS_GO},
     {"a section that nests in one area", BROKEN_SECTION_ONE_AREA},
     {"a section that NMIs can begin", BROKEN_SECTION_NMI},
 };
 
-static void test_twin(const struct twin *twin, size_t steps) {
-    broken_section = twin->twin;
+static void test_mutant(const struct mutant *mutant, size_t steps) {
+    broken_section = mutant->mutant;
     struct verdict verdict = run_schedule(steps, false);
     broken_section = BROKEN_SECTION_NOT;
-    tap_ok(!verdict.ok, "%s is caught: %s", twin->name, verdict.text);
+    tap_ok(!verdict.ok, "%s is caught: %s", mutant->name, verdict.text);
 }
 
 int main(void) {
@@ -93,7 +93,7 @@ int main(void) {
             for (int with_area = 0; with_area < 2; with_area++)
                 test_instructions(stride_of(effort, with_area), what, with_area, loads_early);
     }
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i], steps);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i], steps);
     return tap_done();
 }

@@ -17,50 +17,50 @@ static struct verdict unwind(const void *entry) {
 
 typedef struct verdict check_fn(const void *entry);
 
-#define TWIN(name) #name, broken_thunk_##name
+#define MUTANT(name) #name, broken_thunk_##name
 
-static const struct twin {
+static const struct mutant {
     const char *name;
     const char *entry;
     check_fn *check;
     const char *needs;
     const char *message;
-} twins[] = {
-    {TWIN(forgets_uppers), check_thunk_enter, "avx", "sees vectors of"},
-    {TWIN(forgets_xmm7), check_thunk_enter, "", "sees another vector 7"},
-    {TWIN(forgets_chain), check_thunk_enter, "", "r10 is 0"},
-    {TWIN(stays_dirty), check_thunk_enter, "avx", "upper halves are"},
-    {TWIN(moves_stack), check_thunk_enter, "", "other arguments on the stack"},
-    {TWIN(forgets_leave), check_thunk_around, "", "leave is called 0 times"},
-    {TWIN(any_flags), check_thunk_any, "", "flags are"},
-    {TWIN(any_rdi), check_thunk_any, "", "another argument 0"},
-    {TWIN(any_x87), check_thunk_any, "", "X87 differs"},
-    {TWIN(any_xmm15), check_thunk_any, "", "SSE differs at byte 240"},
-    {TWIN(any_k1), check_thunk_any, "", "OPMASK differs at byte 8"},
-    {TWIN(any_red_zone), check_thunk_any, "", "writes to the red zone"},
-    {TWIN(wrong_cfi), unwind, "", "a backtrace"},
+} mutants[] = {
+    {MUTANT(forgets_uppers), check_thunk_enter, "avx", "sees vectors of"},
+    {MUTANT(forgets_xmm7), check_thunk_enter, "", "sees another vector 7"},
+    {MUTANT(forgets_chain), check_thunk_enter, "", "r10 is 0"},
+    {MUTANT(stays_dirty), check_thunk_enter, "avx", "upper halves are"},
+    {MUTANT(moves_stack), check_thunk_enter, "", "other arguments on the stack"},
+    {MUTANT(forgets_leave), check_thunk_around, "", "leave is called 0 times"},
+    {MUTANT(any_flags), check_thunk_any, "", "flags are"},
+    {MUTANT(any_rdi), check_thunk_any, "", "another argument 0"},
+    {MUTANT(any_x87), check_thunk_any, "", "X87 differs"},
+    {MUTANT(any_xmm15), check_thunk_any, "", "SSE differs at byte 240"},
+    {MUTANT(any_k1), check_thunk_any, "", "OPMASK differs at byte 8"},
+    {MUTANT(any_red_zone), check_thunk_any, "", "writes to the red zone"},
+    {MUTANT(wrong_cfi), unwind, "", "a backtrace"},
 };
 
-static void test_twin(const struct twin *twin) {
-    if (!carry_cpu_has(twin->needs) && *twin->needs) {
-        tap_skip(twin->name, "this CPU lacks %s", twin->needs);
+static void test_mutant(const struct mutant *mutant) {
+    if (!carry_cpu_has(mutant->needs) && *mutant->needs) {
+        tap_skip(mutant->name, "this CPU lacks %s", mutant->needs);
         return;
     }
-    if (strstr(twin->message, "OPMASK") && !(registers_components() & BIT(OPMASK))) {
-        tap_skip(twin->name, "this CPU has no masks");
+    if (strstr(mutant->message, "OPMASK") && !(registers_components() & BIT(OPMASK))) {
+        tap_skip(mutant->name, "this CPU has no masks");
         return;
     }
-    if (twin->check == unwind && replay_is_on()) {
-        tap_skip(twin->name, "the replay uses the trap flag");
+    if (mutant->check == unwind && replay_is_on()) {
+        tap_skip(mutant->name, "the replay uses the trap flag");
         return;
     }
-    if (twin->check == unwind && !registers_tell_use()) {
-        tap_skip(twin->name, "an emulator's signal frames cannot be unwound");
+    if (mutant->check == unwind && !registers_tell_use()) {
+        tap_skip(mutant->name, "an emulator's signal frames cannot be unwound");
         return;
     }
-    struct verdict verdict = twin->check(twin->entry);
-    bool caught = TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, twin->message));
-    tap_ok(caught, "%s is caught: %s", twin->name, verdict.text);
+    struct verdict verdict = mutant->check(mutant->entry);
+    bool caught = TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, mutant->message));
+    tap_ok(caught, "%s is caught: %s", mutant->name, verdict.text);
 }
 
 int main(int argc, char **argv) {
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     carry_thunk_prepare();
     struct verdict verdict = check_thunk_enter(broken_thunk_not);
     verdict_report(&verdict, "the original passes");
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     return tap_done();
 }

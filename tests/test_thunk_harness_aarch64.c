@@ -48,49 +48,49 @@ static struct verdict with_za(const void *entry) {
 
 typedef struct verdict check_fn(const void *entry);
 
-#define TWIN(name) #name, broken_thunk_##name
+#define MUTANT(name) #name, broken_thunk_##name
 
-static const struct twin {
+static const struct mutant {
     const char *name;
     const char *entry;
     check_fn *check;
     uint32_t needs; /* enum carry_host_extension */
     const char *message;
-} twins[] = {
-    {TWIN(forgets_x5), check_enter, 0, "another argument 5"},
-    {TWIN(forgets_x8), check_enter, 0, "x8 differs"},
-    {TWIN(forgets_x18), check_enter, 0, "x18 differs"},
-    {TWIN(forgets_q7), check_enter, 0, "another vector 7"},
-    {TWIN(changes_x21), check_enter, 0, "x21 differs"},
-    {TWIN(changes_d9), check_enter, 0, "vector 9 differs"},
-    {TWIN(moves_stack), check_enter, 0, "other arguments on the stack"},
-    {TWIN(forgets_leave), around, 0, "leave is called 0 times"},
-    {TWIN(wrong_cfi), backtraces, 0, "find the caller"},
-    {TWIN(whole_forgets_x9), enter_whole, 0, "x9 differs"},
-    {TWIN(whole_forgets_q23), enter_whole, 0, "vector 23 differs"},
-    {TWIN(whole_forgets_z8), enter_whole, 1 << MACHINE_SVE,
+} mutants[] = {
+    {MUTANT(forgets_x5), check_enter, 0, "another argument 5"},
+    {MUTANT(forgets_x8), check_enter, 0, "x8 differs"},
+    {MUTANT(forgets_x18), check_enter, 0, "x18 differs"},
+    {MUTANT(forgets_q7), check_enter, 0, "another vector 7"},
+    {MUTANT(changes_x21), check_enter, 0, "x21 differs"},
+    {MUTANT(changes_d9), check_enter, 0, "vector 9 differs"},
+    {MUTANT(moves_stack), check_enter, 0, "other arguments on the stack"},
+    {MUTANT(forgets_leave), around, 0, "leave is called 0 times"},
+    {MUTANT(wrong_cfi), backtraces, 0, "find the caller"},
+    {MUTANT(whole_forgets_x9), enter_whole, 0, "x9 differs"},
+    {MUTANT(whole_forgets_q23), enter_whole, 0, "vector 23 differs"},
+    {MUTANT(whole_forgets_z8), enter_whole, 1 << MACHINE_SVE,
      "vector 8 differs in the target at byte 16"},
-    {TWIN(whole_forgets_p0), enter_whole, 1 << MACHINE_SVE, "predicate 0 differs"},
-    {TWIN(whole_forgets_p4), enter_whole, 1 << MACHINE_SVE, "predicate 4 differs"},
-    {TWIN(stops_streaming), in_streaming, 1 << MACHINE_SME, "calls back"},
-    {TWIN(promises_za), with_za, 1 << MACHINE_SME, "calls back"},
+    {MUTANT(whole_forgets_p0), enter_whole, 1 << MACHINE_SVE, "predicate 0 differs"},
+    {MUTANT(whole_forgets_p4), enter_whole, 1 << MACHINE_SVE, "predicate 4 differs"},
+    {MUTANT(stops_streaming), in_streaming, 1 << MACHINE_SME, "calls back"},
+    {MUTANT(promises_za), with_za, 1 << MACHINE_SME, "calls back"},
     /* Thunks for base functions are wrong for other functions. */
     {"enter for any", carry_thunk_enter, enter_whole, 0, ""},
     {"around for any", carry_thunk_around, around_whole, 0, ""},
 };
 
-static void test_twin(const struct twin *twin) {
-    if (twin->needs & ~carry_thunk_detect()) {
-        tap_skip(twin->name, "this CPU has no such registers");
+static void test_mutant(const struct mutant *mutant) {
+    if (mutant->needs & ~carry_thunk_detect()) {
+        tap_skip(mutant->name, "this CPU has no such registers");
         return;
     }
-    if (strstr(twin->message, "byte 16") && whole_vector_bytes() == 16) {
-        tap_skip(twin->name, "vectors are of 128 bits");
+    if (strstr(mutant->message, "byte 16") && whole_vector_bytes() == 16) {
+        tap_skip(mutant->name, "vectors are of 128 bits");
         return;
     }
-    struct verdict verdict = twin->check(twin->entry);
-    tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, twin->message)),
-           "%s is caught: %s", twin->name, verdict.text);
+    struct verdict verdict = mutant->check(mutant->entry);
+    tap_ok(TAP_TRUE(!verdict.ok) && TAP_TRUE(strstr(verdict.text, mutant->message)),
+           "%s is caught: %s", mutant->name, verdict.text);
 }
 
 /* Checks a mutant that branches in a child process, which it ends. */
@@ -113,8 +113,8 @@ static void test_guarded(void) {
 int main(void) {
     check_thunk_start();
     carry_thunk_prepare();
-    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++)
-        test_twin(&twins[i]);
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++)
+        test_mutant(&mutants[i]);
     test_guarded();
     struct verdict verdict = check_enter(broken_thunk_not);
     verdict_report(&verdict, "the original passes");

@@ -3,7 +3,7 @@
  * Mutants that break the calling convention: they call the right function, and do one thing more.
  */
 
-.macro TWIN name
+.macro MUTANT name
     .text
     .globl broken_\name
     .hidden broken_\name
@@ -20,17 +20,17 @@ broken_\name:
     ldp x29, x30, [sp], #16
 .endm
 
-.macro TWIN_END name
+.macro MUTANT_END name
     ret
     .size broken_\name, . - broken_\name
 .endm
 
 /* A mutant that sums rightly and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
-    TWIN \name
+    MUTANT \name
     RIGHT_SUM
     \instruction
-    TWIN_END \name
+    MUTANT_END \name
 .endm
 
 SPOIL_AFTER clobbers_x19, mvn x19, x19
@@ -39,14 +39,14 @@ SPOIL_AFTER moves_stack, add sp, sp, #16
 SPOIL_AFTER writes_above, str xzr, [sp]
 
 /* Flushes denormals from then on. */
-TWIN changes_fpcr
+MUTANT changes_fpcr
     RIGHT_SUM
     mov x9, #1 << 24
     msr fpcr, x9
-TWIN_END changes_fpcr
+MUTANT_END changes_fpcr
 
 /* Adds all 64 bits of x2, of which only w2 is the argument. */
-TWIN uses_upper_half
+MUTANT uses_upper_half
     stp x29, x30, [sp, #-32]!
     str x2, [sp, #16]
     mov w2, wzr
@@ -58,6 +58,6 @@ TWIN uses_upper_half
     lsr x1, x0, #32
     adds w0, w0, w1
     adc w0, w0, wzr
-TWIN_END uses_upper_half
+MUTANT_END uses_upper_half
 
     .section .note.GNU-stack, "", %progbits

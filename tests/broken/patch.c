@@ -128,12 +128,12 @@ const struct carry_text_host *__wrap_carry_host_text(void) {
     if (broken_patch == BROKEN_PATCH_NOT)
         return right;
     if (!host.lock) {
-        struct carry_text_host twin = *right;
-        twin.alone = is_alone;
-        twin.open = open_session;
-        twin.write = write_text;
-        twin.synchronise = synchronise;
-        host = twin;
+        struct carry_text_host mutant = *right;
+        mutant.alone = is_alone;
+        mutant.open = open_session;
+        mutant.write = write_text;
+        mutant.synchronise = synchronise;
+        host = mutant;
     }
     return &host;
 }

@@ -7,8 +7,8 @@
 static enum broken_template broken;
 static struct carry_jit_template_spec spec;
 
-void broken_template(enum broken_template twin) {
-    broken = twin;
+void broken_template(enum broken_template mutant) {
+    broken = mutant;
 }
 
 static void write_fields(uint8_t *packet, const uint8_t *values) {

@@ -17,7 +17,7 @@ enum broken_template {
 };
 
 /* Selects a mutant; only one at a time. */
-void broken_template(enum broken_template twin);
+void broken_template(enum broken_template mutant);
 extern const struct template_maker broken_template_maker;
 
 #endif

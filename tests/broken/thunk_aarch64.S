@@ -8,7 +8,7 @@
  */
     .arch_extension sve
 
-.macro TWIN name, thunk, change:vararg
+.macro MUTANT name, thunk, change:vararg
     .text
     .globl broken_thunk_\name
     .type broken_thunk_\name, %function
@@ -22,25 +22,25 @@ broken_thunk_\name:
     .size broken_thunk_\name, . - broken_thunk_\name
 .endm
 
-TWIN not, carry_thunk_enter, nop
-TWIN forgets_x5, carry_thunk_enter, mov x5, #0
-TWIN forgets_x8, carry_thunk_enter, mov x8, #0
-TWIN forgets_x18, carry_thunk_enter, mov x18, #0
-TWIN forgets_q7, carry_thunk_enter, mov v7.8b, v7.8b
-TWIN changes_x21, carry_thunk_enter, mov x21, #0
-TWIN changes_d9, carry_thunk_enter, movi v9.2d, #0
-TWIN forgets_leave, carry_thunk_enter, nop
+MUTANT not, carry_thunk_enter, nop
+MUTANT forgets_x5, carry_thunk_enter, mov x5, #0
+MUTANT forgets_x8, carry_thunk_enter, mov x8, #0
+MUTANT forgets_x18, carry_thunk_enter, mov x18, #0
+MUTANT forgets_q7, carry_thunk_enter, mov v7.8b, v7.8b
+MUTANT changes_x21, carry_thunk_enter, mov x21, #0
+MUTANT changes_d9, carry_thunk_enter, movi v9.2d, #0
+MUTANT forgets_leave, carry_thunk_enter, nop
 
-TWIN whole_not, carry_thunk_enter_whole, nop
-TWIN whole_forgets_x9, carry_thunk_enter_whole, mov x9, #0
-TWIN whole_forgets_q23, carry_thunk_enter_whole, movi v23.2d, #0
-TWIN whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
-TWIN whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
-TWIN whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
+MUTANT whole_not, carry_thunk_enter_whole, nop
+MUTANT whole_forgets_x9, carry_thunk_enter_whole, mov x9, #0
+MUTANT whole_forgets_q23, carry_thunk_enter_whole, movi v23.2d, #0
+MUTANT whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
+MUTANT whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
+MUTANT whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
 
 /* Leave streaming mode, or promise to save ZA, which nothing does. */
-TWIN stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
-TWIN promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
+MUTANT stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
+MUTANT promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
 
 /* The target and backtraces find their frame two words lower. */
 .macro MOVED name, cfi

@@ -27,8 +27,8 @@ CARRY_FUNCTION broken_thunk_forgets_chain
     jmp     carry_thunk_enter
 CARRY_END broken_thunk_forgets_chain
 
-    .local twin
-    .comm twin, 40, 8                           /* struct carry_thunk */
+    .local mutant
+    .comm mutant, 40, 8                           /* struct carry_thunk */
 
 CARRY_FUNCTION dirty_enter
     vcmpps  $15, %ymm9, %ymm9, %ymm9            /* always true: all ones */
@@ -40,11 +40,11 @@ CARRY_END dirty_enter
 CARRY_FUNCTION broken_thunk_stays_dirty
     pushq   %rax
     leaq    dirty_enter(%rip), %rax
-    movq    %rax, twin(%rip)
+    movq    %rax, mutant(%rip)
     movq    16(%r11), %rax
-    movq    %rax, twin + 16(%rip)
+    movq    %rax, mutant + 16(%rip)
     popq    %rax
-    leaq    twin(%rip), %r11
+    leaq    mutant(%rip), %r11
     jmp     carry_thunk_enter
 CARRY_END broken_thunk_stays_dirty
 

@@ -210,20 +210,20 @@ def test_other_builds_are_skipped(tmp_path: Path) -> None:
     )
 
 
-def make_twin(folder: Path) -> Path:
+def make_mutant(folder: Path) -> Path:
     """Builds the library with tests/broken/burst.c in place of src/sum/sum.c."""
     objects = [p for p in sorted((BUILD / "src").glob("*.p/*.o")) if p.name != "sum_sum.c.o"]
-    twin = folder / "libcarry.so.0"
+    mutant = folder / "libcarry.so.0"
     flags = ["-O2", "-fPIC", "-fvisibility=hidden", "-Iinclude", "-Isrc"]
-    link = ["-shared", f"-Wl,-soname,{twin.name}", "-pthread", "-ldl", "-o", twin]
+    link = ["-shared", f"-Wl,-soname,{mutant.name}", "-pthread", "-ldl", "-o", mutant]
     link += [f"-Wl,--version-script={BUILD / 'src/exports.map'}"]
     command = ["gcc", *flags, "tests/broken/burst.c", *objects, *link]
     subprocess.run(command, cwd=SOURCE, check=True)
-    return twin
+    return mutant
 
 
 def test_a_loop_too_many_is_noticed(table: Path, tmp_path: Path) -> None:
-    status, output = check("--table", table, LD_PRELOAD=str(make_twin(tmp_path)))
+    status, output = check("--table", table, LD_PRELOAD=str(make_mutant(tmp_path)))
     grown = {case for case in parse_tables(table.read_text()).popitem()[1] if case.work == "burst"}
     assert status == 1
     assert {Case.parse(" ".join(line.split()[:3])) for line in grown_lines(output)} == grown

@@ -163,7 +163,7 @@ def test_each_instruction(debugger: tuple[Debugger, Path]) -> None:
     """A debugger finds the caller from each instruction of a thunk."""
     stepper = Stepper(*debugger)
     wrong = stepper.step_through("by_wrong")
-    assert len(wrong) == 1, "the twin is not caught"
+    assert len(wrong) == 1, "the mutant is not caught"
     for name in THUNKS:
         wrong = stepper.step_through(f"by_{name}", f"carry_thunk_{name}", "thunk_go")
         assert not wrong, f"{name}: {[(hex(at), stepper.rules.at(at)) for at in wrong]}"

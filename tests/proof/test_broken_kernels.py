@@ -72,7 +72,7 @@ NOT_FOLLOWED = {
 
 
 @dataclass(frozen=True)
-class Twins:
+class Mutants:
     path: Path
     image: Image
     library: ctypes.CDLL
@@ -94,37 +94,37 @@ def address_of(function: object) -> int:
 
 
 @pytest.fixture(scope="module")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> Twins:
-    path = tmp_path_factory.mktemp("twins") / "twins.so"
+def mutants(tmp_path_factory: pytest.TempPathFactory) -> Mutants:
+    path = tmp_path_factory.mktemp("mutants") / "mutants.so"
     folders = [f"-I{ROOT / folder}" for folder in ("include", "src", "tests")]
     options = ["-O2", "-fno-tree-vectorize", "-D_GNU_SOURCE", "-fPIC", "-shared", "-Wl,-Bsymbolic"]
     sources = [str(BROKEN / name) for name in ("sum.c", "x86_64.S")]
     command = ["gcc", *options, *folders, *sources, "-o", str(path), "-lm"]
     subprocess.run(command, check=True)
-    return Twins(path, Image(path), ctypes.CDLL(str(path)))
+    return Mutants(path, Image(path), ctypes.CDLL(str(path)))
 
 
-def test_the_right_sum_is_proven(twins: Twins) -> None:
-    assert twins.refute("broken_not") is None
+def test_the_right_sum_is_proven(mutants: Mutants) -> None:
+    assert mutants.refute("broken_not") is None
     everything = Unproven()
     everything.sizes = (0, 1, 2, 3, 8, 17, 4096)
-    assert twins.outcome("broken_not", everything) == "right"
+    assert mutants.outcome("broken_not", everything) == "right"
 
 
-def test_each_twin_has_a_reason() -> None:
+def test_each_mutant_has_a_reason() -> None:
     assert {*REASONS, *NOT_FOLLOWED} == set(ROWS)
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_twin_is_refuted(twins: Twins, name: str) -> None:
-    error = twins.refute(f"broken_{name}")
+def test_mutant_is_refuted(mutants: Mutants, name: str) -> None:
+    error = mutants.refute(f"broken_{name}")
     assert error is not None
     assert {**REASONS, **NOT_FOLLOWED}[name] in str(error)
 
 
 @pytest.mark.parametrize("name", [name for name, check in ROWS.items() if check != "abi"])
-def test_refutation_fails_on_the_cpu(twins: Twins, name: str) -> None:
-    error = twins.refute(f"broken_{name}")
+def test_refutation_fails_on_the_cpu(mutants: Mutants, name: str) -> None:
+    error = mutants.refute(f"broken_{name}")
     assert error is not None
     expected = "faults" if "reads" in str(error) else "wrong"
-    assert twins.outcome(f"broken_{name}", error) == expected
+    assert mutants.outcome(f"broken_{name}", error) == expected

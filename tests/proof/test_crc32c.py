@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="code of 
 Kernel = Callable[[int, int, int], int]
 KERNEL = SOURCE / "src/sum/x86_64/crc32c_pclmul.S"
 POWERS = "sum/power_of_x.h"  # included by the kernel
-TWINS = re.findall(
+MUTANTS = re.findall(
     r"^BROKEN_CRC32C\((\w+),", (SOURCE / "tests/broken/broken.def").read_text(), re.M
 )
 
@@ -159,22 +159,22 @@ def test_wrong_table_is_refuted(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("twins") / "t.so", SOURCE / "tests/broken/crc32c.c")
+def mutants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("mutants") / "t.so", SOURCE / "tests/broken/crc32c.c")
 
 
-def test_right_one_is_proven(twins: Path) -> None:
-    prove(twins, "broken_crc32c_not")
+def test_right_one_is_proven(mutants: Path) -> None:
+    prove(mutants, "broken_crc32c_not")
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_broken_ones_are_refuted(twins: Path, name: str) -> None:
+@pytest.mark.parametrize("name", MUTANTS)
+def test_broken_ones_are_refuted(mutants: Path, name: str) -> None:
     with pytest.raises(Unproven) as caught:
-        prove(twins, f"broken_crc32c_{name}")
+        prove(mutants, f"broken_crc32c_{name}")
     if name in NOT_FOLLOWED:
         assert NOT_FOLLOWED[name] in str(caught.value)
     else:
-        assert fails_here(kernel(twins, f"broken_crc32c_{name}"), caught.value), caught.value
+        assert fails_here(kernel(mutants, f"broken_crc32c_{name}"), caught.value), caught.value
 
 
 @needs_cpu

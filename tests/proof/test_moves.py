@@ -220,21 +220,21 @@ def test_changed_c_is_refuted(tmp_path: Path, name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("twins") / "t.so", SOURCE / "tests/broken/copies.c")
+def mutants(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("mutants") / "t.so", SOURCE / "tests/broken/copies.c")
 
 
-def test_copy_by_bytes_is_proven_where_ranges_are_apart(twins: Path) -> None:
-    prove(twins, "broken_copy_not", APART)
-    prove(twins, "broken_copy_not", CASES[1:])  # the bytes are copied in the right direction
+def test_copy_by_bytes_is_proven_where_ranges_are_apart(mutants: Path) -> None:
+    prove(mutants, "broken_copy_not", APART)
+    prove(mutants, "broken_copy_not", CASES[1:])  # the bytes are copied in the right direction
     with pytest.raises(Unproven, match="the target starts within the source"):
-        prove(twins, "broken_copy_not")
+        prove(mutants, "broken_copy_not")
 
 
 @pytest.mark.parametrize(("name", "check"), BROKEN)
-def test_broken_ones_are_refuted(twins: Path, name: str, check: str) -> None:
+def test_broken_ones_are_refuted(mutants: Path, name: str, check: str) -> None:
     overlap = check.startswith("overlap")
     with pytest.raises(Unproven) as caught:
-        prove(twins, f"broken_copy_{name}", CASES if overlap else APART)
+        prove(mutants, f"broken_copy_{name}", CASES if overlap else APART)
     assert name not in NOT_FOLLOWED or NOT_FOLLOWED[name] in str(caught.value)
-    assert is_wrong(twins, f"broken_copy_{name}", overlap), caught.value
+    assert is_wrong(mutants, f"broken_copy_{name}", overlap), caught.value
