@@ -19,7 +19,7 @@
 #define SEED      0x1234u
 
 /*
- * Iterates over copies that meet a hole: `size` bytes, of which `good` lie before the hole. Covers
+ * Iterates over copies that meet a hole: `size` bytes, of which `good` are before the hole. Covers
  * every value of `good` for the sizes that kernels treat specially, and some values for larger
  * sizes.
  */
@@ -37,7 +37,7 @@ static bool next_case(size_t *size, size_t *good) {
 struct memory {
     u8 from[SIZE_LAST];
     u8 to[MARGIN + SIZE_LAST + MARGIN];
-    u8 *area; /* pages, with an unmapped guard page behind them */
+    u8 *area; /* pages, with an unmapped guard page after them */
     u8 *hole;
 };
 
@@ -220,7 +220,7 @@ static void check_out_of_reach(struct carry_test *test) {
 }
 
 /*
- * Maps pages of the process that reads the file, with a hole behind them. Returns their address or
+ * Maps pages of the process that reads the file, with a hole after them. Returns their address or
  * an error.
  */
 static unsigned long map_user(unsigned long pages, unsigned long protection) {

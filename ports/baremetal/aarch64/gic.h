@@ -10,7 +10,7 @@ enum gic_interrupt {
     GIC_NMI = 1,      /* of group 0, which is signalled as FIQ; all others are of group 1 */
     GIC_TIMER = 27,   /* the virtual one of this CPU */
     GIC_NONE = 1020,  /* and above: there is none */
-    GIC_NUMBER = 1023 /* the bits of a number in what is acknowledged */
+    GIC_NUMBER = 1023 /* mask of the number in GICC_IAR */
 };
 
 void gic_prepare(void); /* of this CPU */

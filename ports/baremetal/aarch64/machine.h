@@ -71,7 +71,7 @@ enum trap_vector {
     TRAP_TIMER = 64,
     TRAP_CALL,     /* SGI: runs a function on the other CPU */
     TRAP_SPURIOUS, /* without a source */
-    TRAP_NMI,      /* FIQ, which comes while interrupts (IRQ) are off */
+    TRAP_NMI,      /* FIQ, which arrives even while interrupts (IRQ) are off */
     TRAP_VECTORS,
 };
 
@@ -107,7 +107,7 @@ static inline bool trap_had_leave(const struct trap_frame *frame) {
     return !(frame->pstate & PSTATE_PAN);
 }
 
-/* What a frame reports for an access to an address that is not canonical. */
+/* The address that a frame reports for an access to a non-canonical address. */
 #define TRAP_TOLD_OF(address) (address)
 
 static inline bool trap_is_interrupt(const struct trap_frame *frame) {

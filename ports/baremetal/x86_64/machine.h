@@ -91,7 +91,7 @@ static inline bool trap_had_leave(const struct trap_frame *frame) {
     return frame->rflags & EFLAGS_AC;
 }
 
-/* What a frame reports for an access to an address that is not canonical. */
+/* The address that a frame reports for an access to a non-canonical address. */
 #define TRAP_TOLD_OF(address) NULL
 
 static inline bool trap_is_interrupt(const struct trap_frame *frame) {
