@@ -270,10 +270,10 @@ static void test_scopes_on_links(void) {
     expect_scopes(scope_behind(MPLS "00064040 00065140"), scope_behind(MPLS "000640ff 000651ff"),
                   scope_behind(MPLS "00065040 00064140"), "MPLS stacks");
     expect_scopes(scope_behind(MPLS ENTROPY1 "00064140"), scope_behind(MPLS ENTROPY2 "00064140"),
-                  scope_behind(MPLS ENTROPY1 "00065140"), "MPLS labels but for entropy");
+                  scope_behind(MPLS ENTROPY1 "00065140"), "MPLS labels except entropy labels");
 #define NSH(rest) ETHERNET "894f 0fc2 02 01" rest
     expect_scopes(scope_behind(NSH("004500ff")), scope_behind(NSH("004500fe")),
-                  scope_behind(NSH("004501ff")), "NSH paths, but for the place on it,");
+                  scope_behind(NSH("004501ff")), "NSH paths, without the place on the path,");
 #define PPPOE(session) ETHERNET "8864 11 00" session "0026 0021"
     expect_scopes(scope_behind(PPPOE("0001")), scope_behind(PPPOE("0001")),
                   scope_behind(PPPOE("0002")), "PPPoE sessions");
@@ -300,7 +300,7 @@ static void test_scopes_in_gre(void) {
     expect_scopes(scope_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4),
                   scope_in_gre("1000 88be 00000001 1064 8803 00000000" ETHERNET4),
                   scope_in_gre("1000 88be 00000001 1065 8803 00000000" ETHERNET4),
-                  "VLANs that ERSPAN tells");
+                  "VLANs in ERSPAN headers");
 }
 
 static void test_scopes_in_udp(void) {

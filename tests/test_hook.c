@@ -189,7 +189,7 @@ static void test_registers(void) {
                    leave ? " and leave" : "");
 }
 
-/* --- What is refused --- */
+/* --- Refusals --- */
 
 static void test_refused(void) {
     struct carry_hook none = {.symbol = "callee_add"};

@@ -16,7 +16,7 @@ enum colour { RED = -7, GREEN = 3 };
 
 static unsigned calls;
 
-/* OPERATION(name, result, parameters, what the first returns, what the second returns) */
+/* OPERATION(name, result, parameters, the first one's result, the second one's result) */
 #define OPERATION(name, result, parameters, first, second)                                         \
     static result name##_first parameters {                                                        \
         calls++;                                                                                   \

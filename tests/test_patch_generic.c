@@ -148,7 +148,7 @@ static void check_stats(void) {
 
 int main(void) {
     check_all("unpatched", false, false);
-    /* It runs what it has translated, not what stands in the text: the library notices. */
+    /* Valgrind runs what it has translated, not the present text: the library notices this. */
     int refused = HAS_SITES && fault_under_valgrind() ? CARRY_ERROR_PERMISSION : CARRY_OK;
     tap_ok(TAP_EQ(carry_patch_apply(0), refused), "sites are patched on request");
     check_all("patched", false, HAS_SITES);

@@ -803,7 +803,7 @@ static void test_stop(void) {
     require(sim.stops == 1, "it does not stop to put several instructions there");
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
-    require(stats.inlined, "none stands for a call");
+    require(stats.inlined, "no call is inlined");
     changed[0] = false;
     changed[1] = true;
     wanted[1] = function_at(INLINE);

@@ -469,7 +469,7 @@ static void test_written(void) {
              (unsigned long long)stats.written);
     tap_ok(TAP_EQ(refused, 0) && TAP_GT(stats.written, rounds), "the text was written");
     tap_ok(TAP_STREQ(stats.backend, writer), "by %s", writer);
-    tap_ok(TAP_STREQ(stats.guard, guard), "behind \"%s\"", guard);
+    tap_ok(TAP_STREQ(stats.guard, guard), "the guard is \"%s\"", guard);
 }
 
 int main(int argc, char **argv) {

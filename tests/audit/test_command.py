@@ -86,7 +86,7 @@ def test_examples_of_the_page_run(place: Path) -> None:
     assert (place / "audit.html").read_text().startswith("<!doctype html>")
 
 
-# --- What it prints ---
+# --- Output ---
 
 
 @pytest.fixture(scope="module")

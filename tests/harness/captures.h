@@ -68,9 +68,9 @@ struct feed {
     size_t piece;        /* the most bytes of one read; 0: any number */
     uint64_t fails_at;   /* the read that reaches this offset fails; UINT64_MAX: none does */
     int error;           /* the errno of that failure */
-    unsigned idles;      /* so many reads say first that nothing has come, and as many that a signal
-                            interrupted them */
-    bool is_interrupted; /* the next one of these is the former */
+    unsigned idles;      /* the first reads: so many report that no data is available, and as many
+                            that a signal interrupted them */
+    bool is_interrupted; /* the next of these reads reports that no data is available */
 };
 
 struct feed feed_of(const struct bytes *bytes);

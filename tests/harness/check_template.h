@@ -47,8 +47,8 @@ void template_seal(const struct carry_frame *frame);
 struct template_maker {
     int (*make)(const struct carry_jit_template_spec *spec, const struct carry_jit **jit);
     void (*release)(const struct carry_jit *jit);
-    void (*finish)(void *packet); /* NULL, or called behind each write: on the stack of call.h there
-                                     is no room for what twins do */
+    void (*finish)(void *packet); /* NULL, or called after each write, for mutants that need more
+                                     stack than that of call.h */
 };
 
 struct verdict check_template(const struct template_maker *maker,

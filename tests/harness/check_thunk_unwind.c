@@ -95,7 +95,7 @@ struct verdict check_thunk_unwind(const void *entry, bool any) {
     check_thunk_step(any ? check_thunk_stub_any : check_thunk_stub, &steps.stack_pointer);
     sigaction(SIGTRAP, &before, NULL);
     if (steps.failure)
-        verdict_fail(&verdict, "a backtrace %s, %td bytes behind carry_thunk_enter", steps.failure,
+        verdict_fail(&verdict, "a backtrace %s, %td bytes after carry_thunk_enter", steps.failure,
                      steps.failed_at - carry_thunk_enter);
     else if (!steps.stops)
         verdict_fail(&verdict, "no instruction was seen");

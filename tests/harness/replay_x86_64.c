@@ -36,7 +36,7 @@
 
 /* --- The machines --- */
 
-/* How a CPU tracks use, and which components come into use by themselves under KVM. */
+/* How a CPU tracks use, and the components that are put in use by themselves under KVM. */
 static const struct maker {
     const char *machine; /* of harness/machines.c */
     const char *vendor;  /* EBX, EDX, ECX of CPUID leaf 0 */

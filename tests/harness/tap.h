@@ -41,7 +41,7 @@ inline tap_number tap_number_of(decltype(nullptr)) {
 
 extern "C" {
 #else
-/* What __builtin_classify_type() returns for pointers and for floating types. */
+/* Results of __builtin_classify_type() for pointers and for floating types. */
 #define TAP_CLASS_POINTER 5
 #define TAP_CLASS_REAL    8
 

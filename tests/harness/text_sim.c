@@ -442,7 +442,7 @@ static bool close_session(bool keep) {
     return !exchange_failed;
 }
 
-/* How much of a write succeeds: where a page is stuck, what lies before it. */
+/* Returns how many bytes of a write succeed: those before a page that is stuck. */
 static size_t writable_bytes(uintptr_t address, size_t size) {
     if (sim.stuck && sim.writes >= sim.fail_at) {
         size_t i = 0;
@@ -474,7 +474,7 @@ static bool write_part(uintptr_t address, const void *bytes, size_t wanted) {
     return size == wanted;
 }
 
-/* A tail that is written behind the next head. */
+/* A tail that is written after the next head. */
 static struct {
     uintptr_t address;
     uint8_t bytes[WATCHED_BYTES];

@@ -277,7 +277,7 @@ long run(long a) {
 }
 #endif
 
-/* What a namespace has does not hide what others see. */
+/* Names in a namespace do not hide global ones. */
 CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
 CARRY_OP_IMPORT(carry_sum);
 CARRY_KEY(imported);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The list of what a release consists of: complete, and as SPDX has it."""
+"""The SBOM of a release is complete, and valid SPDX."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
  * Plugins that contain their own copies of the library.
  *
  * usage: plugs copies|loads PLUG     copies: two copies commit in turn, while threads run both;
- *                                    loads: loading and unloading one repeatedly leaves nothing
- * behind
+ *                                    loads: one is loaded and unloaded, without leaks
  */
 #include <dlfcn.h>
 #include <pthread.h>
