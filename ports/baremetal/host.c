@@ -166,7 +166,7 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     return true;
 }
 
-static void serialise(void *unused) {
+static void serialise_cpu(void *unused) {
     (void)unused;
     cpu_serialise();
 }
@@ -178,7 +178,7 @@ static void release_cpu(void) {
         holds = false;
     }
     if (writes_live)
-        cpu_call_other(serialise, NULL);
+        cpu_call_other(serialise_cpu, NULL);
     unsynchronised_count = 0;
 }
 
@@ -190,7 +190,7 @@ static bool close_session(bool keep) {
 }
 
 /* `break=sync` leaves out the second synchronisation of each live commit. */
-static void synchronise(void) {
+static void synchronise_cpus(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
         release_cpu();
@@ -249,7 +249,7 @@ static void yield_cpu(void) {
     cpu_pause();
 }
 
-static const char *backend(void) {
+static const char *backend_name(void) {
     return "kernel";
 }
 
@@ -276,8 +276,8 @@ const struct carry_text_host *carry_host_text(void) {
         .close = close_session,
         .write = write_text,
         .yield = yield_cpu,
-        .synchronise = synchronise,
-        .backend = backend,
+        .synchronise = synchronise_cpus,
+        .backend = backend_name,
         .forget = forget_text,
         .stop = stop_cpus,
         .start = start_cpus,

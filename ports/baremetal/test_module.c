@@ -4,15 +4,15 @@
 #include "kernel.h"
 #include "module.h"
 
-static uint64_t once(uint64_t number) {
+static uint64_t scale_once(uint64_t number) {
     return number;
 }
 
-static uint64_t twice(uint64_t number) {
+static uint64_t scale_twice(uint64_t number) {
     return 2 * number;
 }
 
-CARRY_OP_DEFINE(scale, once);
+CARRY_OP_DEFINE(scale, scale_once);
 CARRY_KEY_DEFINE(tracing, false);
 
 static int set_both(carry_fn_scale *function, bool traces) {
@@ -34,7 +34,7 @@ void test_module(void) {
     bool first = __start_module_sites[0].site != 0;
     tap_ok(TAP_TRUE(first) && TAP_EQ(__stop_module_sites - __start_module_sites, 2),
            "the module has two sites");
-    tap_ok(TAP_EQ(set_both(twice, true), 0) && TAP_EQ(module_work(4), 81),
+    tap_ok(TAP_EQ(set_both(scale_twice, true), 0) && TAP_EQ(module_work(4), 81),
            "before registration, its sites read memory");
 
     size_t before = patched_count();
@@ -42,7 +42,7 @@ void test_module(void) {
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_EQ(patched_count(), before + 2),
            "loading patches the module's sites");
     tap_ok(TAP_EQ(module_work(4), 81), "the sites follow the kernel's current choice");
-    tap_ok(TAP_EQ(set_both(once, false), 0) && TAP_EQ(module_work(4), 40),
+    tap_ok(TAP_EQ(set_both(scale_once, false), 0) && TAP_EQ(module_work(4), 40),
            "the sites follow later commits");
 
     carry_patch_unregister(__start_module_sites);

@@ -110,7 +110,7 @@ static void yield_cpu(void) {
     cond_resched();
 }
 
-static const char *backend(void) {
+static const char *backend_name(void) {
     return "none";
 }
 
@@ -136,7 +136,7 @@ const struct carry_text_host *carry_host_text(void) {
         .write = write_text,
         .yield = yield_cpu,
         .synchronise = synchronise_nothing,
-        .backend = backend,
+        .backend = backend_name,
         .forget = forget_text,
     };
     return &host;

@@ -11,7 +11,7 @@
 #define SYS_EXIT_EXTENDED 0x20
 #define APPLICATION_EXIT  0x20026
 
-static volatile uint32_t *serial(unsigned index) {
+static volatile uint32_t *serial_register(unsigned index) {
     return (volatile uint32_t *)(SERIAL + index);
 }
 
@@ -21,9 +21,9 @@ void print_prepare(void) {
 void print_char(char c) {
     if (c == '\n')
         print_char('\r');
-    while (*serial(SERIAL_FLAGS) & SERIAL_IS_FULL)
+    while (*serial_register(SERIAL_FLAGS) & SERIAL_IS_FULL)
         cpu_pause();
-    *serial(SERIAL_DATA) = (uint8_t)c;
+    *serial_register(SERIAL_DATA) = (uint8_t)c;
 }
 
 static uint64_t call_semihosting(uint64_t operation, uint64_t *arguments) {

@@ -19,15 +19,15 @@
  */
 #define TICKS(result, statement)                                                                   \
     do {                                                                                           \
-        uint64_t start = now();                                                                    \
+        uint64_t start = time_stamp();                                                             \
         FOUR_TIMES(FOUR_TIMES(statement))                                                          \
-        uint64_t few = now() - start;                                                              \
-        start = now();                                                                             \
+        uint64_t few = time_stamp() - start;                                                       \
+        start = time_stamp();                                                                      \
         FOUR_TIMES(FOUR_TIMES(FOUR_TIMES(statement)))                                              \
-        (result) = (now() - start - few + COUNT / 2) / COUNT;                                      \
+        (result) = (time_stamp() - start - few + COUNT / 2) / COUNT;                               \
     } while (0)
 
-static inline uint64_t now(void) {
+static inline uint64_t time_stamp(void) {
     uint32_t low, high;
     __asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high) : : "memory");
     return low | (uint64_t)high << 32;

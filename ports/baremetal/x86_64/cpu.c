@@ -24,20 +24,20 @@ enum apic_register {
 
 extern const uint8_t boot_second[], boot_second_end[];
 
-static volatile uint32_t *apic(enum apic_register index) {
+static volatile uint32_t *apic_register_at(enum apic_register index) {
     return (volatile uint32_t *)(uintptr_t)(0xfee00000 + index);
 }
 
 void cpu_acknowledge(const struct trap_frame *frame) {
     (void)frame;
-    *apic(APIC_EOI) = 0;
+    *apic_register_at(APIC_EOI) = 0;
 }
 
 static void send_command(unsigned target, uint32_t value) {
     uint64_t flags = cpu_interrupts_off();
-    *apic(APIC_TARGET) = target << 24;
-    *apic(APIC_COMMAND) = value;
-    while (*apic(APIC_COMMAND) & COMMAND_PENDING)
+    *apic_register_at(APIC_TARGET) = target << 24;
+    *apic_register_at(APIC_COMMAND) = value;
+    while (*apic_register_at(APIC_COMMAND) & COMMAND_PENDING)
         cpu_pause();
     cpu_interrupts_restore(flags);
 }
@@ -47,9 +47,9 @@ void cpu_send_nmi_to_self(void) {
 }
 
 void cpu_timer(uint32_t ticks) {
-    *apic(APIC_DIVIDE) = 0xb; /* by 1 */
-    *apic(APIC_TIMER) = TRAP_TIMER;
-    *apic(APIC_INITIAL) = ticks;
+    *apic_register_at(APIC_DIVIDE) = 0xb; /* by 1 */
+    *apic_register_at(APIC_TIMER) = TRAP_TIMER;
+    *apic_register_at(APIC_INITIAL) = ticks;
 }
 
 /* Enables SSE, all of XSAVE, SMAP and the local APIC. */
@@ -64,7 +64,7 @@ static void enable_features(void) {
     }
     io_out(0x21, 0xff); /* masks all interrupts of the legacy controllers */
     io_out(0xa1, 0xff);
-    *apic(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
+    *apic_register_at(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
 }
 
 /* Waits by writes to port 0x80, each of which needs about a microsecond. */
@@ -76,7 +76,7 @@ static void wait_microseconds(unsigned count) {
 void cpu_enable(struct cpu *cpu) {
     io_set_msr(MSR_GS_BASE, (uint64_t)cpu);
     enable_features();
-    cpu->id = *apic(APIC_ID) >> 24;
+    cpu->id = *apic_register_at(APIC_ID) >> 24;
 }
 
 void cpu_boot_second(void) {
