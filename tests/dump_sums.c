@@ -56,7 +56,7 @@ static void print_packet(const struct carry_capture_packet *packet,
         print_datagram(datagram);
 }
 
-static int dump(const char *path, struct reassembler *reassembler) {
+static int dump_capture(const char *path, struct reassembler *reassembler) {
     const struct carry_capture_packet *packet;
     struct carry_capture *capture;
     struct carry_capture_error error;
@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
         perror("dump_sums");
         return 3;
     }
-    int status = dump(argv[argc - 1], reassembler);
+    int status = dump_capture(argv[argc - 1], reassembler);
     carry_reassembler_free(reassembler);
     return status;
 }

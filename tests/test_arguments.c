@@ -17,15 +17,16 @@ static struct carry_context *never(void *argument, uintptr_t value) {
     return NULL;
 }
 
-static bool refuses(int error) {
+static bool refuses_stack(int error) {
     return error == CARRY_ERROR_INVALID || error == CARRY_ERROR_UNSUPPORTED;
 }
 
 static void test_context(void) {
     static struct carry_context context;
     static char stack[4096];
-    tap_ok(TAP_TRUE(refuses(carry_context_create(&context, NULL, 0, never, NULL))) &&
-               TAP_TRUE(refuses(carry_context_create(&context, stack, sizeof stack, NULL, NULL))),
+    tap_ok(TAP_TRUE(refuses_stack(carry_context_create(&context, NULL, 0, never, NULL))) &&
+               TAP_TRUE(
+                   refuses_stack(carry_context_create(&context, stack, sizeof stack, NULL, NULL))),
            "context.h: a missing stack or function is refused");
     carry_context_adopt(&context, NULL, 0);
     tap_ok(TAP_EQ(carry_context_keep(&context, NULL, 0, 0), CARRY_ERROR_SIZE),
@@ -101,9 +102,9 @@ static void test_fault(void) {
 
 static void test_hook(void) {
     struct carry_hook hook = {.object = NULL};
-    tap_ok(TAP_TRUE(refuses(carry_hook_attach_calls(&hook))) &&
-               TAP_TRUE(refuses(carry_hook_attach_entries(&hook))) &&
-               TAP_TRUE(refuses(carry_hook_attach_entry(&hook, NULL))),
+    tap_ok(TAP_TRUE(refuses_stack(carry_hook_attach_calls(&hook))) &&
+               TAP_TRUE(refuses_stack(carry_hook_attach_entries(&hook))) &&
+               TAP_TRUE(refuses_stack(carry_hook_attach_entry(&hook, NULL))),
            "hook.h: nothing to call, no function");
     int error = carry_hook_detach(&hook);
     tap_ok(!error || error == CARRY_ERROR_UNSUPPORTED, "hook.h: nothing attached");

@@ -119,7 +119,7 @@ static void test_words(void) {
  * Judges by the first `captured` bytes of a header; the bytes after them would give a direction
  * too.
  */
-static enum direction direction(uint32_t linktype, const void *header, uint32_t captured) {
+static enum direction direction_of(uint32_t linktype, const void *header, uint32_t captured) {
     const struct carry_capture_packet packet = {
         .data = header, .captured = captured, .linktype = linktype};
     return carry_direction_of(&packet);
@@ -127,19 +127,19 @@ static enum direction direction(uint32_t linktype, const void *header, uint32_t 
 
 static void test_directions(void) {
     enum { COOKED = 113, COOKED2 = 276, ETHERNET = 1 };
-    tap_ok(TAP_EQ(direction(COOKED, "\0\4\0\1", 4), DIRECTION_SENT) &&
-               TAP_EQ(direction(COOKED, "\0\4\0\1", 2), DIRECTION_SENT) &&
-               TAP_EQ(direction(COOKED, "\0\0\0\1", 2), DIRECTION_RECEIVED) &&
-               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11), DIRECTION_SENT),
+    tap_ok(TAP_EQ(direction_of(COOKED, "\0\4\0\1", 4), DIRECTION_SENT) &&
+               TAP_EQ(direction_of(COOKED, "\0\4\0\1", 2), DIRECTION_SENT) &&
+               TAP_EQ(direction_of(COOKED, "\0\0\0\1", 2), DIRECTION_RECEIVED) &&
+               TAP_EQ(direction_of(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 11), DIRECTION_SENT),
            "cooked captures contain a packet's direction");
-    tap_ok(TAP_EQ(direction(COOKED, "\0\4\0\1", 1), DIRECTION_UNKNOWN) &&
-               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10), DIRECTION_UNKNOWN) &&
-               TAP_EQ(direction(COOKED, "\0\11\0\1", 4), DIRECTION_UNKNOWN) &&
-               TAP_EQ(direction(ETHERNET, "\0\4\0\1", 4), DIRECTION_UNKNOWN),
+    tap_ok(TAP_EQ(direction_of(COOKED, "\0\4\0\1", 1), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction_of(COOKED2, "\0\0\0\0\0\0\0\0\0\1\4", 10), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction_of(COOKED, "\0\11\0\1", 4), DIRECTION_UNKNOWN) &&
+               TAP_EQ(direction_of(ETHERNET, "\0\4\0\1", 4), DIRECTION_UNKNOWN),
            "there is no direction if it was cut off, for other values, and for other links");
-    tap_ok(TAP_EQ(direction(COOKED, "\0\0\3\4", 4), DIRECTION_LOCAL) &&
-               TAP_EQ(direction(COOKED, "\0\0\3\4", 3), DIRECTION_RECEIVED) &&
-               TAP_EQ(direction(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11), DIRECTION_LOCAL),
+    tap_ok(TAP_EQ(direction_of(COOKED, "\0\0\3\4", 4), DIRECTION_LOCAL) &&
+               TAP_EQ(direction_of(COOKED, "\0\0\3\4", 3), DIRECTION_RECEIVED) &&
+               TAP_EQ(direction_of(COOKED2, "\0\0\0\0\0\0\0\0\3\4\0", 11), DIRECTION_LOCAL),
            "on a loopback device, packets are local");
 }
 
@@ -148,7 +148,7 @@ static void test_directions(void) {
 /* Four of the bytes verify, and eight were captured. */
 static const uint8_t bytes9[9] = {0x21, 0x34, 0xde, 0xcb, 0x31, [8] = 0x21};
 
-static bool says(const char *sentence, const char *words) {
+static bool contains_text(const char *sentence, const char *words) {
     return words ? sentence && strstr(sentence, words) : !sentence;
 }
 
@@ -175,12 +175,13 @@ static void test_verdicts(void) {
     const struct carry_frame frame = {bytes9, 4, 4, 1, 0};
     bool all = true;
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
-        all &= says(carry_capture_why(&frame, &sums[i].sum), sums[i].words);
+        all &= contains_text(carry_capture_why(&frame, &sums[i].sum), sums[i].words);
     tap_ok(all, "each verdict has a sentence");
 }
 
 /* Returns whether the text says that a sum with a wrong length verifies over the captured bytes. */
-static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, uint8_t gap_size) {
+static bool says_that_it_verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset,
+                                  uint8_t gap_size) {
     const struct carry_frame frame = {bytes9, 4, wire, 1, 0};
     const struct carry_packet_sum sum = {.verdict = CARRY_VERDICT_UNVERIFIABLE,
                                          .reason = CARRY_REASON_LENGTH,
@@ -188,14 +189,16 @@ static bool verifies(uint32_t wire, uint8_t field_size, uint32_t field_offset, u
                                          .field_offset = field_offset,
                                          .gap_size = gap_size,
                                          .cover_size = 8};
-    return says(carry_capture_why(&frame, &sum), "verify by themselves");
+    return contains_text(carry_capture_why(&frame, &sum), "verify by themselves");
 }
 
 static void test_lengths(void) {
-    tap_ok(verifies(4, 2, 2, 0),
+    tap_ok(says_that_it_verifies(4, 2, 2, 0),
            "captured bytes are reported that verify although a length is wrong");
-    tap_ok(TAP_TRUE(!verifies(8, 2, 2, 0)) && TAP_TRUE(!verifies(4, 4, 2, 0)) &&
-               TAP_TRUE(!verifies(4, 2, 3, 0)) && TAP_TRUE(!verifies(4, 2, 2, 2)),
+    tap_ok(TAP_TRUE(!says_that_it_verifies(8, 2, 2, 0)) &&
+               TAP_TRUE(!says_that_it_verifies(4, 4, 2, 0)) &&
+               TAP_TRUE(!says_that_it_verifies(4, 2, 3, 0)) &&
+               TAP_TRUE(!says_that_it_verifies(4, 2, 2, 2)),
            "they are not reported if bytes were cut off, nor for another kind of sum");
 }
 
@@ -225,7 +228,7 @@ static void test_rules(void) {
     const struct carry_frame frame = {bytes9, 8, 8, 1, 0};
     bool all = true;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (!says(carry_capture_rule(&frame, &rules[i].sum), rules[i].words)) {
+        if (!contains_text(carry_capture_rule(&frame, &rules[i].sum), rules[i].words)) {
             tap_note("rule %zu", i);
             all = false;
         }

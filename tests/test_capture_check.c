@@ -28,7 +28,7 @@ struct heard {
     bool is_ordered;
 };
 
-static bool hear(void *user, const struct carry_capture_finding *finding) {
+static bool hear_finding(void *user, const struct carry_capture_finding *finding) {
     struct heard *heard = user;
     if (heard->count && finding->number < heard->findings[(heard->count - 1) % FOUND_MAX].number)
         heard->is_ordered = false;
@@ -50,7 +50,7 @@ static struct carry_capture_check_options options_for(struct heard *heard, uint3
         .threads = threads,
         .listed = PARTIAL_TOO,
         .kept = 3,
-        .finding = hear,
+        .finding = hear_finding,
         .progress = hear_progress,
         .user = heard,
     };
@@ -393,7 +393,7 @@ struct relatives {
     unsigned cancels_at; /* the packet, from 1, at which to cancel; 0: none */
 };
 
-static bool relate(void *user, const struct carry_capture_packet *packet) {
+static bool keep_relative(void *user, const struct carry_capture_packet *packet) {
     struct relatives *relatives = user;
     struct carry_capture_packet *kept = &relatives->packets[relatives->count];
     *kept = *packet;
@@ -430,7 +430,7 @@ static void add_up(struct sums *sums, const struct carry_capture_summary *summar
 static void add_part(struct sums *sums, const struct bytes *bytes, struct relatives *relatives,
                      uint64_t from, uint64_t to) {
     const struct carry_capture_check_options options = {
-        .alone = true, .related = relate, .user = relatives};
+        .alone = true, .related = keep_relative, .user = relatives};
     struct carry_capture_summary *summary = carry_capture_summary_create();
     struct carry_capture_checker *checker;
     const struct carry_capture_packet *packet;
@@ -484,7 +484,7 @@ static void test_alone(const struct bytes *bytes) {
     static const uint64_t related[] = {2, 3, 5, 6, 7, 9};
     struct relatives relatives = {.count = 0};
     struct carry_capture_check_options options = {
-        .alone = true, .related = relate, .kept = 9, .threads = 2, .user = &relatives};
+        .alone = true, .related = keep_relative, .kept = 9, .threads = 2, .user = &relatives};
     struct carry_capture_summary *summary;
     bool ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_OK) &&
               TAP_EQ(relatives.count, sizeof related / sizeof *related);
@@ -506,7 +506,7 @@ static void test_alone(const struct bytes *bytes) {
            "packets that are judged separately are right");
     carry_capture_summary_free(summary);
     relatives = (struct relatives){.cancels_at = 3};
-    options.related = relate;
+    options.related = keep_relative;
     ok = TAP_EQ(check_bytes(bytes, &options, &summary), CARRY_ERROR_CANCELLED) &&
          TAP_EQ(relatives.count, 3);
     carry_capture_summary_free(summary);

@@ -22,7 +22,7 @@ struct heard {
     unsigned last_left;
 };
 
-static bool hear(void *user, const struct carry_capture_change *change) {
+static bool hear_change(void *user, const struct carry_capture_change *change) {
     struct heard *heard = user;
     heard->changes += !change->is_left;
     heard->left += change->is_left;
@@ -38,7 +38,7 @@ static bool hear_progress(void *user, const struct carry_capture_progress *progr
 
 static struct carry_capture_fix_options options_for(struct heard *heard, uint32_t fix) {
     return (struct carry_capture_fix_options){
-        .packet.fix = fix, .change = hear, .progress = hear_progress, .user = heard};
+        .packet.fix = fix, .change = hear_change, .progress = hear_progress, .user = heard};
 }
 
 static int fix(struct feed *feed, const struct carry_capture_fix_options *options,
@@ -700,7 +700,7 @@ static void test_explain_early(void) {
     bytes_free(&early);
 }
 
-static int explain(const struct bytes *bytes, uint64_t number, struct explained *explained) {
+static int explain_frame(const struct bytes *bytes, uint64_t number, struct explained *explained) {
     struct carry_capture *capture;
     uint64_t packets = 0;
     int code = carry_capture_open_memory(bytes->data, bytes->size, &capture, NULL);
@@ -716,20 +716,20 @@ static int explain(const struct bytes *bytes, uint64_t number, struct explained 
 static void test_explain(const struct bytes *bytes) {
     struct explained header = {0}, fragment = {0}, lost = {0}, none = {0};
     struct explained cancelled = {.cancels = true};
-    tap_ok(TAP_EQ(explain(bytes, 6, &header), CARRY_OK) && TAP_EQ(header.frames, 1) &&
+    tap_ok(TAP_EQ(explain_frame(bytes, 6, &header), CARRY_OK) && TAP_EQ(header.frames, 1) &&
                TAP_EQ(header.datagrams, 0) && TAP_EQ(header.verdict, CARRY_VERDICT_PARTIAL),
            "a frame is judged by its sender's other frames");
-    tap_ok(TAP_EQ(explain(bytes, 5, &fragment), CARRY_OK) && TAP_EQ(fragment.frames, 1) &&
+    tap_ok(TAP_EQ(explain_frame(bytes, 5, &fragment), CARRY_OK) && TAP_EQ(fragment.frames, 1) &&
                TAP_EQ(fragment.datagrams, 1) && TAP_EQ(fragment.fragments, 2),
            "a fragment is explained with the datagram that later frames complete");
-    tap_ok(TAP_EQ(explain(bytes, 9, &lost), CARRY_OK) && TAP_EQ(lost.frames, 1) &&
+    tap_ok(TAP_EQ(explain_frame(bytes, 9, &lost), CARRY_OK) && TAP_EQ(lost.frames, 1) &&
                TAP_EQ(lost.lost, 1),
            "a fragment whose datagram remains incomplete is explained");
-    tap_ok(TAP_EQ(explain(bytes, 0, &none), CARRY_ERROR_INVALID) && TAP_EQ(none.frames, 0),
+    tap_ok(TAP_EQ(explain_frame(bytes, 0, &none), CARRY_ERROR_INVALID) && TAP_EQ(none.frames, 0),
            "packet 0 is refused");
-    tap_ok(TAP_EQ(explain(bytes, CAPTURE_PACKETS + 1, &none), CARRY_ERROR_UNKNOWN) &&
+    tap_ok(TAP_EQ(explain_frame(bytes, CAPTURE_PACKETS + 1, &none), CARRY_ERROR_UNKNOWN) &&
                TAP_EQ(none.frames, 0) &&
-               TAP_EQ(explain(bytes, 5, &cancelled), CARRY_ERROR_CANCELLED) &&
+               TAP_EQ(explain_frame(bytes, 5, &cancelled), CARRY_ERROR_CANCELLED) &&
                TAP_EQ(cancelled.frames, 1),
            "a missing frame is reported, and cancellation works");
 }
@@ -741,7 +741,7 @@ static void test_explain_allocations(const struct bytes *bytes) {
     for (unsigned number = 1; !done && ok; number++) {
         struct explained explained = {0};
         allocations_fail_from(number);
-        const int code = explain(bytes, 5, &explained);
+        const int code = explain_frame(bytes, 5, &explained);
         done = allocations_count() < number;
         allocations_fail_from(0);
         ok = code == CARRY_OK ? explained.frames == 1 : !done && code == CARRY_ERROR_MEMORY;

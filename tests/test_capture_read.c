@@ -314,7 +314,7 @@ static void test_stopped_file(void) {
     bytes_free(&bytes);
 }
 
-static bool refuses(const char *path, int system) {
+static bool refuses_path(const char *path, int system) {
     struct carry_capture *capture = (void *)1;
     struct carry_capture_error error;
     return carry_capture_open_path(path, &capture, &error) == CARRY_ERROR_READ && !capture &&
@@ -326,7 +326,8 @@ static void test_unopened(void) {
     struct carry_capture *capture;
     struct carry_capture_error error;
     int write_only = open("/dev/null", O_WRONLY);
-    tap_ok(TAP_TRUE(refuses("/", EISDIR)) && TAP_TRUE(refuses("/nothing/of/this/name", ENOENT)),
+    tap_ok(TAP_TRUE(refuses_path("/", EISDIR)) &&
+               TAP_TRUE(refuses_path("/nothing/of/this/name", ENOENT)),
            "a folder and a missing file are refused with errno");
     tap_ok(TAP_EQ(carry_capture_open_fd(-1, &capture, &error), CARRY_ERROR_READ) &&
                TAP_EQ(error.system, EBADF) &&

@@ -22,7 +22,7 @@ static bool is_in(unsigned set, uint64_t number) {
     return set >> ((number - 1) % CAPTURE_PACKETS) & 1;
 }
 
-static bool choose(void *user, const struct carry_capture_packet *packet) {
+static bool choose_packet(void *user, const struct carry_capture_packet *packet) {
     struct selection *selection = user;
     selection->asked++;
     return is_in(selection->set, packet->number);
@@ -82,7 +82,7 @@ static void test_check(const struct bytes *bytes) {
     for (unsigned set = 0; set < SETS && ok; set++) {
         struct selection selection = {.set = set};
         const struct carry_capture_check_options options = {
-            .threads = 1, .select = choose, .user = &selection};
+            .threads = 1, .select = choose_packet, .user = &selection};
         struct carry_capture_summary *selected, *alone = NULL;
         struct bytes picked = pick_packets(bytes, set);
         ok = TAP_EQ(check_selected(bytes, &options, &selected), CARRY_OK) &&
@@ -103,7 +103,7 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
     for (uint32_t threads = 1; threads <= 4 && ok; threads++) {
         struct selection selection = {.set = 1u << 1 | 1u << 7};
         const struct carry_capture_check_options options = {
-            .threads = threads, .select = choose, .user = &selection};
+            .threads = threads, .select = choose_packet, .user = &selection};
         struct carry_capture_summary *summary;
         ok = TAP_EQ(check_selected(bytes, &options, &summary), CARRY_OK) &&
              TAP_EQ(selection.asked, (uint64_t)CAPTURE_PACKETS * copies) &&
@@ -119,7 +119,7 @@ static void test_threads(const struct bytes *bytes, unsigned copies) {
 static void test_count(const struct bytes *bytes) {
     struct selection selection = {.set = 1u << 1 | 1u << 3 | 1u << 5};
     const struct carry_capture_check_options options = {
-        .packets = 2, .select = choose, .user = &selection};
+        .packets = 2, .select = choose_packet, .user = &selection};
     struct carry_capture_summary *summary, *merged = carry_capture_summary_create();
     check_selected(bytes, &options, &summary);
     carry_capture_summary_merge(merged, summary);
@@ -186,7 +186,7 @@ static void test_fix(const struct bytes *bytes, uint32_t verdicts, const char *n
         struct carry_capture_repairs *repairs[2] = {NULL, NULL};
         struct bowl copies[2] = {{.calls = 0}};
         struct bytes picked = pick_packets(bytes, set);
-        options.select = choose;
+        options.select = choose_packet;
         options.user = &selection;
         ok = TAP_EQ(fix_selected(bytes, &options, &copies[0], &repairs[0]), CARRY_OK) &&
              TAP_EQ(fix_selected(&picked, &alone, &copies[1], &repairs[1]), CARRY_OK) &&

@@ -22,7 +22,7 @@ struct session {
     unsigned related_count;
 };
 
-static bool relate(void *user, const struct carry_capture_packet *packet) {
+static bool note_related(void *user, const struct carry_capture_packet *packet) {
     struct session *session = user;
     session->related[session->related_count++ % 8] = packet->number;
     return true;
@@ -30,7 +30,7 @@ static bool relate(void *user, const struct carry_capture_packet *packet) {
 
 static void begin_session(struct session *session, bool alone) {
     const struct carry_capture_check_options options = {
-        .threads = 1, .kept = 1, .alone = alone, .related = relate, .user = session};
+        .threads = 1, .kept = 1, .alone = alone, .related = note_related, .user = session};
     session->summary = carry_capture_summary_create();
     carry_capture_checker_create(&options, &session->checker);
     carry_capture_checker_begin(session->checker, session->summary);

@@ -94,12 +94,12 @@ static struct walker walkers[MANY];
  * The compiler does not know this function, so it keeps values in callee-saved registers, including
  * vector registers.
  */
-static double scrambled(double value) {
+static double scrambled_value(double value) {
     return value * 1.25 + 1;
 }
-static double (*volatile scramble)(double) = scrambled;
+static double (*volatile scramble)(double) = scrambled_value;
 
-static struct carry_context *walk(void *argument, uintptr_t value) {
+static struct carry_context *walk_at_random(void *argument, uintptr_t value) {
     struct walker *walker = argument;
     unsigned char local[256];
     memset(local, (int)walker->self, sizeof local);
@@ -125,7 +125,8 @@ static void test_many(const struct effort *effort) {
     size_t visits = 0;
     for (size_t i = 0; i < MANY; i++) {
         walkers[i] = (struct walker){.self = i, .left = effort->rounds * 10, .ok = true};
-        ok = ok && !carry_context_create(&there[i], stacks[i], STACK_BYTES, walk, &walkers[i]);
+        ok = ok &&
+             !carry_context_create(&there[i], stacks[i], STACK_BYTES, walk_at_random, &walkers[i]);
     }
     for (size_t i = 0; i < MANY; i++)
         while (there[i].stack_pointer)

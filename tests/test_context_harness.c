@@ -14,11 +14,11 @@
 
 #define CHILD_SECONDS 30
 
-static struct verdict switches(const struct context_calls *calls) {
+static struct verdict check_switches(const struct context_calls *calls) {
     return check_context_ring(calls, 0, CHECKED_COMPONENTS, 8);
 }
 
-static struct verdict signals(const struct context_calls *calls) {
+static struct verdict check_signals(const struct context_calls *calls) {
     const struct storm_options options = {1, 3, 50, 0, true};
     return check_context_storm(calls, &options);
 }
@@ -29,13 +29,13 @@ static const struct mutant {
     struct verdict (*check)(const struct context_calls *calls);
     const char *feature; /* the mutant differs only with this feature */
 } mutants[] = {
-    {"r15", &broken_context_r15, switches, NULL},
-    {"fcw", &broken_context_fcw, switches, NULL},
-    {"mxcsr", &broken_context_mxcsr, switches, NULL},
-    {"uppers", &broken_context_uppers, switches, "avx"},
-    {"red_zone", &broken_context_red_zone, signals, NULL},
-    {"flags", &broken_context_flags, signals, NULL},
-    {"vectors", &broken_context_vectors, signals, "xsave"},
+    {"r15", &broken_context_r15, check_switches, NULL},
+    {"fcw", &broken_context_fcw, check_switches, NULL},
+    {"mxcsr", &broken_context_mxcsr, check_switches, NULL},
+    {"uppers", &broken_context_uppers, check_switches, "avx"},
+    {"red_zone", &broken_context_red_zone, check_signals, NULL},
+    {"flags", &broken_context_flags, check_signals, NULL},
+    {"vectors", &broken_context_vectors, check_signals, "xsave"},
 };
 
 /*
@@ -59,7 +59,7 @@ static int context_check_ends(const struct mutant *mutant, const struct context_
 }
 
 static void test_mutant(const struct mutant *mutant) {
-    if (replay_is_on() && mutant->check == signals) {
+    if (replay_is_on() && mutant->check == check_signals) {
         tap_skip(mutant->name, "the signal frames are those of this CPU, not of the replayed one");
         return;
     }

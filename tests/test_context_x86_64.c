@@ -100,7 +100,7 @@ static struct carry_context *trace_frame(void *argument, uintptr_t value) {
 }
 
 /* Starts a context from one that has all components in use, and another rounding mode. */
-static struct start started(uint64_t mask) {
+static struct start start_state(uint64_t mask) {
     static struct context_probe probe;
     struct carry_xstate_layout layout;
     struct start start;
@@ -137,8 +137,8 @@ static bool tells_use(void) {
 }
 
 static void test_start(void) {
-    struct start plain = started(0);
-    struct start full = started(CHECKED_COMPONENTS);
+    struct start plain = start_state(0);
+    struct start full = start_state(CHECKED_COMPONENTS);
     tap_ok(TAP_EQ(plain.mxcsr, 0x1f80) && TAP_EQ(plain.fcw, 0x37f) && TAP_EQ(full.mxcsr, 0x1f80) &&
                TAP_EQ(full.fcw, 0x37f),
            "a context starts with MXCSR 0x1f80 and FCW 0x37f");
@@ -233,8 +233,8 @@ static void test_preemption(void) {
            "the thread itself continues, whose stack is unknown");
 }
 
-static int refusal(struct carry_context *from, struct carry_context *to, uint64_t rip,
-                   uint64_t rsp) {
+static int refusal_of(struct carry_context *from, struct carry_context *to, uint64_t rip,
+                      uint64_t rsp) {
     static unsigned char image[16384] __attribute__((aligned(64)));
     struct carry_xstate_layout layout;
     struct carry_context_registers registers = {.rip = rip, .rsp = rsp};
@@ -254,37 +254,37 @@ static void test_refusals(void) {
     uint64_t bottom = (uintptr_t)stacks[0];
     carry_context_create(a, stacks[0], sizeof stacks[0], raise_once, NULL);
     carry_context_create(b, stacks[1], sizeof stacks[1], return_here, NULL);
-    tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE),
+    tap_ok(TAP_EQ(refusal_of(a, b, 0, top), CARRY_ERROR_SIZE),
            "a preemption without an area is refused");
     carry_context_keep(a, areas[0], carry_context_area_size(0), 0);
     if (carry_xstate_enabled() & BIT(AVX))
-        tap_ok(TAP_EQ(refusal(a, b, 0, top), CARRY_ERROR_SIZE),
+        tap_ok(TAP_EQ(refusal_of(a, b, 0, top), CARRY_ERROR_SIZE),
                "an area that is too small for AVX is refused");
     else
         tap_skip("an area that is too small for AVX is refused", "no AVX");
     carry_context_keep(a, areas[0], sizeof areas[0], 0);
-    tap_ok(TAP_EQ(refusal(a, a, 0, top), CARRY_ERROR_INVALID),
+    tap_ok(TAP_EQ(refusal_of(a, a, 0, top), CARRY_ERROR_INVALID),
            "a preemption to the same context is refused");
     struct carry_context finished = *b;
     finished.stack_pointer = NULL;
-    tap_ok(TAP_EQ(refusal(a, &finished, 0, top), CARRY_ERROR_INVALID),
+    tap_ok(TAP_EQ(refusal_of(a, &finished, 0, top), CARRY_ERROR_INVALID),
            "a preemption to a finished context is refused");
-    tap_ok(TAP_EQ(refusal(a, b, (uintptr_t)carry_context_switch + 8, top), CARRY_ERROR_BUSY),
+    tap_ok(TAP_EQ(refusal_of(a, b, (uintptr_t)carry_context_switch + 8, top), CARRY_ERROR_BUSY),
            "a preemption during a switch is refused");
-    tap_ok(TAP_EQ(refusal(a, b, 0, (uintptr_t)stacks[1] + 8), CARRY_ERROR_BUSY) &&
-               TAP_EQ(refusal(a, b, 0, bottom - 8), CARRY_ERROR_BUSY),
+    tap_ok(TAP_EQ(refusal_of(a, b, 0, (uintptr_t)stacks[1] + 8), CARRY_ERROR_BUSY) &&
+               TAP_EQ(refusal_of(a, b, 0, bottom - 8), CARRY_ERROR_BUSY),
            "a preemption on another stack is refused");
-    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 200), CARRY_ERROR_SIZE),
+    tap_ok(TAP_EQ(refusal_of(a, b, 0, bottom + 200), CARRY_ERROR_SIZE),
            "a preemption without room on the stack is refused");
     if (fault_under_asan()) {
         tap_skip("preempted contexts",
                  "a switch that does not happen would be reported to the sanitizer");
         return;
     }
-    tap_ok(TAP_EQ(refusal(a, b, 0, bottom + 4096), CARRY_OK) &&
+    tap_ok(TAP_EQ(refusal_of(a, b, 0, bottom + 4096), CARRY_OK) &&
                TAP_EQ(carry_context_keep(a, areas[1], sizeof areas[1], 0), CARRY_ERROR_INVALID),
            "a preempted context keeps its area");
-    tap_ok(TAP_EQ(refusal(b, a, 0, (uintptr_t)stacks[1] + 4096), CARRY_ERROR_SIZE),
+    tap_ok(TAP_EQ(refusal_of(b, a, 0, (uintptr_t)stacks[1] + 4096), CARRY_ERROR_SIZE),
            "a refusal leaves a preempted context unchanged");
 }
 
@@ -325,7 +325,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *frame, void *argum
  * Unwinds to the end. A function without a caller is marked as such; a wrong address has no
  * function, and ends the unwinding too.
  */
-static bool unwinds(void) {
+static bool unwinds_to_end(void) {
     uintptr_t last = 1;
     return _Unwind_Backtrace(note_frame, &last) == _URC_END_OF_STACK && last == 0;
 }
@@ -344,7 +344,7 @@ HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
     (void)info;
     if (is_of_switch((uintptr_t)((ucontext_t *)ucontext)->uc_mcontext.gregs[REG_RIP])) {
         trace.steps++;
-        trace.broken += !unwinds();
+        trace.broken += !unwinds_to_end();
     }
 }
 
@@ -380,7 +380,7 @@ static struct carry_context *preempt_back(void *argument, uintptr_t value) {
 static void test_unwinding(void) {
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
     struct sigaction old;
-    bool ok = unwinds(); /* the first unwinding loads its tables */
+    bool ok = unwinds_to_end(); /* the first unwinding loads its tables */
     sigaction(SIGTRAP, &action, &old);
     carry_context_create(&there[0], stacks[0], sizeof stacks[0], preempt_back, NULL);
     carry_context_keep(&there[0], areas[0], sizeof areas[0], CHECKED_COMPONENTS);

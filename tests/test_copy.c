@@ -75,7 +75,7 @@ static bool copy_row(size_t index, struct choice_row *row) {
     return true;
 }
 
-static bool copies(carry_copy_fn *copy) {
+static bool copies_right(carry_copy_fn *copy) {
     char to[20] = "";
     copy(to, "nineteen characters", sizeof to);
     return !strcmp(to, "nineteen characters");
@@ -86,7 +86,7 @@ static void by_operation(void *dst, const void *src, size_t size) {
 }
 
 static bool copy_works(void) {
-    return copies(carry_copy);
+    return copies_right(carry_copy);
 }
 
 static const struct choice choice = {copy_row, carry_copy_kernel_need, carry_copy_kernel_code,
@@ -101,7 +101,7 @@ static bool first_question(void) {
 }
 
 static bool first_move(void) {
-    return copies(carry_copy_move) && first_call();
+    return copies_right(carry_copy_move) && first_call();
 }
 
 /* Where sites can be patched, patching chooses too. */
@@ -123,7 +123,7 @@ static void test_first_use(void) {
 
 static void test_choice(void) {
     choice_check_all(&choice);
-    tap_ok(TAP_EQ(carry_copy_select("generic"), CARRY_OK) && TAP_TRUE(copies(by_operation)) &&
+    tap_ok(TAP_EQ(carry_copy_select("generic"), CARRY_OK) && TAP_TRUE(copies_right(by_operation)) &&
                TAP_EQ(carry_get_carry_copy(), carry_copy_generic),
            "the operation calls the chosen kernel");
     carry_copy_select(NULL);

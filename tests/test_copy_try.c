@@ -34,7 +34,7 @@ static void test_form(size_t index, const struct effort *effort) {
     verdict_report(&verdict, "%s: pages that are removed meanwhile", forms[index].name);
 }
 
-static bool follows(size_t index) {
+static bool follows_choice(size_t index) {
     char to[6] = "";
     return carry_copy_select(forms[index].name) == CARRY_OK &&
            carry_get_carry_copy_try() == forms[index].attempt &&
@@ -50,7 +50,8 @@ int main(void) {
             tap_skip(kernel.name, "this CPU lacks %s", kernel.missing);
             continue;
         }
-        tap_ok(follows(i), "%s: the form that survives faults is chosen with it", kernel.name);
+        tap_ok(follows_choice(i), "%s: the form that survives faults is chosen with it",
+               kernel.name);
         test_form(i, effort);
     }
     return tap_done();

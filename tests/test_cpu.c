@@ -37,7 +37,7 @@ static enum carry_cpu_state state_of_feature(const char *name) {
     return find_feature(name, &feature) ? feature.state : CARRY_CPU_ABSENT;
 }
 
-static void snapshot(enum carry_cpu_state *states) {
+static void take_snapshot(enum carry_cpu_state *states) {
     for (size_t i = 0; i < feature_count(); i++)
         states[i] = feature_at(i).state;
 }
@@ -119,7 +119,7 @@ static void test_all(const enum carry_cpu_state *all) {
     carry_cpu_set_mask("");
 }
 
-static bool gone(const char *const *names) {
+static bool is_gone(const char *const *names) {
     for (; *names; names++)
         if (carry_cpu_has(*names))
             return false;
@@ -137,12 +137,12 @@ static void test_cascade(void) {
         return;
     }
     const bool avx2 = carry_cpu_has("avx2");
-    tap_ok(TAP_EQ(carry_cpu_set_mask("avx2"), CARRY_OK) && TAP_TRUE(gone(with_avx2)),
+    tap_ok(TAP_EQ(carry_cpu_set_mask("avx2"), CARRY_OK) && TAP_TRUE(is_gone(with_avx2)),
            "without AVX2 there is no AVX-512 and no preference");
-    tap_ok(TAP_EQ(carry_cpu_set_mask("bmi2"), CARRY_OK) && TAP_TRUE(gone(with_avx512bw)) &&
+    tap_ok(TAP_EQ(carry_cpu_set_mask("bmi2"), CARRY_OK) && TAP_TRUE(is_gone(with_avx512bw)) &&
                TAP_EQ(carry_cpu_has("avx2"), avx2),
            "no BMI2, no AVX-512, but AVX2");
-    tap_ok(TAP_EQ(carry_cpu_set_mask("avx512bw"), CARRY_OK) && TAP_TRUE(gone(with_avx512bw)) &&
+    tap_ok(TAP_EQ(carry_cpu_set_mask("avx512bw"), CARRY_OK) && TAP_TRUE(is_gone(with_avx512bw)) &&
                TAP_EQ(carry_cpu_has("avx2"), avx2),
            "no AVX-512BW, no AVX-512, but AVX2");
     carry_cpu_set_mask("");
@@ -237,11 +237,11 @@ static void test_names(void) {
 static void test_errors_change_nothing(void) {
     enum carry_cpu_state masked[FEATURES_MAX];
     carry_cpu_set_mask("all");
-    snapshot(masked);
+    take_snapshot(masked);
     bool ok =
         TAP_EQ(carry_cpu_set_mask("none"), CARRY_ERROR_UNKNOWN) && TAP_TRUE(same_states(masked));
     carry_cpu_set_mask("");
-    snapshot(masked);
+    take_snapshot(masked);
     ok = ok && TAP_EQ(carry_cpu_set_mask("all,none"), CARRY_ERROR_UNKNOWN) &&
          TAP_TRUE(same_states(masked));
     tap_ok(ok, "after an error the old mask remains");
@@ -250,7 +250,7 @@ static void test_errors_change_nothing(void) {
 #define MODEL_BYTES 64
 
 /* Removes blanks at the beginning, at the end, and repeated ones. */
-static void squeeze(char *text) {
+static void squeeze_blanks(char *text) {
     size_t used = 0;
     for (const char *p = text; *p; p++)
         if (*p != ' ' || (used && text[used - 1] != ' '))
@@ -266,7 +266,7 @@ static void test_model(void) {
     carry_cpu_model(whole, sizeof whole);
     bool ok = TAP_NE(memchr(whole, '\0', sizeof whole), NULL);
     if (cpu_brand(brand)) {
-        squeeze(brand);
+        squeeze_blanks(brand);
         tap_ok(TAP_TRUE(ok) && TAP_STREQ(whole, brand), "the model is \"%s\"", brand);
     } else {
         tap_skip("the model", "there is no other source for it");
@@ -327,7 +327,7 @@ int main(void) {
     test_environment();
     test_table();
     carry_cpu_set_mask("");
-    snapshot(all);
+    take_snapshot(all);
     test_detection();
     test_one_by_one(all);
     test_all(all);

@@ -70,8 +70,8 @@ static const struct copier *const copiers_end = copiers + sizeof copiers / sizeo
  * Copies `good` bytes, and sums them. Checks the bytes left, and that there is one signal if there
  * are any.
  */
-static bool copies(const struct copier *copier, void *dst, const void *src, size_t size,
-                   size_t good) {
+static bool copies_as_expected(const struct copier *copier, void *dst, const void *src, size_t size,
+                               size_t good) {
     const uint32_t seed = (uint32_t)rng_next();
     const unsigned expected = carry_host_recovers(CARRY_HOST_COPIES) && good < size;
     const unsigned before = signals;
@@ -102,7 +102,7 @@ static bool copy_faults(const struct copier *copier, enum side side, size_t size
     unsigned char *dst = side == SOURCE ? other : cut;
     const unsigned char *src = side == SOURCE ? cut : other;
 
-    bool ok = copies(copier, dst, src, size, good);
+    bool ok = copies_as_expected(copier, dst, src, size, good);
     if (side == SOURCE)
         ok = ok &&
              !memcmp(other + good, before + alignment + good, sizeof whole - alignment - good) &&
@@ -139,9 +139,10 @@ static void test_far_pages(const struct copier *copier) {
     rng_fill(from, size);
     mprotect(from + 2 * 4096, 4096, PROT_NONE);
     size_t done = 2 * 4096 - 3;
-    tap_ok(TAP_TRUE(copies(copier, to, from + 3, size - 3, done)) && TAP_EQ(to[done], 0),
+    tap_ok(TAP_TRUE(copies_as_expected(copier, to, from + 3, size - 3, done)) &&
+               TAP_EQ(to[done], 0),
            "%s: %s: a page without permission", way, copier->name);
-    tap_ok(copies(copier, from + 1, to, size - 1, 2 * 4096 - 1),
+    tap_ok(copies_as_expected(copier, from + 1, to, size - 1, 2 * 4096 - 1),
            "%s: %s: a page without permission is not written", way, copier->name);
     free(to);
     munmap(from, size);
@@ -181,15 +182,15 @@ static void test_nonsense(const struct copier *copier) {
     void *noncanonical = (void *)(uintptr_t)(UINT64_C(1) << 62);
     bool null = true, none = true;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        null = null && TAP_TRUE(copies(copier, bytes, NULL, sizes[i], 0)) &&
-               TAP_TRUE(copies(copier, NULL, bytes, sizes[i], 0));
-        none = none && copies(copier, bytes, noncanonical, sizes[i], 0) &&
-               copies(copier, noncanonical, bytes, sizes[i], 0);
+        null = null && TAP_TRUE(copies_as_expected(copier, bytes, NULL, sizes[i], 0)) &&
+               TAP_TRUE(copies_as_expected(copier, NULL, bytes, sizes[i], 0));
+        none = none && copies_as_expected(copier, bytes, noncanonical, sizes[i], 0) &&
+               copies_as_expected(copier, noncanonical, bytes, sizes[i], 0);
     }
     tap_ok(null, "%s: %s: NULL", way, copier->name);
     tap_ok(TAP_TRUE(none) && TAP_MEMEQ(bytes, before, sizeof bytes),
            "%s: %s: a copy survives a non-canonical address", way, copier->name);
-    tap_ok(copies(copier, NULL, NULL, 0, 0), "%s: %s: a copy of no bytes succeeds", way,
+    tap_ok(copies_as_expected(copier, NULL, NULL, 0, 0), "%s: %s: a copy of no bytes succeeds", way,
            copier->name);
 }
 
@@ -261,9 +262,11 @@ static void test_truncated(const struct copier *copier) {
     bool ok = file && !ftruncate(fileno(file), (off_t)size);
     unsigned char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
     memset(shared, 0x5a, size);
-    ok = ok && copies(copier, copy, shared, size, size) && !ftruncate(fileno(file), 4096);
+    ok = ok && copies_as_expected(copier, copy, shared, size, size) &&
+         !ftruncate(fileno(file), 4096);
     memset(copy, 0, size);
-    tap_ok(TAP_TRUE(ok) && TAP_TRUE(copies(copier, copy, shared + 100, size - 100, 4096 - 100)) &&
+    tap_ok(TAP_TRUE(ok) &&
+               TAP_TRUE(copies_as_expected(copier, copy, shared + 100, size - 100, 4096 - 100)) &&
                TAP_EQ(copy[4096 - 100 - 1], 0x5a) && TAP_EQ(copy[4096 - 100], 0),
            "%s: %s: a copy survives a file truncated under its mapping (SIGBUS)", way,
            copier->name);
@@ -489,8 +492,8 @@ static void test_protection_keys(void) {
     }
     page[0] = 1;
     pkey_mprotect(page, 4096, PROT_READ | PROT_WRITE, key);
-    tap_ok(TAP_TRUE(copies(copiers, to, page, 8, 0)) && TAP_TRUE(copies(copiers, page, to, 8, 0)) &&
-               TAP_EQ(to[0], 0),
+    tap_ok(TAP_TRUE(copies_as_expected(copiers, to, page, 8, 0)) &&
+               TAP_TRUE(copies_as_expected(copiers, page, to, 8, 0)) && TAP_EQ(to[0], 0),
            "a page behind a protection key is neither read nor written");
     munmap(page, 4096);
     pkey_free(key);
@@ -522,7 +525,7 @@ static bool others_are_called(void) {
     return ok && after.sa_sigaction == on_fault_of_others;
 }
 
-static bool counted(void) {
+static bool count_users(void) {
     struct sigaction before;
     struct sigaction after;
     sigaction(SIGBUS, NULL, &before);
@@ -568,7 +571,7 @@ static bool plain_faults_stay(void) {
     return ok && !fault_catch(plain_fault, NULL, &fault) && fault.signal == SIGSEGV;
 }
 
-static bool dies(void) {
+static bool dies_of_fault(void) {
     if (carry_fault_acquire())
         return false;
     plain_fault(NULL);
@@ -587,7 +590,7 @@ static void on_first_fault(int signal) {
 static bool dies_behind_one(void) {
     struct sigaction action = {.sa_handler = on_first_fault, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGSEGV, &action, NULL);
-    return dies();
+    return dies_of_fault();
 }
 
 static void test_handler_for_one(void) {
@@ -689,7 +692,7 @@ static void test_sanitizer(void) {
     pid_t child = fork();
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
-        dies();
+        dies_of_fault();
         _exit(0);
     }
     close(ends[1]);
@@ -704,9 +707,9 @@ static void test_others(void) {
     tap_ok(child_says(NULL, others_are_called), "faults of other code reach its handlers");
     tap_ok(child_says(NULL, others_come_and_go),
            "other handlers can be installed over ours, and removed, any number of times");
-    tap_ok(child_says(NULL, counted), "handlers are removed when the last user releases them");
+    tap_ok(child_says(NULL, count_users), "handlers are removed when the last user releases them");
     tap_ok(child_says(NULL, plain_faults_stay), "handlers installed later come first");
-    tap_ok(!child_says(NULL, dies), "an unhandled fault ends the process");
+    tap_ok(!child_says(NULL, dies_of_fault), "an unhandled fault ends the process");
     test_handler_for_one();
     test_errors();
     test_sanitizer();

@@ -33,7 +33,7 @@
 
 /* --- Addresses with a tag --- */
 
-static void *tagged(const volatile void *address) {
+static void *tag_address(const volatile void *address) {
     return (void *)((uintptr_t)address | recover_tag);
 }
 
@@ -44,14 +44,14 @@ static void test_tagged_addresses(void) {
     unsigned char value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct carry_fault_frame frame;
     volatile bool told = false;
-    tap_ok(TAP_TRUE(carry_write_try(tagged(guard.end - 8), value, 8)) &&
+    tap_ok(TAP_TRUE(carry_write_try(tag_address(guard.end - 8), value, 8)) &&
                TAP_MEMEQ(guard.end - 8, value, 8) &&
-               TAP_TRUE(!carry_write_try(tagged(guard.end - 4), value, 8)) &&
+               TAP_TRUE(!carry_write_try(tag_address(guard.end - 4), value, 8)) &&
                TAP_MEMEQ(guard.end - 8, value, 8) &&
-               TAP_TRUE(!carry_read_try(value, tagged(guard.end - 4), 8)),
+               TAP_TRUE(!carry_read_try(value, tag_address(guard.end - 4), 8)),
            "accesses work with tagged addresses");
     if (carry_fault_enter(&frame) == 0) {
-        sink = *(volatile unsigned char *)tagged(guard.end);
+        sink = *(volatile unsigned char *)tag_address(guard.end);
         carry_fault_leave(&frame);
     } else {
         told = TAP_EQ(frame.address, (void *)guard.end);

@@ -174,7 +174,7 @@ static void copy_once(struct trial *trial, uint64_t random) {
         left > size || !is_untouched(areas.target_alias + to + size - left, left + MARGIN);
 }
 
-static double seconds(void) {
+static double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
@@ -182,8 +182,8 @@ static double seconds(void) {
 
 static void copy_for(struct trial *trial, double duration) {
     uint64_t seed = UINT64_C(88172645463325252);
-    const double end = seconds() + duration;
-    while (seconds() < end)
+    const double end = seconds_now() + duration;
+    while (seconds_now() < end)
         copy_once(trial, next_random(&seed));
 }
 

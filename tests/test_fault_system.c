@@ -96,7 +96,7 @@ static bool refuse_pipes(void) {
 }
 
 /* Copies 100 bytes, of which `good` can be accessed on one side, and sums them. */
-static bool copies(unsigned char *dst, const unsigned char *src, size_t good) {
+static bool copies_as_expected(unsigned char *dst, const unsigned char *src, size_t good) {
     uint32_t sum = 7;
     return carry_copy_try(dst, src, 100) == 100 - good && !memcmp(dst, src, good) &&
            carry_sum_copy_try(dst, src, 100, &sum) == 100 - good &&
@@ -110,10 +110,10 @@ static bool copies_all_ways(void) {
     rng_fill(guard.start, PAGE_BYTES);
     for (size_t good = 0; ok && good <= sizeof whole; good += 4) {
         memset(whole, 0xee, sizeof whole);
-        ok = copies(whole, guard.end - good, good);
+        ok = copies_as_expected(whole, guard.end - good, good);
         for (size_t i = good; ok && i < sizeof whole; i++)
             ok = whole[i] == 0xee;
-        ok = ok && copies(guard.end - good, whole, good);
+        ok = ok && copies_as_expected(guard.end - good, whole, good);
     }
     guard_close(&guard);
     return ok;

@@ -1084,7 +1084,7 @@ static void test_quiet(void) {
 
 /* --- Places whose hook is detached --- */
 
-static void *detach(void *hook) {
+static void *detach_hook(void *hook) {
     return carry_hook_detach(hook) ? NULL : hook;
 }
 
@@ -1108,7 +1108,7 @@ static void test_going(const struct carry_hook_place *place, int (*attach)(struc
     pthread_create(&caller, NULL, call, &hook);
     while (!in_callback)
         sched_yield();
-    pthread_create(&detacher, NULL, detach, &hook);
+    pthread_create(&detacher, NULL, detach_hook, &hook);
     while (word_at(place) == hooked)
         sched_yield();
     ok = TAP_EQ(attach(&other), CARRY_ERROR_BUSY) && TAP_EQ(other.skipped, 1) && ok;
@@ -1201,7 +1201,7 @@ static __attribute__((noinline)) size_t call_some(void) {
     return wrong;
 }
 
-static void *storm(void *unused) {
+static void *change_hooks(void *unused) {
     size_t wrong = 0;
     (void)unused;
     while (!storm_over)
@@ -1244,7 +1244,7 @@ static void test_storm(size_t rounds) {
     told = 0;
     storm_over = false;
     for (size_t i = 0; i < THREADS; i++)
-        pthread_create(&threads[i], NULL, storm, NULL);
+        pthread_create(&threads[i], NULL, change_hooks, NULL);
     for (size_t i = 0; i < rounds; i++) {
         struct carry_hook a = {.object = "", .wants = wants_callees, .enter = check_user};
         struct carry_hook b = {.enter = check_other, .leave = count_leave, .user = &enters};

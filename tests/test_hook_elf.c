@@ -129,7 +129,7 @@ static void read_all(void *unused) {
     }
 }
 
-static bool survives(void) {
+static bool reader_survives(void) {
     struct fault fault;
     if (fault_catch(read_all, NULL, &fault))
         return true;
@@ -159,7 +159,7 @@ static void test_part(size_t part, size_t rounds) {
     for (size_t i = 0; i < rounds; i++) {
         for (size_t times = 1 + rng_below(3); times; times--)
             damage_word(start + rng_below(size - 8));
-        survived += survives();
+        survived += reader_survives();
         fewer += imports < all;
         memcpy(start, before, size);
     }
@@ -201,11 +201,11 @@ static void test_circles(void) {
     }
     ElfW(Verneed) before = *need;
     need->vn_next = UINT32_MAX;
-    bool ok = survives();
+    bool ok = reader_survives();
     *need = before;
     need->vn_aux = 0; /* makes the entry refer to itself */
     need->vn_next = 1;
-    tap_ok(TAP_TRUE(survives()) && TAP_TRUE(ok),
+    tap_ok(TAP_TRUE(reader_survives()) && TAP_TRUE(ok),
            "versions that point outside, or overlap, are ignored");
     *need = before;
 }
@@ -242,7 +242,7 @@ static void test_many_versions(void) {
         put_versions(need, list, i ? VERSIONS_MAX : VERSIONS_MAX - need->vn_cnt);
         need->vn_aux = (uint32_t)((uint8_t *)list - (uint8_t *)need);
         need->vn_next = sizeof *need;
-        found[i] = survives() && versioned;
+        found[i] = reader_survives() && versioned;
         *need = before;
     }
     tap_ok(TAP_TRUE(found[0]) && TAP_TRUE(!found[1]),
@@ -253,7 +253,7 @@ static void test_no_dynamic(void) {
     ElfW(Phdr) *dynamic = find_segment(PT_DYNAMIC, 0);
     const ElfW(Phdr) before = *dynamic;
     dynamic->p_vaddr = copy.size;
-    tap_ok(TAP_TRUE(survives()) && TAP_EQ(imports, 0),
+    tap_ok(TAP_TRUE(reader_survives()) && TAP_EQ(imports, 0),
            "an unmapped dynamic section has no imports");
     *dynamic = before;
 }
@@ -332,7 +332,7 @@ static void test_unreadable_text(void) {
     bool ok = !unbound;
     text->p_flags &= ~(uint32_t)PF_R;
     mprotect(page, PAGE_BYTES, PROT_NONE);
-    tap_ok(TAP_TRUE(survives()) && TAP_EQ(unbound, 1) && TAP_TRUE(ok),
+    tap_ok(TAP_TRUE(reader_survives()) && TAP_EQ(unbound, 1) && TAP_TRUE(ok),
            "unreadable text may be a binder");
     mprotect(page, PAGE_BYTES, PROT_READ | PROT_WRITE);
     text->p_flags |= PF_R;

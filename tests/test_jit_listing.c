@@ -181,7 +181,7 @@ static void test_foreign_files(void) {
 
 /* --- GDB --- */
 
-static size_t entries(void) {
+static size_t entry_count(void) {
     size_t count = 0;
     const struct entry *prev = NULL;
     for (const struct entry *at = __jit_debug_descriptor.first; at; at = at->next) {
@@ -198,12 +198,12 @@ static void test_gdb_list(void) {
     carry_jit_list(CARRY_JIT_GDB);
     for (size_t i = 0; i < 3; i++)
         made[i] = make_sum(64 + 8 * i);
-    tap_ok(TAP_EQ(entries(), 3), "three functions have three symbol files");
+    tap_ok(TAP_EQ(entry_count(), 3), "three functions have three symbol files");
     carry_jit_release(made[1]);
-    tap_ok(TAP_EQ(entries(), 2), "the middle one is removed");
+    tap_ok(TAP_EQ(entry_count(), 2), "the middle one is removed");
     carry_jit_release(made[0]);
     carry_jit_release(made[2]);
-    tap_ok(TAP_EQ(entries(), 0), "all are removed");
+    tap_ok(TAP_EQ(entry_count(), 0), "all are removed");
     carry_jit_list(0);
 }
 
@@ -213,7 +213,7 @@ __attribute__((noinline)) static uint32_t die_in_function(void) {
     return fatal->sum(NULL, 1024, 0) + 1;
 }
 
-static bool says(const char *text, const char *word) {
+static bool output_contains(const char *text, const char *word) {
     bool found = strstr(text, word);
     if (!found)
         tap_note("no \"%s\" in GDB's output: %s", word, text);
@@ -241,8 +241,10 @@ static void test_gdb(const char *program) {
         tap_skip("backtraces", "gdb cannot trace here, or not programs of this architecture");
         return;
     }
-    tap_ok(says(text, "carry_jit_sum_1024 ()"), "GDB names the function in which it stopped");
-    tap_ok(TAP_TRUE(says(text, "in die_in_function")) && TAP_TRUE(says(text, "in main")),
+    tap_ok(output_contains(text, "carry_jit_sum_1024 ()"),
+           "GDB names the function in which it stopped");
+    tap_ok(TAP_TRUE(output_contains(text, "in die_in_function")) &&
+               TAP_TRUE(output_contains(text, "in main")),
            "GDB finds the function's callers");
 }
 

@@ -101,7 +101,7 @@ static bool is_counted(const struct mapping *mapping, const void *count) {
     return false;
 }
 
-static size_t mappings(void) {
+static size_t mapping_count(void) {
     size_t count = 0;
     any_mapping(is_counted, &count);
     return count;
@@ -229,9 +229,9 @@ static bool all_work(size_t count) {
 static void test_flat_memory(void) {
     size_t count = effort_chosen() == &effort_short ? 500 : 10000;
     bool ok = all_work(count);
-    size_t pages = resident_pages(), maps = mappings();
+    size_t pages = resident_pages(), maps = mapping_count();
     ok &= all_work(count);
-    size_t pages_now = resident_pages(), maps_now = mappings();
+    size_t pages_now = resident_pages(), maps_now = mapping_count();
     tap_ok(ok, "%zu functions made, called and released, twice", count);
     if (is_emulated() || fault_under_asan())
         tap_skip("memory does not grow", "the emulator's or checker's own grows");
@@ -243,7 +243,7 @@ static void test_flat_memory(void) {
 
 static void test_many_at_once(void) {
     static const struct carry_jit *held[1000];
-    size_t maps = mappings();
+    size_t maps = mapping_count();
     size_t count = 0;
     while (count < COUNT(held) && !make_distinct(count, &held[count]))
         count++;
@@ -252,7 +252,7 @@ static void test_many_at_once(void) {
         ok &= is_right(held[i], i) && any_mapping(is_text_at, text_of(held[i]));
     for (size_t i = 0; i < count; i++)
         carry_jit_release(held[i]);
-    size_t maps_now = mappings();
+    size_t maps_now = mapping_count();
     tap_ok(ok, "%zu functions at once, each on pages that are not writable", COUNT(held));
     if (fault_under_asan())
         tap_skip("all are unmapped", "the checker maps memory of its own");
@@ -390,11 +390,12 @@ static bool works_by_file(void) {
 static bool is_refused(void) {
     const struct carry_jit *jit = (const struct carry_jit *)data;
     bool is_checked = fault_under_asan() || fault_under_valgrind();
-    size_t maps = mappings();
+    size_t maps = mapping_count();
     return sandbox_filter(no_new_text, 1) && sandbox_filter(no_files, 1) &&
            make_distinct(5, &jit) == CARRY_ERROR_PERMISSION &&
            jit == (const struct carry_jit *)data &&
-           make_distinct(5, &jit) == CARRY_ERROR_PERMISSION && (is_checked || mappings() <= maps);
+           make_distinct(5, &jit) == CARRY_ERROR_PERMISSION &&
+           (is_checked || mapping_count() <= maps);
 }
 
 /* Valgrind's own code is on writable and executable pages. */

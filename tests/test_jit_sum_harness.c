@@ -39,7 +39,7 @@ static unsigned char *find_last(unsigned char *text, size_t size, const char *wa
 }
 
 /* Returns an executable copy of the text with replaced bytes; NULL if the text lacks them. */
-static void *exchanged(const struct carry_jit *jit, const struct mutant *mutant) {
+static void *exchange_bytes(const struct carry_jit *jit, const struct mutant *mutant) {
     unsigned char *text =
         mmap(NULL, jit->text_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (text == MAP_FAILED)
@@ -61,7 +61,7 @@ static void test_mutant(const struct mutant *mutant) {
         tap_skip(mutant->name, "this CPU lacks vectors of %u bits", mutant->spec.vector_bits);
         return;
     }
-    void *text = error ? NULL : exchanged(jit, mutant);
+    void *text = error ? NULL : exchange_bytes(jit, mutant);
     if (!tap_ok(text, "%s can be made", mutant->name))
         return;
     const struct carry_jit broken = {.sum = (carry_sum_fn *)(uintptr_t)text};

@@ -52,7 +52,7 @@ static bool differ_only_at(const struct frame *a, const struct frame *b, uint32_
 }
 
 /* Returns the frame with `wrong` in a field that contained the right value. */
-static struct frame damaged(const struct frame *right, uint32_t field, uint32_t wrong) {
+static struct frame damaged_frame(const struct frame *right, uint32_t field, uint32_t wrong) {
     struct frame frame = *right;
     set16(&frame, field, wrong);
     return frame;
@@ -60,7 +60,7 @@ static struct frame damaged(const struct frame *right, uint32_t field, uint32_t 
 
 static void expect_repair(const struct frame *right, uint32_t field, uint32_t wrong,
                           enum carry_verdict verdict, const char *name) {
-    struct frame frame = damaged(right, field, wrong);
+    struct frame frame = damaged_frame(right, field, wrong);
     uint32_t good = get16(right, field);
     run_on_copy(carry_packet_fix, &frame, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_EQ(changes[0].field_offset, field) &&
@@ -107,7 +107,7 @@ static void test_several_at_once(void) {
     uint32_t outer = put_ip(frame, 4, 20 + 23);
     uint32_t inner = put_inner(frame, false);
     uint32_t tcp = inner + 20;
-    struct frame wrong = damaged(frame, outer + 10, 1);
+    struct frame wrong = damaged_frame(frame, outer + 10, 1);
     set16(&wrong, inner + 10, 2);
     set16(&wrong, tcp + 16, 3);
     run_on_copy(carry_packet_fix, &wrong, NULL);
@@ -207,12 +207,12 @@ static void test_outer_sums_wait_for_inner_ones(void) {
     const struct frame right = *frame;
     uint32_t left = pseudo(&flow4, TCP, 25).sum;
 
-    struct frame wrong = damaged(&right, at.inner_tcp, left);
+    struct frame wrong = damaged_frame(&right, at.inner_tcp, left);
     run_on_copy(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 1) && TAP_MEMEQ(wrong.bytes, right.bytes, right.size),
            "an outer sum that an inner repair corrects is not written");
 
-    wrong = damaged(&right, at.inner_tcp, left);
+    wrong = damaged_frame(&right, at.inner_tcp, left);
     set16(&wrong, at.outer_udp, pseudo(&flow4, UDP, VXLAN_SIZE).sum);
     run_on_copy(carry_packet_fix, &wrong, NULL);
     tap_ok(TAP_EQ(changed, 2) && TAP_EQ(changes[0].field_offset, at.inner_tcp) &&
@@ -405,13 +405,13 @@ static void test_fill(void) {
     const uint32_t left = pseudo(&flow4, UDP, 13).sum;
     const uint32_t starts[][2] = {{0, 0}, {0, left}, {0x1234, 0x5678}};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-        struct frame sent = damaged(frame, ip + 10, starts[i][0]);
+        struct frame sent = damaged_frame(frame, ip + 10, starts[i][0]);
         set16(&sent, udp + 6, starts[i][1]);
         run_on_copy(carry_packet_fill, &sent, NULL);
         tap_ok(TAP_EQ(changed, 2) && TAP_MEMEQ(sent.bytes, frame->bytes, frame->size),
                "sums of %04x and %04x are filled in", starts[i][0], starts[i][1]);
     }
-    struct frame sent = damaged(frame, udp + 6, 0);
+    struct frame sent = damaged_frame(frame, udp + 6, 0);
     const struct carry_packet_options options = {.fix = BIT(CARRY_VERDICT_PARTIAL)};
     expect_untouched(carry_packet_fill, &sent, &options, "absent sums, if so requested");
 }
@@ -419,7 +419,7 @@ static void test_fill(void) {
 static void test_log_is_bounded(void) {
     struct frame *frame = start(ETHERNET4);
     uint32_t inner = put_inner(frame, false);
-    struct frame wrong = damaged(frame, inner + 10, 1);
+    struct frame wrong = damaged_frame(frame, inner + 10, 1);
     set16(&wrong, inner + 36, 2);
     struct carry_packet_sum log[2];
     memset(log, 0xa5, sizeof log);

@@ -48,7 +48,7 @@ static void put_ip(uint8_t *frame, uint8_t protocol) {
     frame[9] = protocol;
 }
 
-static size_t walk(const uint8_t *data) {
+static size_t walk_frame(const uint8_t *data) {
     struct carry_frame frame = {.data = data, .captured = FRAME, .wire = FRAME};
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     frame.linktype = LINKTYPE_RAW;
@@ -61,14 +61,14 @@ static void test_objects(uint8_t *frame) {
     put_ip(frame, ICMP);
     memcpy(frame + 20, unreachable, sizeof unreachable);
     frame[FIRST_OBJECT] = 0x20; /* the version of extensions */
-    tap_ok(TAP_GE(walk(frame), 2), "a walk over objects of ICMP ends");
+    tap_ok(TAP_GE(walk_frame(frame), 2), "a walk over objects of ICMP ends");
 }
 
 static void test_chunks(uint8_t *frame) {
     static const uint8_t udp[8] = {0, 0, SCTP_PORT >> 8, SCTP_PORT & 0xff};
     put_ip(frame, UDP);
     memcpy(frame + 20, udp, sizeof udp);
-    tap_ok(TAP_EQ(walk(frame), 2), "a walk over chunks of SCTP in UDP ends");
+    tap_ok(TAP_EQ(walk_frame(frame), 2), "a walk over chunks of SCTP in UDP ends");
 }
 
 int main(void) {

@@ -33,7 +33,7 @@ static struct fields put_empty(struct frame *frame, uint32_t tcp_sum) {
 }
 
 /* Returns the value in TCP if its sum is left to the card. */
-static uint32_t left(void) {
+static uint32_t left_to_card(void) {
     return pseudo(&flow4, TCP, 20 + PAYLOAD).sum;
 }
 
@@ -50,7 +50,7 @@ static void find_right(void) {
 
 static void test_beside_a_partial_sum(void) {
     struct frame *frame = start(ETHERNET4);
-    const struct fields at = put_empty(frame, left());
+    const struct fields at = put_empty(frame, left_to_card());
     put(frame, "fffefdfc");
     expect(frame, "ip partial, tcp partial", "a header of 0 beside a partial sum");
     struct result result = check(frame);
@@ -77,7 +77,7 @@ static void test_beside_a_partial_sum(void) {
 static void test_in_tunnels(void) {
     struct frame *frame = start(ETHERNET4);
     uint32_t outer = put_ip(frame, 4, 20 + 20 + PAYLOAD);
-    struct fields at = put_empty(frame, left());
+    struct fields at = put_empty(frame, left_to_card());
     expect(frame, "ip good, ip partial, tcp partial", "only the inner header is 0");
     set16(frame, outer + 10, 0);
     expect(frame, "ip partial, ip partial, tcp partial", "both headers are 0");
@@ -100,7 +100,7 @@ static void test_sums_around(void) {
     set16(frame, at.tcp, right.tcp);
     seal(frame, udp + 6, udp, SIZE, pseudo(&flow4, UDP, SIZE));
     set16(frame, at.ip, 0);
-    set16(frame, at.tcp, left());
+    set16(frame, at.tcp, left_to_card());
     expect(frame, "ip good, udp partial, ip partial, tcp partial",
            "UDP around two sums that are left to the card");
     struct result result = check(frame);
@@ -128,10 +128,10 @@ static void test_near_misses(void) {
     expect(frame, "ip bad, tcp bad", "a header of 0 beside a bad sum is bad");
     set16(frame, at.tcp, 0);
     expect(frame, "ip bad, tcp bad", "a header of 0 beside a sum of 0 is bad");
-    set16(frame, at.tcp, ~left() & 0xffff);
+    set16(frame, at.tcp, ~left_to_card() & 0xffff);
     expect(frame, "ip bad, tcp bad",
            "a header of 0 beside the inverted sum of the pseudo-header is bad");
-    set16(frame, at.tcp, left());
+    set16(frame, at.tcp, left_to_card());
     static const uint16_t others[] = {0x0001, 0xffff, 0x8000};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         set16(frame, at.ip, others[i]);
@@ -179,7 +179,7 @@ static void test_without_a_partial_sum(void) {
 
 static void test_fragments(void) {
     struct frame *frame = start(ETHERNET4);
-    struct fields at = put_empty(frame, left());
+    struct fields at = put_empty(frame, left_to_card());
     set16(frame, at.ip - 4, 0x2000);
     expect(frame, "ip bad, tcp unverifiable/fragment",
            "a header of 0 in a first fragment is bad: cards do not fragment");
@@ -192,7 +192,7 @@ static void test_fragments(void) {
     seal(frame, outer + 10, outer, 20, oracle_start(0));
     uint32_t around = put_ip(frame, 4, 20 + 20 + PAYLOAD);
     set16(frame, around + 10, 0);
-    put_empty(frame, left());
+    put_empty(frame, left_to_card());
     expect(frame, "ip good, ip partial, ip partial, tcp partial", "complete packets in a fragment");
 }
 
@@ -202,7 +202,7 @@ static void test_quotes(void) {
     struct frame *frame = start(ETHERNET4);
     uint32_t ip = put_ip(frame, ICMP, SIZE);
     uint32_t icmp = put(frame, "03 03 0000 00000000");
-    struct fields at = put_empty(frame, left());
+    struct fields at = put_empty(frame, left_to_card());
     seal(frame, icmp + 2, icmp, SIZE, oracle_start(0));
     expect(frame, "ip good, icmp good, ip unverifiable/quoted, tcp partial",
            "a quoted header of 0");
@@ -219,7 +219,7 @@ static void test_neighbours(void) {
     frame->linktype = 105;
     for (int second = 0; second < 2; second++) {
         put(frame, ETHERNET "004e aaaa03 000000 0800");
-        struct fields at = put_empty(frame, second ? left() : right.tcp);
+        struct fields at = put_empty(frame, second ? left_to_card() : right.tcp);
         set16(frame, at.ip, second ? right.ip : 0);
     }
     expect(frame, "ip bad, tcp good, ip good, tcp partial", "two packets in an A-MSDU");
@@ -240,7 +240,7 @@ static void expect_cut(const struct frame *frame, uint32_t captured, enum carry_
 static void test_cuts(void) {
     enum { TCP_FIELD_END = 14 + 20 + 18 };
     struct frame *frame = start(ETHERNET4);
-    struct fields at = put_empty(frame, left());
+    struct fields at = put_empty(frame, left_to_card());
     expect_cut(frame, frame->size - 1, CARRY_VERDICT_UNVERIFIABLE, "TCP that looks partial");
     expect_cut(frame, TCP_FIELD_END, CARRY_VERDICT_UNVERIFIABLE,
                "TCP that looks partial, cut after its field");
@@ -278,7 +278,7 @@ static void test_cuts(void) {
     frame = start(ETHERNET4);
     ip = put_ip(frame, ICMP, 8 + 128 + 12);
     put(frame, "03 03 0000 00 20 0000");
-    uint32_t quote = put_empty(frame, left()).ip - 10;
+    uint32_t quote = put_empty(frame, left_to_card()).ip - 10;
     put_many(frame, quote + 128 - frame->size, 0, 0);
     put(frame, "2000 0000 0008 0101 00000000");
     set16(frame, ip + 10, 0);
@@ -310,7 +310,7 @@ static size_t changes_of(size_t (*function)(const struct carry_frame *,
 static void test_repair(void) {
     struct carry_packet_sum changes[CARRY_PACKET_SUMS_MAX];
     struct frame *frame = start(ETHERNET4);
-    const struct fields at = put_empty(frame, left());
+    const struct fields at = put_empty(frame, left_to_card());
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_BAD), changes), 0),
            "sums that are left to the card are not bad");
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 2) &&
@@ -321,7 +321,7 @@ static void test_repair(void) {
     set16(frame, at.ip, 0);
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, BIT(CARRY_VERDICT_PARTIAL), changes), 0),
            "a header of 0 alone is not partial");
-    set16(frame, at.tcp, left());
+    set16(frame, at.tcp, left_to_card());
     tap_ok(TAP_EQ(changes_of(carry_packet_fix, frame, 0, changes), 2),
            "both sums are repaired by default");
     set16(frame, at.ip, 0);
@@ -330,7 +330,7 @@ static void test_repair(void) {
                TAP_EQ(get16(frame, at.ip), right.ip),
            "a header of 0 alone is filled in");
     set16(frame, at.ip, 0);
-    set16(frame, at.tcp, left());
+    set16(frame, at.tcp, left_to_card());
     tap_ok(TAP_EQ(changes_of(carry_packet_fill, frame, 0, changes), 2) &&
                TAP_EQ(get16(frame, at.ip), right.ip),
            "both sums are filled in");
@@ -345,7 +345,7 @@ static void test_repair(void) {
 static void test_options(void) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct frame *frame = start(ETHERNET4);
-    put_empty(frame, left());
+    put_empty(frame, left_to_card());
     const struct carry_frame view = {frame->bytes, frame->size, frame->size, LINK_ETHERNET, 0};
     tap_ok(TAP_EQ(carry_packet_check(&view, NULL, sums, 1), 1) &&
                TAP_EQ(sums[0].verdict, CARRY_VERDICT_BAD),

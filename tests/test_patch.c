@@ -131,7 +131,7 @@ CARRY_KEY(key_on);
 CARRY_KEY_DEFINE(key, false);
 CARRY_KEY_DEFINE(key_on, true);
 
-static unsigned taken(void) {
+static unsigned branches_taken(void) {
     unsigned bits = 0;
     if (carry_unlikely(key))
         bits |= 1;
@@ -167,7 +167,7 @@ static unsigned taken(void) {
     carry_set(&patch, five, five_##which);                                                         \
     carry_set(&patch, six, six_##which)
 
-static void report(bool is_second, const char *when) {
+static void report_all(bool is_second, const char *when) {
     const char *wrong = wrong_operation(is_second);
     if (wrong)
         tap_note("operation %s is wrong", wrong);
@@ -176,36 +176,36 @@ static void report(bool is_second, const char *when) {
 
 static void test_operations(void) {
     struct carry_patch patch;
-    report(false, "initially");
+    report_all(false, "initially");
     carry_patch_begin(&patch);
     SET(second);
     tap_ok(!wrong_operation(false), "nothing changes before the commit");
     tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "several keys can be set in one commit");
-    report(true, "after a commit");
+    report_all(true, "after a commit");
     tap_ok(TAP_EQ(carry_get(six), six_second), "carry_get() returns the function");
     carry_patch_begin(&patch);
     SET(first);
     carry_patch_abort(&patch);
-    report(true, "after an aborted change");
+    report_all(true, "after an aborted change");
     carry_patch_begin(&patch);
     SET(first);
     tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key can be set again after an abort");
-    report(false, "after they are set back");
+    report_all(false, "after they are set back");
 }
 
 static void test_keys(void) {
     struct carry_patch patch;
-    tap_ok(TAP_EQ(taken(), 0xc), "keys have their initial values");
+    tap_ok(TAP_EQ(branches_taken(), 0xc), "keys have their initial values");
     carry_patch_begin(&patch);
     carry_enable(&patch, key);
     carry_disable(&patch, key_on);
     carry_patch_commit(&patch);
-    tap_ok(TAP_EQ(taken(), 0x3), "one key is set, one is cleared");
+    tap_ok(TAP_EQ(branches_taken(), 0x3), "one key is set, one is cleared");
     carry_patch_begin(&patch);
     carry_disable(&patch, key);
     carry_enable(&patch, key_on);
     carry_patch_commit(&patch);
-    tap_ok(TAP_EQ(taken(), 0xc), "both keys are set back");
+    tap_ok(TAP_EQ(branches_taken(), 0xc), "both keys are set back");
 }
 
 static void test_same_key_twice(void) {
@@ -217,7 +217,7 @@ static void test_same_key_twice(void) {
     carry_set(&patch, negative, negative_second);
     carry_set(&patch, negative, negative_first);
     tap_ok(TAP_EQ(carry_patch_commit(&patch), 0), "a key can be set twice in one commit");
-    tap_ok(TAP_EQ(taken() & 3, 3) && TAP_EQ(carry_call(negative)(1), 1),
+    tap_ok(TAP_EQ(branches_taken() & 3, 3) && TAP_EQ(carry_call(negative)(1), 1),
            "the last value of a key takes effect");
     carry_patch_begin(&patch);
     carry_disable(&patch, key);
@@ -256,15 +256,15 @@ static int answer_second(void) {
     return 2;
 }
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_answer(void) {
     resolved++;
     return (uintptr_t)answer_second;
 }
 
 CARRY_OP(int, answer);
 CARRY_OP(int, answer_set_before);
-CARRY_OP_DEFINE_RESOLVED(answer, answer_first, resolve);
-CARRY_OP_DEFINE_RESOLVED(answer_set_before, answer_first, resolve);
+CARRY_OP_DEFINE_RESOLVED(answer, answer_first, resolve_answer);
+CARRY_OP_DEFINE_RESOLVED(answer_set_before, answer_first, resolve_answer);
 
 static void test_resolve(bool has_sites) {
     struct carry_patch patch;
@@ -281,7 +281,7 @@ static void test_resolve(bool has_sites) {
                "a resolver is called when sites are patched");
     tap_ok(TAP_EQ(carry_call(answer_set_before)(), 1),
            "a resolver is not called for an operation that was set before");
-    report(false, "after all sites are patched");
+    report_all(false, "after all sites are patched");
 }
 
 int main(void) {

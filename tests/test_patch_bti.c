@@ -67,16 +67,16 @@ static bool is_writing(void) {
     return !strcmp(counts.backend, way->backend);
 }
 
-static bool chooses(void) {
+static bool choice_is(void) {
     return !carry_patch_select(way->backend, way->guard) && (!way->guard || start_thread());
 }
 
 static bool can_write(void) {
-    return chooses() && !set_choice(1) && is_writing();
+    return choice_is() && !set_choice(1) && is_writing();
 }
 
 static bool keeps_pads(void) {
-    bool ok = chooses() && demands_pads();
+    bool ok = choice_is() && demands_pads();
     for (unsigned i = 0; i < 4; i++)
         ok = ok && !set_choice(i % 2) && bti_choice() == 1 + i % 2 && demands_pads();
     return ok;

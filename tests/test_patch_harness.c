@@ -24,7 +24,7 @@ static struct verdict flips_of_alternatives(void) {
     return check_flips(&placed_kinds()[PLACED_KINDS - 2], FLIPS, 1);
 }
 
-static struct verdict parked(void) {
+static struct verdict check_parked_calls(void) {
     return check_parked(5);
 }
 
@@ -33,7 +33,7 @@ static const struct mutant {
     enum broken_patch mutant;
     struct verdict (*check)(void);
 } mutants[] = {
-    {"call_nop", BROKEN_PATCH_CALL_NOP, parked},
+    {"call_nop", BROKEN_PATCH_CALL_NOP, check_parked_calls},
     {"no_guard", BROKEN_PATCH_NO_GUARD, flips_of_calls},
     {"tail_last", BROKEN_PATCH_TAIL_LAST, flips_of_calls},
     {"lost_sites", BROKEN_PATCH_LOST_SITES, flips_of_calls},

@@ -489,7 +489,7 @@ static bool begins_on(size_t page) {
 }
 
 /* Returns the number of runs of up to sixteen adjacent pages with sites. */
-static size_t spans(void) {
+static size_t span_count(void) {
     size_t count = 0;
     for (size_t page = 0, length = 0; page < SIM_TEXT_BYTES / SIM_PAGE_BYTES; page++) {
         length = begins_on(page) ? length % 16 + 1 : 0;
@@ -503,7 +503,8 @@ static void test_spans(void) {
     choose_all();
     commit_both(false, 0);
     /* A step skips a span whose only site is as short as a guard. */
-    require(sim.writes <= 3 * spans() && sim.writes > 2 * spans(), "other writes than spans");
+    require(sim.writes <= 3 * span_count() && sim.writes > 2 * span_count(),
+            "other writes than spans");
     report("each step writes a span of pages once");
 }
 
@@ -924,14 +925,14 @@ static void test_body_at_site(void) {
 
 static unsigned resolved;
 
-static uintptr_t resolve(void) {
+static uintptr_t resolve_operation(void) {
     return function_at(resolved++ ? NEAR : NEARER);
 }
 
 static void test_resolve(void) {
     start_registered(200);
     resolved = 0;
-    data->keys[0].resolve = resolve;
+    data->keys[0].resolve = resolve_operation;
     model.values[0] = function_at(NEARER);
     memset(changed, 1, sizeof changed);
     memcpy(wanted, model.values, sizeof wanted);
@@ -946,7 +947,7 @@ static void test_resolve_at_load(void) {
     start_text(200);
     require(!carry_patch_apply(0), "apply fails");
     resolved = 0;
-    data->keys[0].resolve = resolve;
+    data->keys[0].resolve = resolve_operation;
     require(!carry_patch_register(data->records, data->records + records), "registering fails");
     model.values[0] = function_at(NEARER);
     memset(changed, 1, sizeof changed);
@@ -961,7 +962,7 @@ static void test_resolve_at_load(void) {
 static void test_imports(void) {
     start_registered(200);
     resolved = 0;
-    data->keys[0].resolve = resolve;
+    data->keys[0].resolve = resolve_operation;
     carry_patch_import(&data->keys[1], &data->keys[0]);
     carry_patch_import(&data->keys[2], &data->keys[1]);
     require(!carry_patch_apply(0), "apply fails");

@@ -32,7 +32,7 @@ static size_t rounds; /* of all tests: an exchange of pages costs four times as 
 static const char *guard, *writer;
 
 /* Returns whether an emulator runs this, which may keep text that it has read. */
-static bool emulated(void) {
+static bool is_emulated(void) {
     return fault_under_valgrind() || placed_in_qemu();
 }
 
@@ -378,7 +378,7 @@ static void test_traps(void) {
     tap_ok(child_says(NULL, polite_over_ours), "a handler can pass traps to ours");
     tap_ok(child_says(NULL, foreign_leaps_out), "a handler can jump out, three times");
     tap_ok(child_says(NULL, looks_up_undisturbed), "no handler interrupts the look-up of sites");
-    if (emulated())
+    if (is_emulated())
         tap_skip("single steps", "this emulator makes no single steps");
     else
         tap_ok(child_says(NULL, steps_go_right), "single steps through sites work");
@@ -447,8 +447,8 @@ static void test_objects(void) {
 }
 
 /* Returns why this machine cannot run what would be written; NULL if it can. */
-static const char *obstacle(void) {
-    if (emulated())
+static const char *why_not_written(void) {
+    if (is_emulated())
         return "this emulator runs what it read before";
     if (!strcmp(writer, "procmem") && access("/proc/self/mem", W_OK))
         return "/proc/self/mem may not be written here";
@@ -460,8 +460,8 @@ static void test_written(void) {
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     size_t refused = stats.unpatched[CARRY_PATCH_PERMISSION] + stats.unpatched[CARRY_PATCH_NO_SYNC];
-    if (refused && obstacle()) {
-        tap_skip("the text was written", "%s", obstacle());
+    if (refused && why_not_written()) {
+        tap_skip("the text was written", "%s", why_not_written());
         tap_ok(TAP_EQ(stats.written, 0), "nothing is written here");
         return;
     }
@@ -488,7 +488,7 @@ int main(int argc, char **argv) {
     test_parked();
     test_many_threads();
     test_beside(make_storm, "signals to all threads, whose handler runs sites");
-    if (emulated())
+    if (is_emulated())
         tap_skip("children that patch", "emulators cannot fork processes with threads");
     else if (fault_under_asan())
         tap_skip("children that patch", "a sanitizer's locks may be held when its threads fork");

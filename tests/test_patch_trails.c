@@ -88,11 +88,11 @@ static void add_site(size_t i, enum mode mode, uintptr_t address) {
 }
 
 /* For STOP: returns the function of two instructions, or another. */
-static uintptr_t function(bool is_several) {
+static uintptr_t function_of(bool is_several) {
     return (uintptr_t)sim.text + (is_several ? 0x3000 : 0x1000000);
 }
 
-static int commit(uintptr_t value) {
+static int commit_mode(uintptr_t value) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
     carry_patch_set(&patch, &data->key, value);
@@ -101,7 +101,7 @@ static int commit(uintptr_t value) {
 
 /* Returns the value to which a commit of the mode changes the keys. */
 static uintptr_t value_of(enum mode mode) {
-    return mode == STOP ? function(false) : 1;
+    return mode == STOP ? function_of(false) : 1;
 }
 
 static void start_sites(enum mode mode, size_t sites, enum sim_omission omission) {
@@ -115,7 +115,7 @@ static void start_sites(enum mode mode, size_t sites, enum sim_omission omission
     memcpy(data->body, "\x02\x9c\x58", 3);
     for (size_t i = 0; i < sites; i++)
         add_site(i, mode, first + i * distance);
-    site_record_make(&data->records[sites], CARRY_SITE_BODY, function(true), function(true),
+    site_record_make(&data->records[sites], CARRY_SITE_BODY, function_of(true), function_of(true),
                      data->body, 0, CARRY_SITE_SEVERAL);
     sim.alone = mode == ALONE;
     sim.writes_pairs = mode == JUMP;
@@ -124,7 +124,7 @@ static void start_sites(enum mode mode, size_t sites, enum sim_omission omission
     sim.several = several;
     carry_patch_register(data->records, data->records + sites + 1);
     if (mode == STOP)
-        commit(function(true));
+        commit_mode(function_of(true));
     memset(sim.operations, 0, sizeof sim.operations);
     sim_watch(first, data->records[0].length);
     sim.leaves_out = omission;
@@ -193,7 +193,7 @@ static bool comes_to_fetch(enum sim_omission omission, void (*look)(void)) {
             carry_site_address(&data->records[0]) + SECOND;
     was_fetched = false;
     sim.look = look;
-    commit(value_of(trail->mode));
+    commit_mode(value_of(trail->mode));
     sim.look = NULL;
     if (look == look_at_end)
         look_at_end();
@@ -213,7 +213,7 @@ static void test_trail(void) {
 
 static void test_order(const struct order *order) {
     start_sites(order->mode, order->sites, SIM_OMITS_NOTHING);
-    int error = commit(value_of(order->mode));
+    int error = commit_mode(value_of(order->mode));
     tap_ok(TAP_EQ(error, CARRY_OK) && TAP_TRUE(sim.verdict.ok) &&
                TAP_STREQ(sim.operations, order->operations),
            "%s, %zu sites: %s, as in the model: %s", order->name, order->sites, sim.operations,

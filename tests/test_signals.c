@@ -78,14 +78,14 @@ static bool stranger_is_called(void) {
     return strange == 1;
 }
 
-static struct sigaction installed(void) {
+static struct sigaction installed_handler(void) {
     struct sigaction action;
     sigaction(SIGSEGV, NULL, &action);
     return action;
 }
 
 static bool stranger_is_installed(void) {
-    return installed().sa_sigaction == on_strange_fault;
+    return installed_handler().sa_sigaction == on_strange_fault;
 }
 
 /* --- Copies --- */
@@ -180,25 +180,25 @@ static bool acquires_over(const void *handler) {
     return !sigaction(SIGSEGV, &action, NULL) && all_acquire() && all_survive();
 }
 
-static unsigned char *map(size_t size) {
+static unsigned char *map_pages(size_t size) {
     return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
 static bool first_of_mapping(void) {
-    unsigned char *two = map(2 * PAGE_BYTES), *start = two + PAGE_BYTES;
+    unsigned char *two = map_pages(2 * PAGE_BYTES), *start = two + PAGE_BYTES;
     memcpy(start, just_return, sizeof just_return);
     return !munmap(two, PAGE_BYTES) && !mprotect(start, PAGE_BYTES, PROT_READ | PROT_EXEC) &&
            acquires_over(start);
 }
 
 static bool executable_alone(void) {
-    unsigned char *start = map(PAGE_BYTES);
+    unsigned char *start = map_pages(PAGE_BYTES);
     memcpy(start + 16, just_return, sizeof just_return);
     return !mprotect(start, PAGE_BYTES, PROT_EXEC) && acquires_over(start + 16);
 }
 
-static bool unloaded(void) {
-    unsigned char *start = map(PAGE_BYTES);
+static bool over_unloaded(void) {
+    unsigned char *start = map_pages(PAGE_BYTES);
     return !munmap(start, PAGE_BYTES) && acquires_over(start + 16);
 }
 
@@ -214,8 +214,8 @@ struct forged {
     struct carry_signal_link link;
 };
 
-static struct forged *forge(void) {
-    struct forged *forged = (struct forged *)map(PAGE_BYTES);
+static struct forged *forge_mark(void) {
+    struct forged *forged = (struct forged *)map_pages(PAGE_BYTES);
     memcpy(forged->code, just_return, sizeof just_return);
     mprotect(forged, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC);
     forged->mark.magic = CARRY_SIGNAL_MAGIC;
@@ -228,12 +228,12 @@ static struct forged *forge(void) {
     return forged;
 }
 
-static bool circle(void) {
-    return acquires_over(forge()->code);
+static bool over_circle(void) {
+    return acquires_over(forge_mark()->code);
 }
 
 static bool other_version(void) {
-    struct forged *forged = forge();
+    struct forged *forged = forge_mark();
     forged->mark.magic++;
     forged->mark.links = INT32_MAX; /* points to unmapped memory */
     return acquires_over(forged->code);
@@ -242,7 +242,7 @@ static bool other_version(void) {
 /* The handler passes the signal to a copy, but the system calls it without siginfo. */
 static bool without_siginfo(void) {
     bool ok = all_acquire();
-    signal(SIGSEGV, installed().sa_handler);
+    signal(SIGSEGV, installed_handler().sa_handler);
     return ok && all_acquire() && all_survive();
 }
 
@@ -265,9 +265,9 @@ static void test_handlers(void) {
            "a copy installs over a handler with nothing mapped before it");
     tap_ok(child_says(NULL, executable_alone),
            "a copy installs over a handler in execute-only memory");
-    tap_ok(child_says(NULL, unloaded), "a copy installs over a handler that was unloaded");
+    tap_ok(child_says(NULL, over_unloaded), "a copy installs over a handler that was unloaded");
     tap_ok(child_says(NULL, no_handler), "a copy installs over no handler");
-    tap_ok(child_says(NULL, circle), "a copy installs over marks that form a circle");
+    tap_ok(child_says(NULL, over_circle), "a copy installs over marks that form a circle");
     tap_ok(child_says(NULL, other_version), "a copy installs over a mark of another version");
     tap_ok(child_says(NULL, without_siginfo),
            "a copy installs over a copy's handler that receives no siginfo");

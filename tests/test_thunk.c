@@ -45,15 +45,16 @@ static void count_call(const struct carry_thunk *thunk, struct carry_thunk_call 
     calls += thunk->user == &calls;
 }
 
-static double weigh(long a, long b, long c, long d, long e, long f, long g, long h, double x,
-                    float y) {
+static double weigh_words(long a, long b, long c, long d, long e, long f, long g, long h, double x,
+                          float y) {
     return (double)(a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h) + x * (double)y;
 }
 
 extern struct carry_thunk entered, surrounded, pierced;
-struct carry_thunk entered = {.enter = count_call, .target = (const void *)weigh, .user = &calls};
+struct carry_thunk entered = {
+    .enter = count_call, .target = (const void *)weigh_words, .user = &calls};
 struct carry_thunk surrounded = {
-    .enter = count_call, .leave = count_call, .target = (const void *)weigh, .user = &calls};
+    .enter = count_call, .leave = count_call, .target = (const void *)weigh_words, .user = &calls};
 struct carry_thunk pierced = {.enter = count_call, .user = &calls};
 
 double weigh_entered(long, long, long, long, long, long, long, long, double, float);
@@ -65,7 +66,7 @@ CARRY_THUNK_AROUND(weigh_surrounded, surrounded)
 CARRY_THUNK_ANY(pierce, pierced)
 
 static void test_stubs(void) {
-    const double wanted = weigh(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4);
+    const double wanted = weigh_words(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4);
     calls = 0;
     tap_ok(TAP_TRUE(weigh_entered(1, 2, 3, 4, 5, 6, 7, 8, 2.5, 4) == wanted) && TAP_EQ(calls, 1),
            "CARRY_THUNK");

@@ -50,16 +50,17 @@ struct big {
     long words[5];
 };
 
-static struct big weigh(long a, long b, long c, long d, long e, long f, long g, long h, long i,
-                        double x, float y) {
+static struct big weigh_words(long a, long b, long c, long d, long e, long f, long g, long h,
+                              long i, double x, float y) {
     return (struct big){
         {a + 2 * b, 3 * c + 4 * d, 5 * e + 6 * f, 7 * g + 8 * h + 9 * i, (long)(x * (double)y)}};
 }
 
 extern struct carry_thunk entered, surrounded;
-struct carry_thunk entered = {.enter = count_call, .target = (const void *)weigh, .user = &calls};
+struct carry_thunk entered = {
+    .enter = count_call, .target = (const void *)weigh_words, .user = &calls};
 struct carry_thunk surrounded = {
-    .enter = count_call, .leave = count_call, .target = (const void *)weigh, .user = &calls};
+    .enter = count_call, .leave = count_call, .target = (const void *)weigh_words, .user = &calls};
 
 struct big weigh_entered(long, long, long, long, long, long, long, long, long, double, float);
 struct big weigh_surrounded(long, long, long, long, long, long, long, long, long, double, float);
@@ -67,7 +68,7 @@ CARRY_THUNK(weigh_entered, entered)
 CARRY_THUNK_AROUND(weigh_surrounded, surrounded)
 
 static void test_stubs(void) {
-    const struct big wanted = weigh(1, 2, 3, 4, 5, 6, 7, 8, 9, 2.5, 4);
+    const struct big wanted = weigh_words(1, 2, 3, 4, 5, 6, 7, 8, 9, 2.5, 4);
     calls = 0;
     struct big found = weigh_entered(1, 2, 3, 4, 5, 6, 7, 8, 9, 2.5, 4);
     tap_ok(TAP_MEMEQ(&found, &wanted, sizeof found) && TAP_EQ(calls, 1), "CARRY_THUNK");
@@ -89,7 +90,7 @@ static void test_backtraces(void) {
 #define START_ZA "msr S0_3_C4_C5_3, xzr\n\t"
 #define STOP_ZA  "msr S0_3_C4_C4_3, xzr\n\t"
 
-static uint64_t svcr(void) {
+static uint64_t read_svcr(void) {
     uint64_t value;
     __asm__ volatile("mrs %0, S3_3_C4_C2_2" : "=r"(value));
     return value;
@@ -120,7 +121,7 @@ static void test_streaming(void) {
     test_handed_on("ZA is live");
     set_promise(promise);
     test_registers(", with a promise to save ZA");
-    tap_ok(TAP_EQ(svcr(), 2), "and ZA stays");
+    tap_ok(TAP_EQ(read_svcr(), 2), "and ZA stays");
     __asm__ volatile(STOP_ZA);
     set_promise(NULL);
 }

@@ -11,7 +11,7 @@
 #include "harness/replay.h"
 #include "harness/tap.h"
 
-static struct verdict unwind(const void *entry) {
+static struct verdict check_unwind(const void *entry) {
     return check_thunk_unwind(entry, false);
 }
 
@@ -38,7 +38,7 @@ static const struct mutant {
     {MUTANT(any_xmm15), check_thunk_any, "", "SSE differs at byte 240"},
     {MUTANT(any_k1), check_thunk_any, "", "OPMASK differs at byte 8"},
     {MUTANT(any_red_zone), check_thunk_any, "", "writes to the red zone"},
-    {MUTANT(wrong_cfi), unwind, "", "a backtrace"},
+    {MUTANT(wrong_cfi), check_unwind, "", "a backtrace"},
 };
 
 static void test_mutant(const struct mutant *mutant) {
@@ -50,11 +50,11 @@ static void test_mutant(const struct mutant *mutant) {
         tap_skip(mutant->name, "this CPU has no masks");
         return;
     }
-    if (mutant->check == unwind && replay_is_on()) {
+    if (mutant->check == check_unwind && replay_is_on()) {
         tap_skip(mutant->name, "the replay uses the trap flag");
         return;
     }
-    if (mutant->check == unwind && !registers_tell_use()) {
+    if (mutant->check == check_unwind && !registers_tell_use()) {
         tap_skip(mutant->name, "an emulator's signal frames cannot be unwound");
         return;
     }

@@ -14,7 +14,7 @@ static struct verdict check_enter(const void *entry) {
     return check_thunk_enter(entry, false);
 }
 
-static struct verdict around(const void *entry) {
+static struct verdict check_around(const void *entry) {
     return check_thunk_around(entry, false);
 }
 
@@ -26,7 +26,7 @@ static struct verdict around_whole(const void *entry) {
     return check_thunk_around(entry, true);
 }
 
-static struct verdict backtraces(const void *entry) {
+static struct verdict check_backtraces(const void *entry) {
     return check_thunk_backtraces(entry, false);
 }
 
@@ -64,8 +64,8 @@ static const struct mutant {
     {MUTANT(changes_x21), check_enter, 0, "x21 differs"},
     {MUTANT(changes_d9), check_enter, 0, "vector 9 differs"},
     {MUTANT(moves_stack), check_enter, 0, "other arguments on the stack"},
-    {MUTANT(forgets_leave), around, 0, "leave is called 0 times"},
-    {MUTANT(wrong_cfi), backtraces, 0, "find the caller"},
+    {MUTANT(forgets_leave), check_around, 0, "leave is called 0 times"},
+    {MUTANT(wrong_cfi), check_backtraces, 0, "find the caller"},
     {MUTANT(whole_forgets_x9), enter_whole, 0, "x9 differs"},
     {MUTANT(whole_forgets_q23), enter_whole, 0, "vector 23 differs"},
     {MUTANT(whole_forgets_z8), enter_whole, 1 << MACHINE_SVE,

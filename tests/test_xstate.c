@@ -32,7 +32,7 @@ static const char *const masks[] = {"",    "xsavec", "xgetbv1", "xsavec,xgetbv1"
 
 static uint8_t area[AREA_MAX] __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 
-static uint64_t tested(void) {
+static uint64_t tested_components(void) {
     return registers_components() & carry_xstate_enabled();
 }
 
@@ -80,7 +80,7 @@ static bool saved_parts(uint64_t saved, uint64_t mask, struct verdict *verdict) 
     if (carry_cpu_has("xsave") && registers_tell_use() && (saved & ~found))
         return verdict_fail(verdict, "saves more than is in use; ");
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if ((mask & found & tested()) >> i & 1 && !saved_part(&registers_in, i, verdict))
+        if ((mask & found & tested_components()) >> i & 1 && !saved_part(&registers_in, i, verdict))
             return false;
     return true;
 }
@@ -104,7 +104,7 @@ static bool save_once(uint64_t mask, struct verdict *verdict) {
             verdict_fail(verdict, "returns a set that differs from the area's; ")) &&
            saved_parts(written, mask, verdict) &&
            area_is_sound(carry_xstate_area_size(mask), verdict) &&
-           registers_compare(&registers_in, &registers_out, tested(), verdict) &&
+           registers_compare(&registers_in, &registers_out, tested_components(), verdict) &&
            registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict);
 }
 
@@ -128,7 +128,7 @@ static void set_in_use(struct registers *registers, uint64_t in_use) {
 }
 
 /* Replaces in `to` the components of `mask` with those of `from`. */
-static void replace(struct registers *to, const struct registers *from, uint64_t mask) {
+static void replace_components(struct registers *to, const struct registers *from, uint64_t mask) {
     uint64_t in_use = registers_in_use(to) & ~mask;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
         if ((mask & registers_components()) >> i & 1)
@@ -163,12 +163,12 @@ static bool load_once(const struct registers *saved, uint64_t saved_mask, uint64
     static struct registers initial, wanted;
     /* In the standard form, MXCSR is saved and loaded with AVX too. */
     const bool one_alone = one_of(saved_mask) || one_of(mask);
-    const uint64_t compared = one_alone ? tested() & ~BIT(SSE) : tested();
+    const uint64_t compared = one_alone ? tested_components() & ~BIT(SSE) : tested_components();
     registers_dirty(&initial, 0, true);
-    registers_dirty(&registers_in, rng_next() & tested(), false);
+    registers_dirty(&registers_in, rng_next() & tested_components(), false);
     wanted = registers_in;
-    replace(&wanted, &initial, mask & tested() & ~saved_mask);
-    replace(&wanted, saved, mask & tested() & saved_mask);
+    replace_components(&wanted, &initial, mask & tested_components() & ~saved_mask);
+    replace_components(&wanted, saved, mask & tested_components() & saved_mask);
     call_cleaned((const void *)carry_xstate_load, address(area), mask);
     return registers_compare(&wanted, &registers_out, compared, verdict) &&
            same_use(&wanted, &registers_out, verdict) &&
@@ -195,18 +195,19 @@ static void test_save_and_load(const char *mask) {
     struct verdict verdict = {.ok = true};
     uint64_t in_use = 0;
     rng_restart();
-    while (save_and_load(in_use, &verdict) && (in_use = next_subset(in_use, tested())) != 0)
+    while (save_and_load(in_use, &verdict) &&
+           (in_use = next_subset(in_use, tested_components())) != 0)
         ;
     verdict_report(&verdict, "mask \"%s\": all sets of components are saved and loaded", mask);
 }
 
 /* --- Cleaning --- */
 
-static uint64_t cleaned(enum carry_xstate_level level) {
+static uint64_t components_cleaned(enum carry_xstate_level level) {
     if (level == CARRY_XSTATE_CLEAN_ALL)
-        return tested() & ~BIT(PKRU);
+        return tested_components() & ~BIT(PKRU);
     if (level == CARRY_XSTATE_CLEAN_VECTORS)
-        return tested() & VECTORS;
+        return tested_components() & VECTORS;
     return carry_cpu_has("avx") ? BIT(AVX) | BIT(ZMM_HI256) : 0;
 }
 
@@ -220,10 +221,10 @@ static bool clean_once(enum carry_xstate_level level, uint64_t in_use, struct ve
     if (level != CARRY_XSTATE_CLEAN_ALL)
         memcpy(initial.area + MXCSR, registers_in.area + MXCSR, 4);
     wanted = registers_in;
-    replace(&wanted, &initial, cleaned(level));
+    replace_components(&wanted, &initial, components_cleaned(level));
     call_cleaned((const void *)carry_xstate_clean, level, 0);
     /* Components that the library does not use may be overwritten by memset(), which it calls. */
-    return (registers_compare(&wanted, &registers_out, tested(), verdict) &&
+    return (registers_compare(&wanted, &registers_out, tested_components(), verdict) &&
             same_use(&wanted, &registers_out, verdict) &&
             registers_compare_gpr(&registers_in, &registers_out, KEPT_BY_CALLS, verdict)) ||
            verdict_fail(verdict, "(in use %#llx)", (unsigned long long)in_use);
@@ -233,7 +234,8 @@ static void test_clean(const char *mask, enum carry_xstate_level level, const ch
     struct verdict verdict = {.ok = true};
     uint64_t in_use = 0;
     rng_restart();
-    while (clean_once(level, in_use, &verdict) && (in_use = next_subset(in_use, tested())) != 0)
+    while (clean_once(level, in_use, &verdict) &&
+           (in_use = next_subset(in_use, tested_components())) != 0)
         ;
     verdict_report(&verdict, "mask \"%s\": clean(%s)", mask, name);
 }
@@ -344,11 +346,11 @@ static void test_in_use(void) {
     do {
         registers_dirty(&registers_in, in_use, false);
         call_cleaned((const void *)carry_xstate_in_use, 0, 0);
-        const uint64_t told = registers_out.gpr[RAX] & tested();
+        const uint64_t told = registers_out.gpr[RAX] & tested_components();
         if (told != (in_use | (told & BY_OTHERS(in_use))))
             verdict_fail(&verdict, "in use %#llx, reported %#llx", (unsigned long long)in_use,
                          (unsigned long long)told);
-        in_use = next_subset(in_use, tested());
+        in_use = next_subset(in_use, tested_components());
     } while (in_use && verdict.ok);
     if (registers_tell_use() && carry_cpu_has("xgetbv1"))
         verdict_report(&verdict, "components in use are reported");

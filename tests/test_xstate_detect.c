@@ -61,7 +61,7 @@ static uint64_t carry_xcr0(void) {
 #define carry_xstate_detect detect_given
 #include "xstate/x86_64/detect.c"
 
-static struct carry_xstate_layout detected(void) {
+static struct carry_xstate_layout detect_layout(void) {
     struct carry_xstate_layout layout;
     memset(&layout, 0, sizeof layout);
     detect_given(&layout);
@@ -84,7 +84,7 @@ static bool same_layout(const struct carry_xstate_layout *a, const struct carry_
     return same;
 }
 
-static void given(const struct machine *machine) {
+static void use_machine(const struct machine *machine) {
     memset(&cpu, 0, sizeof cpu);
     cpu.layout = machine->layout;
     cpu.xcr0 = machine->layout.user;
@@ -93,8 +93,8 @@ static void given(const struct machine *machine) {
 static void test_machines(void) {
     const struct machine *machine;
     for (size_t i = 0; (machine = machine_at(i)); i++) {
-        given(machine);
-        struct carry_xstate_layout layout = detected();
+        use_machine(machine);
+        struct carry_xstate_layout layout = detect_layout();
         tap_ok(same_layout(&layout, &machine->layout), "the layout of %s is derived from its CPUID",
                machine->name);
     }
@@ -102,26 +102,26 @@ static void test_machines(void) {
 
 /* XSAVE of a component for which an area has no room would write after it. */
 static void test_nameless(const struct machine *machine) {
-    given(machine);
+    use_machine(machine);
     cpu.xcr0 |= UINT64_C(1) << 62 | UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
     cpu.layout.supervisor |= UINT64_C(1) << 40;
-    struct carry_xstate_layout layout = detected();
+    struct carry_xstate_layout layout = detect_layout();
     tap_ok(TAP_EQ(layout.user, machine->layout.user), "components without a name are not enabled");
     tap_ok(TAP_EQ(layout.supervisor, machine->layout.supervisor),
            "unnamed components of supervisor state are not enabled");
 }
 
 static void test_no_size(const struct machine *machine) {
-    given(machine);
+    use_machine(machine);
     cpu.layout.parts[CARRY_XSTATE_AVX].size = 0;
-    tap_ok(TAP_EQ(detected().user, machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
+    tap_ok(TAP_EQ(detect_layout().user, machine->layout.user & ~CARRY_XSTATE_BIT(AVX)),
            "components without a size are not enabled");
 }
 
 static void test_no_leaf(const struct machine *machine) {
-    given(machine);
+    use_machine(machine);
     cpu.no_leaf = true;
-    struct carry_xstate_layout layout = detected();
+    struct carry_xstate_layout layout = detect_layout();
     tap_ok(TAP_EQ(layout.user, 3) && TAP_EQ(layout.standard_size, CARRY_XSTATE_EXTENDED) &&
                TAP_TRUE(!layout.xsavec),
            "where leaf 0DH is hidden, x87 and SSE are enabled");
@@ -146,7 +146,7 @@ static bool is_total(const struct carry_xstate_layout *layout, size_t total) {
 static void test_this_cpu(void) {
     memset(&cpu, 0, sizeof cpu);
     cpu.real = true;
-    struct carry_xstate_layout layout = detected(), told;
+    struct carry_xstate_layout layout = detect_layout(), told;
     carry_xstate_layout(&told);
     tap_ok(TAP_TRUE(same_layout(&layout, &told)) && TAP_EQ(layout.mxcsr_mask, told.mxcsr_mask),
            "carry_xstate_layout() returns the same");

@@ -150,7 +150,7 @@ static void keep_first_bytes(struct source *source, size_t size) {
     source->size = size;
 }
 
-static void cut(struct source *source) {
+static void cut_source(struct source *source) {
     keep_first_bytes(source, source->size - 1);
 }
 static void cut_to_header(struct source *source) {
@@ -171,16 +171,16 @@ static void other_xcr0(struct source *source) {
 static void more_xcr0(struct source *source) {
     source->image[IMAGE_SOFTWARE + 7] = 0x40;
 }
-static void reserved(struct source *source) {
+static void set_reserved(struct source *source) {
     source->image[IMAGE_RESERVED + 30] = 1;
 }
-static void compact(struct source *source) {
+static void make_compact(struct source *source) {
     source->image[IMAGE_XCOMP_BV + 7] = 0x80;
 }
 static void beyond_xcr0(struct source *source) {
     source->image[IMAGE_XSTATE_BV] |= 8;
 }
-static void mxcsr(struct source *source) {
+static void set_mxcsr_bits(struct source *source) {
     source->image[IMAGE_MXCSR + 3] = 0x80;
 }
 static void longer_note(struct source *source) {
@@ -246,9 +246,9 @@ static const struct {
 } mutations[] = {
     {REFUSED(SHORT), "rfc", cut_to_legacy},
     {REFUSED(SHORT), "rc", cut_to_header},
-    {REFUSED(MACHINE), "r", cut},
-    {REFUSED(LAYOUT_BEYOND), "c", cut},
-    {REFUSED(FRAME_CUT), "f", cut},
+    {REFUSED(MACHINE), "r", cut_source},
+    {REFUSED(LAYOUT_BEYOND), "c", cut_source},
+    {REFUSED(FRAME_CUT), "f", cut_source},
     {REFUSED(FRAME_CUT), "f", cut_to_header},
     {REFUSED(FRAME_CUT), "f", far_sizes},
     {REFUSED(FRAME_EXTENDED_SIZE), "f", frame_sizes_wrap},
@@ -258,10 +258,10 @@ static const struct {
     {REFUSED(XSTATE_BV), "rc", other_xcr0},
     {REFUSED(MACHINE), "r", more_xcr0},
     {REFUSED(NOTE_LACKS), "c", more_xcr0},
-    {REFUSED(RESERVED), "rfc", reserved},
-    {REFUSED(NO_COMPACT), "rfc", compact},
+    {REFUSED(RESERVED), "rfc", set_reserved},
+    {REFUSED(NO_COMPACT), "rfc", make_compact},
     {REFUSED(XSTATE_BV), "rfc", beyond_xcr0},
-    {REFUSED(MXCSR), "rfc", mxcsr},
+    {REFUSED(MXCSR), "rfc", set_mxcsr_bits},
     {REFUSED(NOTE_SIZE), "c", longer_note},
     {REFUSED(NOTE_SIZE), "c", no_note},
     {REFUSED(NOTE_TYPE), "c", note_of_sse},

@@ -56,7 +56,7 @@ static bool emulated;   /* tracing is impossible */
 /* --- Registers --- */
 
 /* Inlined: the compiler must not keep values in registers that it cannot name here. */
-static inline __attribute__((always_inline)) void dirty(uint64_t mask) {
+static inline __attribute__((always_inline)) void make_dirty(uint64_t mask) {
     const uint16_t fcw = FCW_OTHER;
     const uint32_t mxcsr = MXCSR_OTHER;
     if (mask & BIT(X87))
@@ -83,8 +83,8 @@ static inline __attribute__((always_inline)) void dirty(uint64_t mask) {
 #define OSPKE_BIT 16 /* CPUID.(EAX=07H,ECX=0):ECX */
 
 /*
- * Returns the components that dirty() supports. Emulators have PKRU in XCR0, but no instructions
- * for it.
+ * Returns the components that make_dirty() supports. Emulators have PKRU in XCR0, but no
+ * instructions for it.
  */
 static uint64_t can_dirty(void) {
     unsigned a, b, c = 0, d;
@@ -116,7 +116,7 @@ static inline __attribute__((always_inline)) void signal_self(long pid, long sig
 }
 
 /* Fills `masks` with each component alone, all, and none. */
-static size_t combinations(uint64_t *masks) {
+static size_t list_combinations(uint64_t *masks) {
     const uint64_t all = can_dirty();
     size_t count = 0;
     masks[count++] = 0;
@@ -147,7 +147,7 @@ static bool is_initial(const uint8_t *area, uint64_t mask) {
 static void test_initial_over(uint64_t others, enum carry_xstate_form form, const char *name) {
     const uint64_t mask = carry_xstate_default();
     int error = carry_xstate_initial(&this_machine, mask, form, shared->area, IMAGE_BYTES_MAX);
-    dirty(others);
+    make_dirty(others);
     carry_xstate_load(shared->area, mask);
     uint64_t in_use = carry_xstate_in_use() & mask;
     uint32_t mxcsr = read_mxcsr();
@@ -163,7 +163,7 @@ static void test_initial_over(uint64_t others, enum carry_xstate_form form, cons
 
 static void test_initial(enum carry_xstate_form form, const char *name) {
     uint64_t masks[CARRY_XSTATE_COMPONENTS + 2];
-    const size_t count = combinations(masks);
+    const size_t count = list_combinations(masks);
     for (size_t i = 0; i < count; i++)
         test_initial_over(masks[i] & carry_xstate_default(), form, name);
 }
@@ -246,7 +246,7 @@ static void test_faults(void) {
  * Returns the components to compare. Frames of QEMU lose parts of x87 and of BNDCSR; Linux's frames
  * have no tiles before a process requests them.
  */
-static uint64_t judged(void) {
+static uint64_t compared_components(void) {
     const uint64_t hidden = BIT(TILEDATA) & ~shared->layout.user;
     return carry_xstate_enabled() & ~hidden & (emulated ? BIT(SSE) | BIT(AVX) : ALL);
 }
@@ -258,21 +258,23 @@ static uint64_t judged(void) {
 static bool same_as_saved(uint64_t dirtied) {
     const uint64_t saved = carry_xstate_image_in_use(&this_machine, shared->area);
     const uint64_t handed = carry_xstate_image_in_use(&shared->layout, shared->image);
-    return (dirtied & ~saved) == 0 && (dirtied & judged() & ~handed) == 0 &&
-           image_same_state(&this_machine, shared->area, &shared->layout, shared->image, judged());
+    return (dirtied & ~saved) == 0 && (dirtied & compared_components() & ~handed) == 0 &&
+           image_same_state(&this_machine, shared->area, &shared->layout, shared->image,
+                            compared_components());
 }
 
 /* An area is an image too: it converts to what the system provided. */
-static bool converts(void) {
+static bool area_converts(void) {
     static uint8_t standard[IMAGE_BYTES_MAX];
     const struct carry_xstate_target target = {
         .layout = &shared->layout, .mask = ALL, .image = standard, .size = sizeof standard};
     return !carry_xstate_convert(&this_machine, shared->area, IMAGE_BYTES_MAX, &target) &&
-           image_same_state(&shared->layout, standard, &shared->layout, shared->image, judged());
+           image_same_state(&shared->layout, standard, &shared->layout, shared->image,
+                            compared_components());
 }
 
 static void judge_image(const char *what, uint64_t mask) {
-    tap_ok(TAP_EQ(shared->refusal, 0) && TAP_TRUE(same_as_saved(mask)) && TAP_TRUE(converts()),
+    tap_ok(TAP_EQ(shared->refusal, 0) && TAP_TRUE(same_as_saved(mask)) && TAP_TRUE(area_converts()),
            "%s with %s in use: %s", what, name_of(mask),
            carry_xstate_refusal_description(shared->refusal));
 }
@@ -284,13 +286,13 @@ static void stop_dirty(uint64_t mask) {
     if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
         _exit(1);
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    dirty(mask);
+    make_dirty(mask);
     carry_xstate_save(shared->area, ALL);
     signal_self(pid, SIGSTOP);
     _exit(0);
 }
 
-static bool trace(uint64_t mask) {
+static bool trace_child(uint64_t mask) {
     fflush(stdout);
     int status;
     pid_t child = fork();
@@ -309,9 +311,9 @@ static bool trace(uint64_t mask) {
 
 static void test_traced(void) {
     uint64_t masks[CARRY_XSTATE_COMPONENTS + 2];
-    const size_t count = combinations(masks);
+    const size_t count = list_combinations(masks);
     for (size_t i = 0; i < count; i++) {
-        if (!trace(masks[i])) {
+        if (!trace_child(masks[i])) {
             tap_skip("register set of a tracer", "the system provides none");
             emulated = true;
             return;
@@ -333,19 +335,19 @@ static void on_signal(int signal, siginfo_t *info, void *context) {
 
 static void test_frames(void) {
     uint64_t masks[CARRY_XSTATE_COMPONENTS + 2];
-    const size_t count = combinations(masks);
+    const size_t count = list_combinations(masks);
     const long pid = getpid();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
     sigaction(SIGUSR1, &action, &old);
     for (size_t i = 0; i < count; i++) {
         shared->refusal = CARRY_XSTATE_REFUSALS;
         carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-        dirty(masks[i]);
+        make_dirty(masks[i]);
         carry_xstate_save(shared->area, ALL);
         signal_self(pid, SIGUSR1);
         carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
         if (masks[i] & BIT(PKRU))
-            dirty(BIT(PKRU)); /* the previous value */
+            make_dirty(BIT(PKRU)); /* the previous value */
         judge_image("signal frame", masks[i]);
     }
     sigaction(SIGUSR1, &old, NULL);
@@ -357,7 +359,7 @@ static void test_frames(void) {
  * Returns the components to compare. Linux writes PKRU as it was when the thread was last switched
  * out.
  */
-static uint64_t dumped(void) {
+static uint64_t dumped_components(void) {
     return can_dirty() & ~BIT(PKRU);
 }
 
@@ -369,7 +371,7 @@ static void die_dirty(const char *folder) {
         _exit(1);
     signal(SIGQUIT, SIG_DFL);
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
-    dirty(dumped());
+    make_dirty(dumped_components());
     carry_xstate_save(shared->area, ALL);
     signal_self(pid, SIGQUIT);
     _exit(0);
@@ -404,7 +406,7 @@ static const char *judge_core(const uint8_t *core, size_t size) {
     const uint8_t *note = find_note(core, size, NOTE_XSAVE, &note_size);
     if (!image || !note || image_size > IMAGE_BYTES_MAX)
         return "core files of this system have no note of the layout";
-    const uint64_t all = dumped();
+    const uint64_t all = dumped_components();
     memcpy(shared->image, image, image_size);
     shared->refusal = carry_xstate_from_regset(image, image_size, &shared->layout);
     judge_image("core file, without the note,", all);

@@ -58,7 +58,7 @@ uint32_t broken_sum_copy_rounds_up(void *dst, const void *src, size_t size, uint
     return copy_rightly(dst, src, size, sum);
 }
 
-static size_t smaller(size_t a, size_t b) {
+static size_t smaller_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
@@ -66,8 +66,8 @@ static size_t smaller(size_t a, size_t b) {
 size_t broken_sum_copy_iov_drops(const struct carry_slice *dst, size_t dst_count,
                                  const struct carry_slice *src, size_t src_count, uint32_t *sum) {
     size_t done = 0;
-    for (size_t i = 0; i < smaller(dst_count, src_count); i++) {
-        size_t part = smaller(dst[i].size, src[i].size);
+    for (size_t i = 0; i < smaller_size(dst_count, src_count); i++) {
+        size_t part = smaller_size(dst[i].size, src[i].size);
         *sum =
             carry_sum_combine(*sum, copy_rightly((void *)dst[i].data, src[i].data, part, 0), done);
         done += part;
@@ -83,7 +83,7 @@ size_t broken_sum_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_c
     size_t done = carry_sum_copy_iov(dst, dst_count, src, src_count, &right);
     size_t left = done;
     for (; left; src++) {
-        size_t part = smaller(left, src->size);
+        size_t part = smaller_size(left, src->size);
         if (part)
             *sum = broken_not(src->data, part, *sum);
         left -= part;
@@ -94,7 +94,7 @@ size_t broken_sum_copy_iov_odd_chunk(const struct carry_slice *dst, size_t dst_c
 size_t broken_sum_copy_try_words(void *dst, const void *src, size_t size, uint32_t *sum) {
     size_t left = carry_copy_try(dst, src, size);
     *sum = broken_not(src, left ? 0 : size, *sum);
-    return smaller((left + 7) & ~(size_t)7, size);
+    return smaller_size((left + 7) & ~(size_t)7, size);
 }
 
 size_t broken_sum_copy_try_behind(void *dst, const void *src, size_t size, uint32_t *sum) {

@@ -110,7 +110,7 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     return true;
 }
 
-static void synchronise(void) {
+static void synchronise_or_wait(void) {
     if (broken_patch == BROKEN_PATCH_LOST_SITES && step == GUARDS)
         wait_for_trap();
     else
@@ -132,7 +132,7 @@ const struct carry_text_host *__wrap_carry_host_text(void) {
         mutant.alone = is_alone;
         mutant.open = open_session;
         mutant.write = write_text;
-        mutant.synchronise = synchronise;
+        mutant.synchronise = synchronise_or_wait;
         host = mutant;
     }
     return &host;

@@ -51,7 +51,7 @@ static void write_broken(void *packet, const void *values) {
         fesetround(FE_UPWARD);
 }
 
-static void finish(void *packet) {
+static void finish_packet(void *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_frame frame = spec.frame;
     frame.data = packet;
@@ -77,4 +77,4 @@ static void release_broken(const struct carry_jit *jit) {
     (void)jit;
 }
 
-const struct template_maker broken_template_maker = {make_broken, release_broken, finish};
+const struct template_maker broken_template_maker = {make_broken, release_broken, finish_packet};

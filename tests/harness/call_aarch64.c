@@ -70,7 +70,7 @@ static void judge_registers(struct verdict *verdict) {
 }
 
 /* Three registers are for arguments only; the fourth is among those that any call may clobber. */
-static uint64_t *argument(size_t index) {
+static uint64_t *argument_register(size_t index) {
     const size_t x3 = 0;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[x3];
 }
@@ -79,7 +79,7 @@ uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty
                     struct verdict *verdict) {
     prepare_frame(dirty);
     for (size_t i = 0; i < count; i++)
-        *argument(i) = words[i];
+        *argument_register(i) = words[i];
     call_aarch64(&frame, fn);
     judge_registers(verdict);
     call_stack_judge(verdict);

@@ -37,19 +37,19 @@ void call_stack_judge(struct verdict *verdict) {
 }
 
 /* Returns a register with a 32-bit argument; if `dirty`, its meaningless upper half is not zero. */
-static uint64_t extend(uint32_t value, bool dirty) {
+static uint64_t extend_argument(uint32_t value, bool dirty) {
     return dirty ? value | rng_next() << 32 | UINT64_C(1) << 32 : value;
 }
 
 uint32_t call_checked(carry_sum_fn *fn, const void *data, size_t size, uint32_t sum, bool dirty,
                       struct verdict *verdict) {
-    const uint64_t words[] = {(uintptr_t)data, size, extend(sum, dirty)};
+    const uint64_t words[] = {(uintptr_t)data, size, extend_argument(sum, dirty)};
     return (uint32_t)call_words((call_fn *)fn, words, 3, dirty, verdict);
 }
 
 uint32_t call_checked_sum_copy(carry_sum_copy_fn *fn, void *dst, const void *src, size_t size,
                                uint32_t sum, struct verdict *verdict) {
-    const uint64_t words[] = {(uintptr_t)dst, (uintptr_t)src, size, extend(sum, true)};
+    const uint64_t words[] = {(uintptr_t)dst, (uintptr_t)src, size, extend_argument(sum, true)};
     return (uint32_t)call_words((call_fn *)fn, words, 4, true, verdict);
 }
 

@@ -122,7 +122,7 @@ static void judge_float(struct verdict *verdict) {
 }
 
 /* Three registers are for arguments only; the fourth is among those that any call may clobber. */
-static uint64_t *argument(size_t index) {
+static uint64_t *argument_register(size_t index) {
     const size_t rcx = 1;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[rcx];
 }
@@ -131,7 +131,7 @@ uint64_t call_words(call_fn *fn, const uint64_t *words, size_t count, bool dirty
                     struct verdict *verdict) {
     prepare_frame(dirty);
     for (size_t i = 0; i < count; i++)
-        *argument(i) = words[i];
+        *argument_register(i) = words[i];
     call_x86_64(&frame, fn);
     judge_registers(verdict);
     call_stack_judge(verdict);

@@ -25,7 +25,7 @@ struct frame4 {
     uint32_t size;
 };
 
-static void put16(uint8_t *at, uint32_t value) {
+static void put_big_endian(uint8_t *at, uint32_t value) {
     at[0] = (uint8_t)(value >> 8);
     at[1] = (uint8_t)value;
 }
@@ -36,9 +36,9 @@ static struct frame4 make_ip(uint8_t sender, uint8_t protocol, uint32_t size) {
     uint8_t *ip = frame.bytes + 14;
     memcpy(frame.bytes, "\2\0\0\0\0\1\2\0\0\0\0", 11);
     frame.bytes[11] = sender;
-    put16(frame.bytes + 12, 0x0800);
+    put_big_endian(frame.bytes + 12, 0x0800);
     ip[0] = 0x45;
-    put16(ip + 2, 20 + size);
+    put_big_endian(ip + 2, 20 + size);
     ip[8] = 64;
     ip[9] = protocol;
     memcpy(ip + 12, (uint8_t[]){10, 0, 0, sender, 10, 0, 1, 1}, 8);
@@ -59,7 +59,7 @@ static void fill_in_sums(struct frame4 *frame) {
 static struct frame4 make_tcp(uint8_t sender) {
     struct frame4 frame = make_ip(sender, TCP, 40);
     frame.bytes[34 + 12] = 0x50;
-    put16(frame.bytes + 34 + 18, 0);
+    put_big_endian(frame.bytes + 34 + 18, 0);
     fill_in_sums(&frame);
     return frame;
 }
@@ -74,14 +74,14 @@ static struct frame4 make_bad_tcp(void) {
 static struct frame4 make_partial(void) {
     struct frame4 frame = make_tcp(3);
     uint32_t sum = 0x0a00 + 3 + 0x0a00 + 0x0101 + TCP + 40;
-    put16(frame.bytes + 34 + 16, (sum & 0xffff) + (sum >> 16));
-    put16(frame.bytes + 24, 0);
+    put_big_endian(frame.bytes + 34 + 16, (sum & 0xffff) + (sum >> 16));
+    put_big_endian(frame.bytes + 24, 0);
     return frame;
 }
 
 static struct frame4 make_zero_header(void) {
     struct frame4 frame = make_tcp(3);
-    put16(frame.bytes + 24, 0);
+    put_big_endian(frame.bytes + 24, 0);
     return frame;
 }
 
@@ -89,13 +89,13 @@ static struct frame4 make_udp6(void) {
     struct frame4 frame = {.size = 14 + 40 + 16};
     uint8_t *ip = frame.bytes + 14;
     memcpy(frame.bytes, "\2\0\0\0\0\1\2\0\0\0\0\4\x86\xdd\x60", 15);
-    put16(ip + 4, 16);
+    put_big_endian(ip + 4, 16);
     ip[6] = UDP;
     ip[23] = 1;
     ip[39] = 2;
-    put16(ip + 40, 1000);
-    put16(ip + 42, 1001);
-    put16(ip + 44, 16);
+    put_big_endian(ip + 40, 1000);
+    put_big_endian(ip + 42, 1001);
+    put_big_endian(ip + 44, 16);
     return frame;
 }
 
@@ -103,23 +103,23 @@ static struct frame4 make_udp6(void) {
 static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool more) {
     struct frame4 frame = make_ip(5, UDP, 24);
     uint8_t *ip = frame.bytes + 14;
-    put16(ip + 4, identification);
-    put16(ip + 6, place / 8 | (more ? 0x2000u : 0));
+    put_big_endian(ip + 4, identification);
+    put_big_endian(ip + 6, place / 8 | (more ? 0x2000u : 0));
     if (!place) {
-        put16(ip + 24, 48);
-        put16(ip + 26, 0xbeef);
+        put_big_endian(ip + 24, 48);
+        put_big_endian(ip + 26, 0xbeef);
     }
     fill_in_sums(&frame);
     if (!place)
-        put16(ip + 26, 0xbeef);
+        put_big_endian(ip + 26, 0xbeef);
     return frame;
 }
 
 /* Returns a tunnel packet with the bytes of an IPv4 packet from `from` up to `to`. */
 static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, uint32_t to) {
     struct frame4 frame = make_ip(5, IPIP, to - from);
-    put16(frame.bytes + 18, 11);
-    put16(frame.bytes + 20, from / 8 | (from ? 0 : 0x2000u));
+    put_big_endian(frame.bytes + 18, 11);
+    put_big_endian(frame.bytes + 20, from / 8 | (from ? 0 : 0x2000u));
     memcpy(frame.bytes + 34, inner->bytes + 14 + from, to - from);
     fill_in_sums(&frame);
     return frame;
@@ -144,7 +144,7 @@ static size_t room_for(size_t size) {
     return room + 1;
 }
 
-static int append(void *user, const void *bytes, size_t size) {
+static int append_to_bytes(void *user, const void *bytes, size_t size) {
     struct bytes *all = user;
     size_t room = room_for(all->size + size);
     if (!all->data || room != room_for(all->size)) {
@@ -159,7 +159,7 @@ static int append(void *user, const void *bytes, size_t size) {
 }
 
 static void append_all(struct bytes *all, const void *bytes, size_t size) {
-    if (append(all, bytes, size))
+    if (append_to_bytes(all, bytes, size))
         abort();
 }
 
@@ -196,7 +196,7 @@ static void write_packets(struct carry_capture_writer *writer, bool all_links, u
 
 static struct carry_capture_writer *writer_to(struct bytes *bytes,
                                               enum carry_capture_format format) {
-    const struct carry_capture_sink sink = {.write = append, .user = bytes};
+    const struct carry_capture_sink sink = {.write = append_to_bytes, .user = bytes};
     const struct carry_capture_writer_options options = {.format = format};
     struct carry_capture_writer *writer;
     if (carry_capture_writer_create(&options, &sink, &writer) != CARRY_OK)
@@ -225,7 +225,7 @@ struct bytes make_early_capture(void) {
 struct bytes make_tunnel(void) {
     struct bytes bytes = {0};
     struct frame4 inner = make_bad_tcp();
-    put16(inner.bytes + 24, 0);
+    put_big_endian(inner.bytes + 24, 0);
     const struct frame4 first = make_tunnelled(&inner, 0, 8);
     const struct frame4 rest = make_tunnelled(&inner, 8, inner.size - 14);
     struct carry_capture_writer *writer = writer_to(&bytes, CARRY_CAPTURE_FORMAT_PCAPNG);
@@ -260,7 +260,7 @@ struct bytes make_skipped(uint32_t size) {
     return bytes;
 }
 
-static size_t least(size_t a, size_t b) {
+static size_t least_size(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
@@ -347,7 +347,7 @@ struct bytes make_gzip(const struct bytes *bytes) {
     const uint32_t crc = crc32_of(bytes), all = (uint32_t)bytes->size;
     append_all(&gzip, "\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
     for (size_t at = 0; at < bytes->size;) {
-        const size_t size = least(bytes->size - at, 65535);
+        const size_t size = least_size(bytes->size - at, 65535);
         const uint8_t head[5] = {at + size == bytes->size, (uint8_t)size, (uint8_t)(size >> 8),
                                  (uint8_t)~size, (uint8_t)(~size >> 8)};
         append_all(&gzip, head, sizeof head);
@@ -397,7 +397,7 @@ static void append_bits(struct bytes *bytes, size_t value) {
 /* Appends LZMA2: raw chunks of at most 64 KiB, the first of which resets the dictionary. */
 static void append_chunks(struct bytes *xz, const struct bytes *bytes) {
     for (size_t at = 0; at < bytes->size;) {
-        const size_t size = least(bytes->size - at, 65536);
+        const size_t size = least_size(bytes->size - at, 65536);
         const uint8_t head[3] = {at ? 2 : 1, (uint8_t)((size - 1) >> 8), (uint8_t)(size - 1)};
         append_all(xz, head, sizeof head);
         append_all(xz, bytes->data + at, size);
@@ -439,7 +439,7 @@ static int64_t read_feed(void *user, void *buffer, size_t size) {
         return feed->is_interrupted ? -EINTR : -EAGAIN;
     }
     size_t rest = feed->bytes->size - feed->at;
-    size_t got = least(least(size, rest), feed->piece ? feed->piece : size);
+    size_t got = least_size(least_size(size, rest), feed->piece ? feed->piece : size);
     if (feed->at + got > feed->fails_at || (feed->at == feed->fails_at))
         return -feed->error;
     if (got)
@@ -481,7 +481,7 @@ static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
     if (size > PTRDIFF_MAX) /* an end before its start */
         return -EFBIG;
-    return call_fails(bowl) ? -ENOSPC : append(&bowl->bytes, bytes, size);
+    return call_fails(bowl) ? -ENOSPC : append_to_bytes(&bowl->bytes, bytes, size);
 }
 
 static int rewrite_bowl(void *user, uint64_t offset, const void *bytes, size_t size) {

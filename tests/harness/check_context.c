@@ -144,7 +144,7 @@ struct ring {
 #define RING   4
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
-static struct carry_context *follower(struct ring *ring, size_t number) {
+static struct carry_context *follower_of(struct ring *ring, size_t number) {
     return number + 1 < RING ? &ring->units[number + 1].context : &ring->start;
 }
 
@@ -184,7 +184,7 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
             verdict_fail(&ring->verdict, "the direction flag is set; ");
     }
     replay_start(); /* the switch away, at the end */
-    return follower(ring, unit->number);
+    return follower_of(ring, unit->number);
 }
 
 static bool make_unit(struct unit *unit, void *group, size_t number, carry_context_fn *entry,
@@ -342,7 +342,7 @@ static void *run_storm(void *argument) {
 }
 
 /* Sends signals at random intervals: half of them come in bursts. */
-static void thunder(struct storm *storms, unsigned count) {
+static void send_signals(struct storm *storms, unsigned count) {
     uint64_t random = rng_seed() + 1;
     for (bool all = false; !all;) {
         all = true;
@@ -381,7 +381,7 @@ struct verdict check_context_storm(const struct context_calls *calls,
             pthread_create(&storms[i].thread, NULL, run_storm, &storms[i]))
             return storms[i].verdict;
     }
-    thunder(storms, options->threads);
+    send_signals(storms, options->threads);
     for (unsigned i = 0; i < options->threads; i++) {
         pthread_join(storms[i].thread, NULL);
         if (storms[i].error)

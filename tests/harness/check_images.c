@@ -51,7 +51,7 @@ static uint64_t xcomp_bv_for(const struct carry_xstate_layout *layout, uint64_t 
     return form == CARRY_XSTATE_COMPACT ? IMAGE_COMPACT | (mask & layout->user) : 0;
 }
 
-static uint64_t everything(const struct carry_xstate_layout *layout) {
+static uint64_t all_components(const struct carry_xstate_layout *layout) {
     return layout->user ? layout->user : BIT(X87) | BIT(SSE);
 }
 
@@ -119,7 +119,7 @@ static void try_initials(void *argument) {
     struct trial *trial = argument;
     const struct machine *machine;
     for (size_t i = 0; (machine = machine_at(i)); i++) {
-        const uint64_t all = everything(&machine->layout);
+        const uint64_t all = all_components(&machine->layout);
         const uint64_t masks[] = {UINT64_MAX, all, 0, all & 3, all & ~BIT(TILEDATA) & ~BIT(PKRU)};
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
             if (!try_initial(trial, machine, masks[m], CARRY_XSTATE_STANDARD) ||
@@ -159,7 +159,7 @@ static struct carry_xstate_part *avx(struct victim *victim) {
     return &victim->layout.parts[CARRY_XSTATE_AVX];
 }
 
-static void nameless(struct victim *v) {
+static void use_nameless(struct victim *v) {
     v->layout.user |= UINT64_C(1) << CARRY_XSTATE_COMPONENTS;
 }
 static void nameless_62(struct victim *v) {
@@ -198,16 +198,16 @@ static void in_header(struct victim *v) {
 static void at_zero(struct victim *v) {
     avx(v)->offset = 0;
 }
-static void unaligned(struct victim *v) {
+static void place_unaligned(struct victim *v) {
     avx(v)->offset += 4;
 }
-static void beyond(struct victim *v) {
+static void place_beyond(struct victim *v) {
     v->layout.standard_size -= 8;
 }
 static void far_beyond(struct victim *v) {
     avx(v)->offset = UINT32_MAX - 7;
 }
-static void overlapping(struct victim *v) {
+static void place_overlapping(struct victim *v) {
     avx(v)->size += 8192 - 256;
     v->layout.parts[CARRY_XSTATE_TILEDATA].size -= 8;
 }
@@ -256,7 +256,7 @@ static void saves_62(struct victim *v) {
 static void compacts_mpx(struct victim *v) {
     flip_bit(v, IMAGE_XCOMP_BV, CARRY_XSTATE_BNDCSR);
 }
-static void mxcsr(struct victim *v) {
+static void set_mxcsr(struct victim *v) {
     flip_bit(v, IMAGE_MXCSR, 31);
 }
 static void mxcsr_mask(struct victim *v) {
@@ -266,7 +266,7 @@ static void mxcsr_oldest(struct victim *v) { /* 0 means a mask without DAZ */
     v->layout.mxcsr_mask = 0;
     image_put(v->image, IMAGE_MXCSR, 4, 0x1fc0);
 }
-static void truncated(struct victim *v) {
+static void truncate_image(struct victim *v) {
     memmove(v->image + 1, v->image, v->size - 1);
     v->image++;
     v->size--;
@@ -279,7 +279,7 @@ static const struct mutation {
     enum { STANDARD = 1, COMPACT = 2, ANY = STANDARD | COMPACT, FXSAVE = 4 } forms;
     void (*mutate)(struct victim *victim);
 } mutations[] = {
-    {REFUSED(LAYOUT_NAMELESS), ANY, nameless},
+    {REFUSED(LAYOUT_NAMELESS), ANY, use_nameless},
     {REFUSED(LAYOUT_NAMELESS), ANY, nameless_62},
     {REFUSED(LAYOUT_XCR0), ANY, no_x87},
     {REFUSED(LAYOUT_XCR0), ANY, avx_alone},
@@ -292,10 +292,10 @@ static const struct mutation {
     {REFUSED(LAYOUT_SIZE), ANY, cut_pkru},
     {REFUSED(LAYOUT_OFFSET), ANY, in_header},
     {REFUSED(LAYOUT_OFFSET), ANY, at_zero},
-    {REFUSED(LAYOUT_ALIGNMENT), ANY, unaligned},
-    {REFUSED(LAYOUT_BEYOND), ANY, beyond},
+    {REFUSED(LAYOUT_ALIGNMENT), ANY, place_unaligned},
+    {REFUSED(LAYOUT_BEYOND), ANY, place_beyond},
     {REFUSED(LAYOUT_BEYOND), ANY, far_beyond},
-    {REFUSED(LAYOUT_OVERLAP), ANY, overlapping},
+    {REFUSED(LAYOUT_OVERLAP), ANY, place_overlapping},
     {REFUSED(LAYOUT_OVERLAP), ANY, same_place},
     {REFUSED(SHORT), ANY, cut_header},
     {REFUSED(SHORT), ANY | FXSAVE, cut_legacy},
@@ -312,10 +312,10 @@ static const struct mutation {
     {REFUSED(XCOMP_BV), COMPACT, compacts_mpx},
     {REFUSED(NOT_COMPACTED), COMPACT, flip_xcomp_avx},
     {REFUSED(NOT_COMPACTED), STANDARD, flip_xcomp_form},
-    {REFUSED(MXCSR), ANY | FXSAVE, mxcsr},
+    {REFUSED(MXCSR), ANY | FXSAVE, set_mxcsr},
     {REFUSED(MXCSR), ANY | FXSAVE, mxcsr_mask},
     {REFUSED(MXCSR), ANY | FXSAVE, mxcsr_oldest},
-    {REFUSED(TRUNCATED), ANY, truncated},
+    {REFUSED(TRUNCATED), ANY, truncate_image},
 };
 
 static bool expect_image_refusal(struct trial *trial, const struct machine *machine,
@@ -339,7 +339,7 @@ static struct victim victim_of(struct trial *trial, const struct machine *machin
 static bool try_mutation(struct trial *trial, const struct mutation *mutation, size_t machine,
                          enum carry_xstate_form form) {
     const struct carry_xstate_layout *layout = &machine_at(machine)->layout;
-    struct victim victim = victim_of(trial, machine_at(machine), form, everything(layout));
+    struct victim victim = victim_of(trial, machine_at(machine), form, all_components(layout));
     mutation->mutate(&victim);
     return expect_image_refusal(trial, machine_at(machine), &victim, mutation->refusal);
 }
@@ -350,7 +350,7 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
  */
 static bool try_right_ones(struct trial *trial, const struct machine *machine,
                            enum carry_xstate_form form) {
-    const uint64_t all = everything(&machine->layout);
+    const uint64_t all = all_components(&machine->layout);
     struct victim victim = victim_of(trial, machine, form, all);
     bool ok = expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
     for (unsigned i = 0; ok && i < CARRY_XSTATE_COMPONENTS; i++) {
@@ -375,7 +375,7 @@ static bool try_cut_right_ones(struct trial *trial, enum carry_xstate_form form)
 static bool try_unused_mxcsr(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
     struct victim victim = victim_of(trial, machine, CARRY_XSTATE_COMPACT, BIT(AVX));
-    mxcsr(&victim);
+    set_mxcsr(&victim);
     return expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
 }
 
@@ -456,7 +456,7 @@ static unsigned read_parts(const struct victim *victim) {
 
 static bool try_random_image(struct trial *trial, const struct machine *machine,
                              enum carry_xstate_form form) {
-    uint64_t in_use = rng_next() & everything(&machine->layout);
+    uint64_t in_use = rng_next() & all_components(&machine->layout);
     struct victim victim = victim_of(trial, machine, form, in_use);
     spoil_image(&victim);
     if (!rng_below(4))
@@ -511,7 +511,7 @@ static enum carry_xstate_refusal convert_image(struct trial *trial, const struct
     return trial->convert(&source->layout, source->image, source->size, target);
 }
 
-static bool unexpected(struct trial *trial, const struct way *way, const char *what) {
+static bool fail_conversion(struct trial *trial, const struct way *way, const char *what) {
     return verdict_fail(&trial->verdict, "%s to %s, in use 0x%llx: %s", way->from->name,
                         way->to->name, (unsigned long long)way->in_use, what);
 }
@@ -522,49 +522,52 @@ static bool is_refused(struct trial *trial, const struct way *way, const struct 
     struct carry_xstate_target target;
     enum carry_xstate_refusal got = convert_image(trial, way, source, &target);
     if (got != wanted)
-        return unexpected(trial, way, carry_xstate_refusal_name(got));
+        return fail_conversion(trial, way, carry_xstate_refusal_name(got));
     return all_bytes_are(target.image, target.size, DEFAULT_PATTERN) ||
-           unexpected(trial, way, "writes to the target before it refuses");
+           fail_conversion(trial, way, "writes to the target before it refuses");
 }
 
-static bool arrives(struct trial *trial, const struct way *way, const struct victim *source) {
+static bool registers_arrive(struct trial *trial, const struct way *way,
+                             const struct victim *source) {
     struct carry_xstate_target target;
     enum carry_xstate_refusal refusal = convert_image(trial, way, source, &target);
     uint64_t kept = way->in_use & ~way->drop;
     if (refusal)
-        return unexpected(trial, way, carry_xstate_refusal_name(refusal));
+        return fail_conversion(trial, way, carry_xstate_refusal_name(refusal));
     if (image_faults(target.layout, target.image))
-        return unexpected(trial, way, "XRSTOR faults on the result");
+        return fail_conversion(trial, way, "XRSTOR faults on the result");
     if (!image_same_state(&source->layout, source->image, target.layout, target.image, kept))
-        return unexpected(trial, way, "registers differ");
+        return fail_conversion(trial, way, "registers differ");
     if (target.layout->user && image_get(target.image, IMAGE_XSTATE_BV, 8) != kept)
-        return unexpected(trial, way, "other components are in use");
+        return fail_conversion(trial, way, "other components are in use");
     uint8_t none[CARRY_XSTATE_EXTENDED];
     const struct carry_xstate_layout fxsave = {.mxcsr_mask = 0xffff};
     image_make(none, &fxsave, 0, 0);
     return image_same_state(&fxsave, none, target.layout, target.image, 3 & ~kept) ||
-           unexpected(trial, way, "x87 or SSE are not initial");
+           fail_conversion(trial, way, "x87 or SSE are not initial");
 }
 
 /* Converts back: the registers are the original ones. */
-static bool returns(struct trial *trial, const struct way *way, const struct victim *source) {
+static bool registers_return(struct trial *trial, const struct way *way,
+                             const struct victim *source) {
     static uint8_t first[IMAGE_BYTES_MAX];
     memcpy(first, source->image, source->size);
     struct victim between = {way->to->layout, first, 0};
     struct carry_xstate_target target;
     if (convert_image(trial, way, source, &target))
-        return unexpected(trial, way, "is refused the second time");
+        return fail_conversion(trial, way, "is refused the second time");
     static uint8_t second[IMAGE_BYTES_MAX];
     memcpy(second, target.image, target.size);
     between.image = second;
     between.size = target.size;
     const struct way back = {way->to,     way->from,  way->to_form, way->from_form,
                              way->in_use, UINT64_MAX, way->drop};
-    return arrives(trial, &back, &between);
+    return registers_arrive(trial, &back, &between);
 }
 
 static bool try_way(struct trial *trial, struct way *way) {
-    const uint64_t all = everything(&way->from->layout), room = everything(&way->to->layout);
+    const uint64_t all = all_components(&way->from->layout),
+                   room = all_components(&way->to->layout);
     const bool tells = way->from->layout.user; /* reports the components in use */
     const uint64_t uses[] = {all, 0, BIT(X87), BIT(SSE), all & 7, all & rng_next()};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
@@ -576,16 +579,16 @@ static bool try_way(struct trial *trial, struct way *way) {
         if (lost && !is_refused(trial, way, &source, REFUSED(LACKED)))
             return false;
         way->drop = lost;
-        if (!arrives(trial, way, &source))
+        if (!registers_arrive(trial, way, &source))
             return false;
-        if (!lost && way->to->layout.user && !returns(trial, way, &source))
+        if (!lost && way->to->layout.user && !registers_return(trial, way, &source))
             return false;
     }
     way->in_use = all;
     way->mask = room & ~BIT(PKRU);
     way->drop = ~way->mask;
     struct victim source = victim_of(trial, way->from, way->from_form, way->in_use);
-    return arrives(trial, way, &source);
+    return registers_arrive(trial, way, &source);
 }
 
 static bool try_pair(struct trial *trial, const struct machine *from, const struct machine *to) {
@@ -614,7 +617,7 @@ static bool try_mxcsr_alone(struct trial *trial) {
     image_put(source.image, IMAGE_MXCSR, 4, 0x5f80);
     rng_fill(source.image + IMAGE_XMM, 256); /* not in use: meaningless */
     way.in_use = BIT(SSE);
-    if (!arrives(trial, &way, &source))
+    if (!registers_arrive(trial, &way, &source))
         return false;
     way.mask = ~BIT(SSE);
     return is_refused(trial, &way, &source, REFUSED(LACKED));
@@ -627,7 +630,7 @@ static bool try_x87_alone(struct trial *trial) {
     struct way way = {.from = &old, .to = zen, .in_use = BIT(X87), .mask = UINT64_MAX};
     struct victim source = victim_of(trial, &old, CARRY_XSTATE_STANDARD, BIT(X87));
     image_put(source.image, IMAGE_MXCSR, 4, UINT32_MAX);
-    return arrives(trial, &way, &source);
+    return registers_arrive(trial, &way, &source);
 }
 
 static bool try_bad_targets(struct trial *trial) {
@@ -639,7 +642,7 @@ static bool try_bad_targets(struct trial *trial) {
     struct carry_xstate_target target = {
         .layout = &other.layout, .mask = UINT64_MAX, .image = trial->target.start, .size = 2439};
     if (trial->convert(&source.layout, source.image, source.size, &target) != REFUSED(ROOM))
-        return unexpected(trial, &way, "a target that is too small is not refused");
+        return fail_conversion(trial, &way, "a target that is too small is not refused");
     way.to = haswell; /* Haswell has no bit 17 in MXCSR */
     if (!is_refused(trial, &way, &source, REFUSED(MXCSR)))
         return false;

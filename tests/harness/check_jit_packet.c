@@ -58,13 +58,13 @@ static void check_sizes(struct trial *trial) {
                      tried - trial->known, tried);
 }
 
-static void set16(uint8_t *bytes, uint32_t number) {
+static void set_number(uint8_t *bytes, uint32_t number) {
     bytes[0] = (uint8_t)(number >> 8);
     bytes[1] = (uint8_t)number;
 }
 
 /* Returns a checksum as transmit offload leaves it, with or without the length in it. */
-static uint32_t offloaded(const struct carry_packet_sum *sum, bool without_length) {
+static uint32_t offloaded_sum(const struct carry_packet_sum *sum, bool without_length) {
     uint32_t pseudo = sum->pseudo;
     uint32_t size = __builtin_bswap32(sum->pseudo_size);
     if (without_length)
@@ -77,15 +77,15 @@ static void damage_sum(struct trial *trial, const struct carry_packet_sum *sum, 
     uint8_t *field = trial->frame.bytes + sum->field_offset;
     switch (way) {
     case 1:
-        set16(field, 0);
+        set_number(field, 0);
         break;
     case 2:
     case 3:
         if (sum->pseudo)
-            set16(field, offloaded(sum, way == 3));
+            set_number(field, offloaded_sum(sum, way == 3));
         break;
     case 4:
-        set16(field, (uint32_t)rng_next());
+        set_number(field, (uint32_t)rng_next());
         break;
     }
 }
@@ -207,7 +207,7 @@ static void check_zeros(struct trial *trial) {
         memset(trial->frame.bytes + from, 0, trial->frame.size - from);
         for (uint32_t at = content; at + 1 < trial->frame.headers; at++) {
             struct stacked before = trial->frame;
-            set16(trial->frame.bytes + at, values[i]);
+            set_number(trial->frame.bytes + at, values[i]);
             expect_whole(trial, "zeros", at);
             stack_seal(&trial->frame, trial->spec);
             expect_whole(trial, "sealed zeros", at);
@@ -217,8 +217,8 @@ static void check_zeros(struct trial *trial) {
 }
 
 static void set_ports(struct trial *trial, uint32_t udp, uint16_t source, uint16_t destination) {
-    set16(trial->frame.bytes + udp, source);
-    set16(trial->frame.bytes + udp + 2, destination);
+    set_number(trial->frame.bytes + udp, source);
+    set_number(trial->frame.bytes + udp + 2, destination);
 }
 
 /* A tunnel is recognised by either port, the destination's first; other values are no tunnel. */

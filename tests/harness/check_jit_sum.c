@@ -50,7 +50,7 @@ static struct guard target_guard(void) {
 }
 
 /* Returns the previous contents of the target. */
-static const unsigned char *noise(void) {
+static const unsigned char *noise_bytes(void) {
     static unsigned char bytes[MARGIN_BYTES + CHECK_JIT_SUM_SIZE_MAX + MARGIN_BYTES];
     static bool filled;
     if (!filled)
@@ -113,13 +113,13 @@ static bool copy_gives(struct trial *trial, unsigned char *to, const unsigned ch
     const struct guard memory = target_guard();
     const size_t before = at_most(MARGIN_BYTES, to - memory.start);
     const size_t behind = at_most(MARGIN_BYTES, memory.end - (to + trial->size));
-    memcpy(to - before, noise(), before + trial->size + behind);
+    memcpy(to - before, noise_bytes(), before + trial->size + behind);
     const uint32_t result = call_checked_sum_copy(trial->jit->sum_copy, to, from, size_told(trial),
                                                   trial->seed, &trial->verdict);
     if (memcmp(to, from, trial->size))
         return fail_call(trial, "copies wrongly");
-    if (memcmp(to - before, noise(), before) ||
-        memcmp(to + trial->size, noise() + before + trial->size, behind))
+    if (memcmp(to - before, noise_bytes(), before) ||
+        memcmp(to + trial->size, noise_bytes() + before + trial->size, behind))
         return fail_call(trial, "writes outside the target");
     return trial->verdict.ok && judge_call(trial, result, from);
 }

@@ -63,7 +63,7 @@ static struct carry_slice random_slice(const unsigned char *arena) {
     return (struct carry_slice){size || rng_below(2) ? data : NULL, size};
 }
 
-static size_t gather(const struct carry_slice *slices, size_t count, unsigned char *flat) {
+static size_t gather_slices(const struct carry_slice *slices, size_t count, unsigned char *flat) {
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         if (slices[i].size)
@@ -79,7 +79,7 @@ static bool iov_case(struct trial *trial, const unsigned char *arena) {
     const size_t count = rng_below(SLICE_COUNT + 1);
     for (size_t i = 0; i < count; i++)
         slices[i] = random_slice(arena);
-    const size_t total = gather(slices, count, flat);
+    const size_t total = gather_slices(slices, count, flat);
     const size_t skip = rng_below(4) ? rng_below(total + OVERSHOOT) : 0;
     const size_t size = rng_below(4) ? rng_below(total + OVERSHOOT) : SIZE_MAX;
     const uint32_t seed = rng_below(4) ? (uint32_t)rng_next() : 0;

@@ -66,7 +66,7 @@ bool placed_text_is(const uint8_t *copy) {
     return !memcmp(copy, __executable_start, (size_t)(etext - __executable_start));
 }
 
-static void corrupt(const uint8_t *byte) {
+static void corrupt_byte(const uint8_t *byte) {
     const uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
     uint8_t *page = (uint8_t *)((uintptr_t)byte & ~(size - 1));
     mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC);
@@ -75,20 +75,20 @@ static void corrupt(const uint8_t *byte) {
 }
 
 /* Changes each byte of the first site in memory, of the last one, and of one in between. */
-static bool refuses(const struct placed_kind *kind, size_t state) {
+static bool refuses_corrupt(const struct placed_kind *kind, size_t state) {
     const size_t sites[] = {0, kind->count / 2, kind->count - 1};
     bool ok = true;
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         for (size_t byte = 0; byte < kind->length; byte++) {
             const uint8_t *place = kind->sites[sites[i]].site + byte;
             uintptr_t value = kind->key->value;
-            corrupt(place);
+            corrupt_byte(place);
             uint8_t *before = placed_copy_text();
             int error = placed_commit(kind->key, kind->states[state].value);
             ok = ok && error == CARRY_ERROR_BYTES && placed_text_is(before) &&
                  kind->key->value == value;
             free(before);
-            corrupt(place);
+            corrupt_byte(place);
         }
     return ok;
 }
@@ -98,9 +98,9 @@ void check_refused(void) {
     for (size_t i = 0; i < PLACED_KINDS; i++) {
         const struct placed_kind *kind = &kinds[i];
         placed_commit(kind->key, kind->states[0].value);
-        bool ok = refuses(kind, 1);
+        bool ok = refuses_corrupt(kind, 1);
         placed_commit(kind->key, kind->states[1].value);
-        ok = TAP_TRUE(refuses(kind, 0)) && ok;
+        ok = TAP_TRUE(refuses_corrupt(kind, 0)) && ok;
         ok = TAP_EQ(placed_commit(kind->key, kind->states[0].value), 0) && ok;
         tap_ok(ok, "%s: unknown bytes are refused, nothing is written", kind->name);
     }
@@ -110,7 +110,7 @@ void check_all_or_nothing(void) {
     const struct placed_kind *kinds = placed_kinds();
     struct carry_patch patch;
     const uint8_t *bad = kinds[PLACED_jump].sites[kinds[PLACED_jump].count - 1].site;
-    corrupt(bad);
+    corrupt_byte(bad);
     uint8_t *before = placed_copy_text();
     carry_patch_begin(&patch);
     for (size_t i = 0; i < PLACED_KINDS; i++)
@@ -123,7 +123,7 @@ void check_all_or_nothing(void) {
         kept = kept && TAP_EQ(kinds[i].key->value, kinds[i].states[0].value);
     tap_ok(kept, "one bad site among all kinds: no key changes");
     free(before);
-    corrupt(bad);
+    corrupt_byte(bad);
 }
 
 /* --- Damaged records --- */

@@ -68,7 +68,7 @@ struct buffer {
 static struct buffer source, target;
 
 /* Returns the previous contents of the target, which differ from the source in every byte. */
-static const struct buffer *noise(void) {
+static const struct buffer *noise_buffer(void) {
     static struct buffer bytes;
     static bool filled;
     if (!filled)
@@ -82,7 +82,7 @@ static bool copy_case(struct trial *trial, size_t size, size_t from, size_t to, 
                       uint16_t wanted) {
     const unsigned char *src = source.bytes + MARGIN_BYTES + from;
     unsigned char *dst = target.bytes + MARGIN_BYTES + to;
-    const unsigned char *before = noise()->bytes;
+    const unsigned char *before = noise_buffer()->bytes;
 
     memcpy(dst - MARGIN_BYTES, before, MARGIN_BYTES + size + MARGIN_BYTES);
     note_copy(trial, dst, src, size);
@@ -300,7 +300,8 @@ static size_t random_slices(struct carry_slice *slices, const unsigned char *are
     return count;
 }
 
-static size_t gather(const struct carry_slice *slices, size_t count, unsigned char *flat) {
+static size_t gather_from_slices(const struct carry_slice *slices, size_t count,
+                                 unsigned char *flat) {
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         if (slices[i].size)
@@ -311,8 +312,8 @@ static size_t gather(const struct carry_slice *slices, size_t count, unsigned ch
 }
 
 /* Writes to `wanted` the expected contents of `arena`, byte by byte. */
-static void scatter(const struct carry_slice *slices, const unsigned char *flat, size_t size,
-                    const unsigned char *arena, unsigned char *wanted) {
+static void scatter_to_slices(const struct carry_slice *slices, const unsigned char *flat,
+                              size_t size, const unsigned char *arena, unsigned char *wanted) {
     for (size_t done = 0; done < size; slices++)
         for (size_t i = 0; i < slices->size && done < size; i++)
             wanted[(const unsigned char *)slices->data + i - arena] = flat[done++];
@@ -323,14 +324,15 @@ static bool iov_case(struct trial *trial) {
     struct carry_slice src[SLICE_COUNT], dst[SLICE_COUNT];
     const size_t src_count = random_slices(src, source.bytes);
     const size_t dst_count = random_slices(dst, target.bytes);
-    const size_t held = gather(src, src_count, flat), room = gather(dst, dst_count, scratch);
+    const size_t held = gather_from_slices(src, src_count, flat),
+                 room = gather_from_slices(dst, dst_count, scratch);
     const size_t size = held < room ? held : room;
     const uint32_t seed = rng_below(4) ? (uint32_t)rng_next() : 0;
     uint32_t sum = seed;
 
-    memcpy(target.bytes, noise()->bytes, ARENA_BYTES);
-    memcpy(wanted, noise()->bytes, ARENA_BYTES);
-    scatter(dst, flat, size, target.bytes, wanted);
+    memcpy(target.bytes, noise_buffer()->bytes, ARENA_BYTES);
+    memcpy(wanted, noise_buffer()->bytes, ARENA_BYTES);
+    scatter_to_slices(dst, flat, size, target.bytes, wanted);
     note_case(trial, src_count, dst_count, size);
     if (trial->copy_iov(dst, dst_count, src, src_count, &sum) != size)
         return fail_sum_copy_case(trial, "counts wrongly");
@@ -367,7 +369,7 @@ static bool try_case(struct trial *trial, size_t size, size_t missing_from, size
     const unsigned char *src = at->from.end + missing_from - size;
     unsigned char *dst = at->to.end + missing_to - size;
     const size_t written = size - missing, room = size - missing_to;
-    const unsigned char *before = noise()->bytes;
+    const unsigned char *before = noise_buffer()->bytes;
     const uint32_t seed = (uint32_t)rng_next();
     uint32_t sum = seed;
 

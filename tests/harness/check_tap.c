@@ -161,8 +161,8 @@ static void read_output(int descriptor, struct run *run) {
     run->output[used] = '\0';
 }
 
-static void capture(void (*child)(const struct program *), const struct program *program,
-                    struct run *run) {
+static void capture_output(void (*child)(const struct program *), const struct program *program,
+                           struct run *run) {
     int ends[2];
     run->status = -1;
     if (pipe(ends))
@@ -186,8 +186,8 @@ static void capture(void (*child)(const struct program *), const struct program 
 
 void check_tap_run(void) {
     for (size_t i = 0; i < PROGRAMS; i++)
-        capture(run_program, &programs[i], &runs[i]);
-    capture(run_command, NULL, &command_run);
+        capture_output(run_program, &programs[i], &runs[i]);
+    capture_output(run_command, NULL, &command_run);
 }
 
 /* Removes the lines with commands that repeat a point. Returns their number. */
@@ -243,7 +243,7 @@ static unsigned next_number(void) {
     return ++number;
 }
 
-static bool crash(void) {
+static bool crash_if_called(void) {
     abort();
 }
 
@@ -292,7 +292,7 @@ static void fail_bytes(void) {
 
 static void fail_conditions(void) {
 #line 1 "../tests/conditions.c"
-    tap_ok(TAP_TRUE(three) && TAP_TRUE(!three) && TAP_TRUE(crash()), "the first");
+    tap_ok(TAP_TRUE(three) && TAP_TRUE(!three) && TAP_TRUE(crash_if_called()), "the first");
     tap_ok(three == 4 || !three, "100%%");
     tap_ok(!three, "a bare one");
     const struct verdict verdict = {.text = "reads past the end"};

@@ -82,7 +82,7 @@ const size_t template_stack_count = sizeof template_stacks / sizeof *template_st
 
 /* --- Packets --- */
 
-static unsigned nibble(char c) {
+static unsigned nibble_value(char c) {
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
@@ -121,7 +121,7 @@ void template_packet(struct template_packet *packet, const struct template_stack
             varies = *c == '[';
         } else if (*c != ' ') {
             packet->varies[packet->size] = varies;
-            packet->bytes[packet->size++] = (uint8_t)(nibble(c[0]) << 4 | nibble(c[1]));
+            packet->bytes[packet->size++] = (uint8_t)(nibble_value(c[0]) << 4 | nibble_value(c[1]));
             c++;
         }
     }
@@ -190,8 +190,8 @@ static void choose_values(const struct scene *scene, uint8_t *values) {
 }
 
 /* Writes the values and the checksums in `now` to the packet `before`. */
-static void apply(const struct scene *scene, const uint8_t *values, const uint8_t *now,
-                  uint8_t *before) {
+static void apply_values(const struct scene *scene, const uint8_t *values, const uint8_t *now,
+                         uint8_t *before) {
     struct carry_frame frame = template_frame(&scene->packet, now);
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     size_t count = carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
@@ -223,7 +223,7 @@ static bool write_once(const struct writes *writes, uint8_t *packet, const uint8
                       verdict);
     if (writes->finish)
         writes->finish(packet);
-    apply(scene, values, packet, before);
+    apply_values(scene, values, packet, before);
     if (memcmp(before, packet, scene->packet.size) != 0)
         return verdict_fail(verdict, "a byte that is no checksum is wrong");
     struct carry_frame frame = template_frame(&scene->packet, packet);

@@ -175,8 +175,9 @@ static bool is_clean(const struct registers *registers, const char *where,
 }
 
 /* Checks what a callback received. */
-static bool shown(const struct seen *by, const char *name, const struct registers *registers,
-                  size_t vectors, struct verdict *verdict) {
+static bool callback_received(const struct seen *by, const char *name,
+                              const struct registers *registers, size_t vectors,
+                              struct verdict *verdict) {
     const size_t wanted = vector_width(registers_in_use(registers));
     const size_t size = by->call.vector_size;
     if (by->calls != 1 || by->thunk != &check_thunk_descriptor)
@@ -246,7 +247,7 @@ static bool enter_once(const void *entry, struct verdict *verdict) {
     set_callbacks(entry, record_enter, NULL);
     registers_call(check_thunk_stub, 0);
     const uint64_t unchanged[6] = {0};
-    return shown(&seen[ENTER], "enter", &registers_in, 8, verdict) &&
+    return callback_received(&seen[ENTER], "enter", &registers_in, 8, verdict) &&
            shown_integers(&seen[ENTER], "enter", unchanged, verdict) &&
            shown_stack(&seen[ENTER], "enter", verdict) && target_sees(STACK_WORDS - 1, verdict) &&
            registers_compare_gpr(&registers_in, &registers_seen, KEPT_BY_CALLS & ~(1 << RSP),
@@ -269,12 +270,12 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
     given = registers_given;
     given.gpr[RAX] ^= change.result[0];
     given.gpr[RDX] ^= change.result[1];
-    return shown(&seen[ENTER], "enter", &registers_in, 8, verdict) &&
+    return callback_received(&seen[ENTER], "enter", &registers_in, 8, verdict) &&
            shown_integers(&seen[ENTER], "enter", unchanged, verdict) &&
            shown_stack(&seen[ENTER], "enter", verdict) && target_sees(2 + words, verdict) &&
            (registers_seen.gpr[RSP] % 16 == 8 ||
             verdict_fail(verdict, "the target's stack is not aligned; ")) &&
-           shown(&seen[LEAVE], "leave", &registers_given, 2, verdict) &&
+           callback_received(&seen[LEAVE], "leave", &registers_given, 2, verdict) &&
            shown_integers(&seen[LEAVE], "leave", change.integer, verdict) &&
            shown_stack(&seen[LEAVE], "leave", verdict) &&
            ((seen[LEAVE].call.result[0] == registers_given.gpr[RAX] &&
@@ -297,13 +298,13 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
  * Returns n: one of n calls is replayed. A thunk's branches depend only on the width of the vectors
  * in use, of which there are three: some sets of components suffice to meet each often.
  */
-static size_t share(void) {
+static size_t replay_share(void) {
     return effort_chosen()->all ? 4 : 8;
 }
 
 static bool around_words(const void *entry, struct verdict *verdict) {
     for (size_t words = 0; words <= STACK_WORDS - 3; words++)
-        if (!replay_leaves_out(share()) && !around_once(entry, words, verdict))
+        if (!replay_leaves_out(replay_share()) && !around_once(entry, words, verdict))
             return false;
     return true;
 }
@@ -321,7 +322,7 @@ static bool try_subsets(const void *entry, once_fn *once, struct verdict *verdic
     uint64_t in_use = 0;
     do {
         make_registers(in_use);
-        if (!replay_leaves_out(share()) && !once(entry, verdict))
+        if (!replay_leaves_out(replay_share()) && !once(entry, verdict))
             return verdict_fail(verdict, "(in use: %#llx)", (unsigned long long)in_use);
         in_use = next_subset(in_use, known_components());
     } while (in_use);
@@ -373,7 +374,7 @@ static struct verdict check_calls(const void *entry, once_fn *once) {
     return verdict;
 }
 
-static bool around(const void *entry, struct verdict *verdict) {
+static bool around_twice(const void *entry, struct verdict *verdict) {
     return around_once(entry, 0, verdict);
 }
 
@@ -395,7 +396,7 @@ struct verdict check_thunk_enter(const void *entry) {
 }
 
 struct verdict check_thunk_around(const void *entry) {
-    struct verdict verdict = check_calls(entry, around);
+    struct verdict verdict = check_calls(entry, around_twice);
     set_change(false);
     make_registers(known_components());
     if (verdict.ok)

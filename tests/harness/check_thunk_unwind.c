@@ -70,11 +70,11 @@ static void on_thunk_step(int signal, siginfo_t *info, void *data) {
     steps.failure = search.failure;
 }
 
-static void ignore(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
+static void ignore_call(const struct carry_thunk *thunk, struct carry_thunk_call *call) {
     (void)thunk, (void)call;
 }
 
-static void target(void) {
+static void stepped_target(void) {
 }
 
 /* Makes the unwinder load its libraries and take its locks before the checked calls. */
@@ -87,8 +87,10 @@ struct verdict check_thunk_unwind(const void *entry, bool any) {
     struct verdict verdict = {.ok = true};
     struct sigaction action = {.sa_sigaction = on_thunk_step, .sa_flags = SA_SIGINFO}, before;
     check_thunk_entry = entry;
-    check_thunk_descriptor = (struct carry_thunk){
-        .enter = ignore, .leave = ignore, .target = (const void *)target, .stack_words = 3};
+    check_thunk_descriptor = (struct carry_thunk){.enter = ignore_call,
+                                                  .leave = ignore_call,
+                                                  .target = (const void *)stepped_target,
+                                                  .stack_words = 3};
     memset(&steps, 0, sizeof steps);
     warm_up();
     sigaction(SIGTRAP, &action, &before);

@@ -19,26 +19,27 @@
         id_;                                                                                       \
     })
 
-static uint64_t field(uint64_t id, unsigned lowest_bit) {
+static uint64_t id_field(uint64_t id, unsigned lowest_bit) {
     return id >> lowest_bit & 15;
 }
 
-static bool has(const char *feature) {
+static bool has_feature(const char *feature) {
     if (!strcmp(feature, "crc32"))
-        return field(ID_REGISTER(id_aa64isar0_el1), 16) >= 1;
+        return id_field(ID_REGISTER(id_aa64isar0_el1), 16) >= 1;
     if (!strcmp(feature, "pmull"))
-        return field(ID_REGISTER(id_aa64isar0_el1), 4) >= 2;
+        return id_field(ID_REGISTER(id_aa64isar0_el1), 4) >= 2;
     if (!strcmp(feature, "sve"))
-        return field(ID_REGISTER(id_aa64pfr0_el1), 32) >= 1;
+        return id_field(ID_REGISTER(id_aa64pfr0_el1), 32) >= 1;
     if (!strcmp(feature, "sve2"))
-        return has("sve") && field(ID_REGISTER(S3_0_C0_C4_4), 0) >= 1; /* ID_AA64ZFR0_EL1 */
-    return field(ID_REGISTER(id_aa64pfr0_el1), 20) != 15;              /* neon */
+        return has_feature("sve") &&
+               id_field(ID_REGISTER(S3_0_C0_C4_4), 0) >= 1;  /* ID_AA64ZFR0_EL1 */
+    return id_field(ID_REGISTER(id_aa64pfr0_el1), 20) != 15; /* neon */
 }
 
 enum cpu_opinion cpu_supports(const char *feature) {
     if (!(getauxval(AT_HWCAP) & HWCAP_CPUID))
         return CPU_SAYS_NOTHING;
-    return has(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
+    return has_feature(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
 }
 
 /* Returns the CPU that QEMU_CPU makes qemu-aarch64 emulate. */

@@ -18,37 +18,38 @@ struct reader {
     unsigned rex;
 };
 
-static uintptr_t general(const struct reader *reader, unsigned number, unsigned extension) {
+static uintptr_t general_register(const struct reader *reader, unsigned number,
+                                  unsigned extension) {
     return (uintptr_t)reader->registers[numbers[number | (reader->rex & extension ? 8 : 0)]];
 }
 
-static intptr_t displacement(struct reader *reader, unsigned size) {
+static intptr_t read_displacement(struct reader *reader, unsigned size) {
     int32_t value = 0;
     memcpy(&value, reader->at, size);
     reader->at += size;
     return size == 1 ? (int8_t)value : value;
 }
 
-static uintptr_t indexed(struct reader *reader, unsigned mode) {
+static uintptr_t indexed_address(struct reader *reader, unsigned mode) {
     const uint8_t sib = *reader->at++;
     const unsigned base = sib & 7, index = sib >> 3 & 7;
     uintptr_t address = 0;
     if (index != 4 || reader->rex & REX_X)
-        address = general(reader, index, REX_X) << (sib >> 6);
+        address = general_register(reader, index, REX_X) << (sib >> 6);
     if (base == 5 && mode == 0)
-        return address + (uintptr_t)displacement(reader, 4);
-    return address + general(reader, base, REX_B);
+        return address + (uintptr_t)read_displacement(reader, 4);
+    return address + general_register(reader, base, REX_B);
 }
 
-static uintptr_t memory(struct reader *reader, unsigned mode, unsigned rm) {
+static uintptr_t memory_address(struct reader *reader, unsigned mode, unsigned rm) {
     uintptr_t address;
     if (mode == 0 && rm == 5) {
-        const intptr_t offset = displacement(reader, 4);
+        const intptr_t offset = read_displacement(reader, 4);
         return (uintptr_t)reader->at + (uintptr_t)offset;
     }
-    address = rm == 4 ? indexed(reader, mode) : general(reader, rm, REX_B);
+    address = rm == 4 ? indexed_address(reader, mode) : general_register(reader, rm, REX_B);
     if (mode)
-        address += (uintptr_t)displacement(reader, mode == 1 ? 1 : 4);
+        address += (uintptr_t)read_displacement(reader, mode == 1 ? 1 : 4);
     return address;
 }
 
@@ -58,7 +59,7 @@ static void read_modrm(struct reader *reader, struct instruction *found) {
     found->reg |= found->digit | (reader->rex & REX_R ? 8 : 0);
     found->is_memory = modrm < 0xc0;
     if (found->is_memory)
-        found->address = memory(reader, modrm >> 6, modrm & 7);
+        found->address = memory_address(reader, modrm >> 6, modrm & 7);
 }
 
 static uint8_t prefix_of(unsigned pp) {

@@ -37,7 +37,7 @@ static const char *signal_name(int signal) {
 }
 
 /* Runs the handler on its own stack: the code under test may have damaged its stack. */
-static void install(struct sigaction *old) {
+static void install_handlers(struct sigaction *old) {
     static unsigned char stack[1 << 16];
     const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
     sigaltstack(&alternate, NULL);
@@ -52,20 +52,20 @@ static void install(struct sigaction *old) {
         sigaction(caught[i].signal, &action, &old[i]);
 }
 
-static void restore(const struct sigaction *old) {
+static void restore_handlers(const struct sigaction *old) {
     for (size_t i = 0; i < CAUGHT_COUNT; i++)
         sigaction(caught[i].signal, &old[i], NULL);
 }
 
 bool fault_catch(void (*body)(void *), void *argument, struct fault *fault) {
     struct sigaction old[CAUGHT_COUNT];
-    install(old);
+    install_handlers(old);
     volatile bool returned = false;
     if (sigsetjmp(back, 0) == 0) {
         body(argument);
         returned = true;
     }
-    restore(old);
+    restore_handlers(old);
     *fault = last;
     fault->name = signal_name(last.signal);
     return returned;

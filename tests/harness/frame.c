@@ -14,7 +14,7 @@
 const struct flow flow4 = {SRC4, DST4};
 const struct flow flow6 = {SRC6, DST6};
 
-static unsigned nibble(char c) {
+static unsigned nibble_of(char c) {
     return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
 }
 
@@ -22,25 +22,25 @@ static unsigned nibble(char c) {
 static void each_byte(const char *hex, void (*byte)(void *context, uint8_t value), void *context) {
     for (; *hex; hex++)
         if (*hex != ' ') {
-            byte(context, (uint8_t)(nibble(hex[0]) << 4 | nibble(hex[1])));
+            byte(context, (uint8_t)(nibble_of(hex[0]) << 4 | nibble_of(hex[1])));
             hex++;
         }
 }
 
-static void append(void *context, uint8_t value) {
+static void append_byte(void *context, uint8_t value) {
     struct frame *frame = context;
     frame->bytes[frame->size++] = value;
 }
 
 uint32_t put(struct frame *frame, const char *hex) {
     uint32_t offset = frame->size;
-    each_byte(hex, append, frame);
+    each_byte(hex, append_byte, frame);
     return offset;
 }
 
 void put_many(struct frame *frame, uint32_t count, uint8_t first, uint8_t step) {
     while (count--) {
-        append(frame, first);
+        append_byte(frame, first);
         first = (uint8_t)(first + step);
     }
 }
@@ -135,7 +135,7 @@ uint32_t put_inner(struct frame *frame, bool version6) {
 
 /* --- Checking them --- */
 
-static const struct guard *area(void) {
+static const struct guard *guarded_area(void) {
     static struct guard guard;
     if (!guard.end)
         guard = guard_open(FRAME_MAX);
@@ -153,7 +153,7 @@ static struct carry_frame view_at(uint8_t *data, const struct frame *frame, uint
 }
 
 struct carry_frame view_cut(const struct frame *frame, uint32_t captured) {
-    return view_at(area()->end - captured, frame, captured);
+    return view_at(guarded_area()->end - captured, frame, captured);
 }
 
 static struct result check_view(struct carry_frame view) {
@@ -231,12 +231,12 @@ static bool cuts_agree(const struct frame *frame, const struct result *whole) {
 
 /* Checks the whole frame with the guard page right before it. */
 static bool start_agrees(const struct frame *frame, const struct result *whole) {
-    const struct result result = check_view(view_at(area()->start, frame, frame->size));
+    const struct result result = check_view(view_at(guarded_area()->start, frame, frame->size));
     return result.count == whole->count && cut_agrees(&result, whole);
 }
 
 /* Records a frame for other programs that judge it: link type, bytes and expected verdicts. */
-static void record(const struct frame *frame, const char *expected) {
+static void record_frame(const struct frame *frame, const char *expected) {
     const char *path = getenv("CARRY_TEST_FRAMES");
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file)
@@ -255,7 +255,7 @@ void expect(const struct frame *frame, const char *expected, const char *name, .
     vsnprintf(full_name, sizeof full_name, name, args);
     va_end(args);
 
-    record(frame, expected);
+    record_frame(frame, expected);
     struct result whole = check(frame);
     bool ok = strcmp(text_of(&whole), expected) == 0;
     if (!ok)

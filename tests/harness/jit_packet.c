@@ -21,7 +21,7 @@ static struct guard memory_for(int which) {
 }
 
 /* Returns the frame copied next to a forbidden page, which is after it or before it. */
-static struct carry_frame placed(const struct carry_frame *frame, int which) {
+static struct carry_frame place_frame(const struct carry_frame *frame, int which) {
     struct guard guard = memory_for(which);
     struct carry_frame at = *frame;
     uint8_t *data = frame->captured & 1 || which ? guard.end - frame->captured : guard.start;
@@ -65,7 +65,7 @@ static bool same_answer(const struct answer *a, const struct answer *b, size_t c
 bool jit_packet_agrees(const struct carry_jit_packet_spec *spec, carry_jit_packet_fn *function,
                        const struct carry_frame *frame, size_t capacity, size_t *known) {
     struct answer mine, wanted;
-    const struct carry_frame one = placed(frame, 0), other = placed(frame, 1);
+    const struct carry_frame one = place_frame(frame, 0), other = place_frame(frame, 1);
     memset(&mine, CANARY, sizeof mine);
     mine.count = function(&one, mine.sums, capacity);
     if (mine.count == CARRY_JIT_OTHER_SHAPE)

@@ -108,12 +108,12 @@ const struct machine *machine_at(size_t index) {
 
 /* --- CPUID --- */
 
-static struct machine_cpuid totals(const struct carry_xstate_layout *layout) {
+static struct machine_cpuid total_sizes(const struct carry_xstate_layout *layout) {
     return (struct machine_cpuid){{(uint32_t)layout->user, layout->standard_size,
                                    layout->standard_size, (uint32_t)(layout->user >> 32)}};
 }
 
-static struct machine_cpuid options(const struct carry_xstate_layout *layout) {
+static struct machine_cpuid option_bits(const struct carry_xstate_layout *layout) {
     uint32_t bits = layout->xsaveopt | (uint32_t)layout->xsavec << 1 |
                     (uint32_t)layout->xgetbv1 << 2 | (uint32_t)layout->xsaves << 3 |
                     (uint32_t)layout->xfd << 4;
@@ -133,6 +133,6 @@ static struct machine_cpuid part_of(const struct carry_xstate_layout *layout, ui
 struct machine_cpuid machine_xsave_leaf(const struct carry_xstate_layout *layout,
                                         uint32_t subleaf) {
     if (subleaf == 0)
-        return totals(layout);
-    return subleaf == 1 ? options(layout) : part_of(layout, subleaf);
+        return total_sizes(layout);
+    return subleaf == 1 ? option_bits(layout) : part_of(layout, subleaf);
 }

@@ -7,7 +7,7 @@
 #include "harness/rng.h"
 
 /* Repeats the `unit_size` bytes at `unit`. */
-static void repeat(unsigned char *data, size_t size, const void *unit, size_t unit_size) {
+static void repeat_unit(unsigned char *data, size_t size, const void *unit, size_t unit_size) {
     for (size_t i = 0; i < size; i++)
         data[i] = ((const unsigned char *)unit)[i % unit_size];
 }
@@ -36,13 +36,13 @@ static void fill_sparse(unsigned char *data, size_t size) {
 /* Words one less than all ones, 16 bits wide. */
 static void fill_fffe(unsigned char *data, size_t size) {
     const uint16_t unit = 0xfffe;
-    repeat(data, size, &unit, sizeof unit);
+    repeat_unit(data, size, &unit, sizeof unit);
 }
 
 /* Pairs add up to exactly 2^64: only their carry remains. */
 static void fill_alternating(unsigned char *data, size_t size) {
     const uint64_t unit[2] = {UINT64_MAX, 1};
-    repeat(data, size, unit, sizeof unit);
+    repeat_unit(data, size, unit, sizeof unit);
 }
 
 /*
@@ -69,12 +69,12 @@ static void fill_edges(unsigned char *data, size_t size) {
 /* The extremes of signed words: dot products and saturating additions are signed. */
 static void fill_lowest(unsigned char *data, size_t size) {
     const uint16_t unit = 0x8000;
-    repeat(data, size, &unit, sizeof unit);
+    repeat_unit(data, size, &unit, sizeof unit);
 }
 
 static void fill_highest(unsigned char *data, size_t size) {
     const uint16_t unit = 0x7fff;
-    repeat(data, size, &unit, sizeof unit);
+    repeat_unit(data, size, &unit, sizeof unit);
 }
 
 const struct pattern patterns[PATTERN_COUNT] = {

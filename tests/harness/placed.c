@@ -107,7 +107,7 @@ static bool may_be(const struct placed_kind *kind, uint64_t before, uint64_t aft
     return false;
 }
 
-static void complain(size_t site, uint64_t before, uint64_t after, uint64_t result) {
+static void note_wrong_result(size_t site, uint64_t before, uint64_t after, uint64_t result) {
     if (__atomic_fetch_add(&load.wrong, 1, __ATOMIC_SEQ_CST))
         return;
     snprintf(load.text, sizeof load.text,
@@ -122,7 +122,7 @@ void placed_run(void) {
         uint64_t result = kind->sites[i].function(PLACED_ARGUMENT);
         uint64_t after = __atomic_load_n(&load.phase, __ATOMIC_SEQ_CST);
         if (!may_be(kind, before, after, result))
-            complain(i, before, after, result);
+            note_wrong_result(i, before, after, result);
     }
 }
 
@@ -134,7 +134,7 @@ static void run_until_stopped(void) {
 }
 
 /* Commits once. Afterwards this thread too must see the new state, at every site. */
-static bool flip(uint64_t serial, size_t from, size_t to, struct verdict *verdict) {
+static bool flip_once(uint64_t serial, size_t from, size_t to, struct verdict *verdict) {
     const struct placed_kind *kind = load.kind;
     __atomic_store_n(&load.phase, make_phase(serial, from, to), __ATOMIC_SEQ_CST);
     int error = placed_commit(kind->key, kind->states[to].value);
@@ -159,11 +159,11 @@ static void flip_often(size_t flips, struct verdict *verdict) {
     for (uint64_t serial = 1; serial <= flips && !__atomic_load_n(&load.wrong, __ATOMIC_RELAXED);
          serial++) {
         size_t next = (state + 1 + rng_below(states - 1)) % states;
-        if (!flip(serial, state, next, verdict))
+        if (!flip_once(serial, state, next, verdict))
             return;
         state = next;
     }
-    flip(flips + 1, state, 0, verdict);
+    flip_once(flips + 1, state, 0, verdict);
 }
 
 struct verdict check_flips(const struct placed_kind *kind, size_t flips, size_t threads) {

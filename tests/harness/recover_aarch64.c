@@ -20,7 +20,7 @@ uintptr_t *recover_value(void *context) {
 /* --- Stores of the kernels and their mutants (Arm ARM, C4.1, loads and stores) --- */
 
 /* Returns the field of `bits` bits from bit `low` on. */
-static unsigned field(uint32_t instruction, unsigned low, unsigned bits) {
+static unsigned instruction_field(uint32_t instruction, unsigned low, unsigned bits) {
     return instruction >> low & ((1u << bits) - 1);
 }
 
@@ -33,22 +33,24 @@ static uintptr_t signed_field(uint32_t instruction, unsigned low, unsigned bits)
  * instructions.
  */
 static size_t stored_bytes(uint32_t instruction, const mcontext_t *registers, uintptr_t *offset) {
-    const bool is_vector = field(instruction, 26, 1), is_scaled = field(instruction, 24, 1);
-    const unsigned scale = field(instruction, 30, 2) | field(instruction, 23, 1) << 2;
-    const unsigned pair_scale =
-        2 + (is_vector ? field(instruction, 30, 2) : field(instruction, 31, 1));
-    if (field(instruction, 22, 1)) /* a load */
+    const bool is_vector = instruction_field(instruction, 26, 1),
+               is_scaled = instruction_field(instruction, 24, 1);
+    const unsigned scale =
+        instruction_field(instruction, 30, 2) | instruction_field(instruction, 23, 1) << 2;
+    const unsigned pair_scale = 2 + (is_vector ? instruction_field(instruction, 30, 2)
+                                               : instruction_field(instruction, 31, 1));
+    if (instruction_field(instruction, 22, 1)) /* a load */
         return 0;
-    if (field(instruction, 27, 3) == 5) { /* STP */
+    if (instruction_field(instruction, 27, 3) == 5) { /* STP */
         *offset = signed_field(instruction, 15, 7) << pair_scale;
         return (size_t)2 << pair_scale;
     }
-    if (field(instruction, 27, 3) != 7)
+    if (instruction_field(instruction, 27, 3) != 7)
         return 0;
     if (is_scaled)
-        *offset = (uintptr_t)field(instruction, 10, 12) << scale;
-    else if (field(instruction, 21, 1)) /* a register offset that is not scaled */
-        *offset = registers->regs[field(instruction, 16, 5)];
+        *offset = (uintptr_t)instruction_field(instruction, 10, 12) << scale;
+    else if (instruction_field(instruction, 21, 1)) /* a register offset that is not scaled */
+        *offset = registers->regs[instruction_field(instruction, 16, 5)];
     else
         *offset = signed_field(instruction, 12, 9);
     return (size_t)1 << scale;
@@ -59,6 +61,7 @@ bool recover_stores_in_part(void *context, uintptr_t page) {
     const uint32_t instruction = *(const uint32_t *)registers->pc;
     uintptr_t offset = 0;
     const size_t size = stored_bytes(instruction, registers, &offset);
-    const uintptr_t start = (registers->regs[field(instruction, 5, 5)] + offset) & ADDRESS;
+    const uintptr_t start =
+        (registers->regs[instruction_field(instruction, 5, 5)] + offset) & ADDRESS;
     return size && start / PAGE_BYTES * PAGE_BYTES == page && start + size > page + PAGE_BYTES;
 }

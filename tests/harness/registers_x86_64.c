@@ -63,7 +63,7 @@ static uint8_t stack[65536] __attribute__((aligned(64)));
 
 #define ARCH_REQ_XCOMP_PERM 0x1023
 
-static uint64_t xcr0(void) {
+static uint64_t read_xcr0(void) {
     uint32_t low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low | (uint64_t)high << 32;
@@ -93,11 +93,11 @@ void registers_prepare(void) {
     unsigned a, b, c, d;
     replay_start();
     registers_by_xsave = __get_cpuid(1, &a, &b, &c, &d) && (c & XSAVE_BITS) == XSAVE_BITS;
-    registers_mask = registers_by_xsave ? xcr0() & ~MPX : BIT(X87) | BIT(SSE);
+    registers_mask = registers_by_xsave ? read_xcr0() & ~MPX : BIT(X87) | BIT(SSE);
     if ((registers_mask & BIT(TILEDATA)) &&
         syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, CARRY_XSTATE_TILEDATA) != 0)
         registers_mask &= ~BIT(TILEDATA);
-    find_parts(registers_by_xsave ? xcr0() : registers_mask);
+    find_parts(registers_by_xsave ? read_xcr0() : registers_mask);
     replay_stop();
     registers_dirty(&registers_given, 0, true);
     tell_use = registers_by_xsave && tells_use();

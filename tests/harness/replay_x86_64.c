@@ -98,7 +98,7 @@ static bool is_initial_x87(const uint8_t *frame) {
 }
 
 /* Returns the components whose registers are not initial: they are in use on any CPU. */
-static uint64_t differing(uint8_t *frame) {
+static uint64_t differing_components(uint8_t *frame) {
     uint64_t found = 0;
     if (!is_initial_x87(frame))
         found |= BIT(X87);
@@ -133,7 +133,7 @@ static const struct rule {
 };
 #undef XINUSE
 
-static bool fits(const struct rule *rule, const struct instruction *next) {
+static bool rule_fits(const struct rule *rule, const struct instruction *next) {
     const unsigned prefixes = rule->prefixes & ~(unsigned)SHORT;
     return rule->encoding == next->encoding && rule->map == next->map &&
            next->opcode >= rule->first && next->opcode <= rule->last &&
@@ -151,7 +151,7 @@ static uint64_t vector_components(const struct instruction *next) {
 
 static void count_use(const struct instruction *next) {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!fits(&rules[i], next))
+        if (!rule_fits(&rules[i], next))
             continue;
         in_use |= rules[i].puts == VECTOR ? vector_components(next) : rules[i].puts;
         in_use &= ~rules[i].frees;
@@ -167,7 +167,7 @@ static void count_use(const struct instruction *next) {
  */
 static uint64_t told_in_use(uint8_t *frame) {
     others = others * UINT64_C(6364136223846793005) + 1442695040888963407;
-    in_use = (maker->counts_writes ? in_use : 0) | differing(frame);
+    in_use = (maker->counts_writes ? in_use : 0) | differing_components(frame);
     if (others >> 61 == 0)
         in_use |= maker->by_others;
     return in_use &= machine->layout.user;
@@ -209,7 +209,7 @@ static void put_mxcsr(uint8_t *area, const uint8_t *frame) {
     memcpy(area + MXCSR, frame + MXCSR, 8); /* with its mask */
 }
 
-static void xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
+static void execute_xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
     const uint64_t before = get_bytes(area + XSTATE_BV, 8);
     save_parts(area, frame, machine->layout.user, mask, CARRY_XSTATE_STANDARD);
     if (mask & (BIT(SSE) | BIT(AVX)))
@@ -218,7 +218,7 @@ static void xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
 }
 
 /* An MXCSR that is not initial counts as SSE in use (13.10). */
-static void xsavec(uint8_t *area, uint8_t *frame, uint64_t mask) {
+static void execute_xsavec(uint8_t *area, uint8_t *frame, uint64_t mask) {
     uint64_t saved = told_in_use(frame);
     if (get_bytes(frame + MXCSR, 4) != INITIAL_MXCSR)
         saved |= BIT(SSE);
@@ -273,7 +273,7 @@ static void touch_area(const uint8_t *area, uint64_t held, uint64_t mask,
                                               machine->layout.parts[i].size - 1);
 }
 
-static void xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
+static void execute_xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
     const uint64_t xcomp_bv = get_bytes(area + XCOMP_BV, 8),
                    loaded = mask & get_bytes(area + XSTATE_BV, 8);
     const bool is_compact = xcomp_bv & COMPACT;
@@ -292,7 +292,7 @@ static void xrstor(const uint8_t *area, uint8_t *frame, uint64_t mask) {
         in_use |= BIT(SSE);
 }
 
-static void cpuid(greg_t *registers) {
+static void execute_cpuid(greg_t *registers) {
     static const int order[4] = {REG_RAX, REG_RBX, REG_RCX, REG_RDX};
     const uint32_t leaf = (uint32_t)registers[REG_RAX], subleaf = (uint32_t)registers[REG_RCX];
     struct machine_cpuid found;
@@ -330,11 +330,11 @@ static bool execute_group(const struct instruction *next, greg_t *registers, uin
     if (!next->is_memory)
         return false;
     if (operation == 0xae4)
-        xsave(area, frame, operand_mask(registers));
+        execute_xsave(area, frame, operand_mask(registers));
     else if (operation == 0xae5)
-        xrstor(area, frame, operand_mask(registers));
+        execute_xrstor(area, frame, operand_mask(registers));
     else if (operation == 0xc74)
-        xsavec(area, frame, operand_mask(registers));
+        execute_xsavec(area, frame, operand_mask(registers));
     else
         return false;
     counts.areas++;
@@ -360,7 +360,7 @@ static bool execute_legacy(const struct instruction *next, greg_t *registers, ui
     } else if (next->map == 0 && next->opcode == 0x9d) {
         pop_flags(registers);
     } else if (next->map == 1 && next->opcode == 0xa2) {
-        cpuid(registers);
+        execute_cpuid(registers);
     } else if (next->map == 1 && next->opcode == 0x01 && next->end[-1] == 0xd0) { /* XGETBV */
         answer_with(registers, registers[REG_RCX] & 1 ? told_in_use(frame) : machine->layout.user);
     } else {
@@ -395,7 +395,7 @@ __attribute__((force_align_arg_pointer)) static void on_trap(int number, siginfo
     }
     uint8_t *frame = frame_of(context);
     struct instruction next = decode(registers);
-    in_use |= differing(frame);
+    in_use |= differing_components(frame);
     while (execute_instruction(&next, registers, frame))
         next = decode(registers);
     count_use(&next);
@@ -422,7 +422,7 @@ static bool has_compact_areas(void) {
     return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 6) == 6;
 }
 
-static const char *obstacle(void) {
+static const char *replay_obstacle(void) {
     static uint8_t stack[1 << 16] __attribute__((aligned(64)));
     const stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
     struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -454,7 +454,7 @@ static void find_real(void) {
 
 const char *replay_choose(const char *name) {
     struct carry_xstate_layout layout;
-    const char *reason = name ? obstacle() : NULL;
+    const char *reason = name ? replay_obstacle() : NULL;
     if (!name || reason)
         return reason;
     find_real();

@@ -78,7 +78,7 @@ void *memset(void *to, int value, size_t size) {
     return start;
 }
 
-static void require(bool ok, const char *what) {
+static void require_in_sim(bool ok, const char *what) {
     if (!ok && sim.verdict.ok)
         verdict_fail(&sim.verdict, "%s, at step %zu", what, sim.steps);
 }
@@ -166,7 +166,7 @@ static bool same_x87(const uint8_t *a, const uint8_t *b) {
 }
 
 /* Returns the first component that differs; CARRY_XSTATE_COMPONENTS if none does. */
-static unsigned differing(const struct image *image, const struct image *other) {
+static unsigned first_difference(const struct image *image, const struct image *other) {
     const uint8_t *a = image->bytes;
     const uint8_t *b = other->bytes;
     if (!same_x87(a, b))
@@ -181,7 +181,7 @@ static unsigned differing(const struct image *image, const struct image *other) 
 }
 
 static void require_registers(const struct image *expected, const char *whose) {
-    unsigned component = differing(&self->registers, expected);
+    unsigned component = first_difference(&self->registers, expected);
     if (component < CARRY_XSTATE_COMPONENTS && sim.verdict.ok)
         verdict_fail(&sim.verdict, "%s lost %s, at step %zu", whose, carry_xstate_name(component),
                      sim.steps);
@@ -204,13 +204,14 @@ static size_t owned_by(const struct thread *thread) {
 
 static void check_invariants(void) {
     for (size_t i = 0; i < THREADS; i++)
-        require(owned_by(&threads[i]) <= 1, "a thread owns the registers of two CPUs");
+        require_in_sim(owned_by(&threads[i]) <= 1, "a thread owns the registers of two CPUs");
     for (size_t i = 0; i < CPUS; i++) {
         const struct cpu *cpu = &cpus[i];
         bool is_current = cpu->current && cpu->words.owner == &cpu->current->section;
-        require(!cpu->words.owner || is_current || cpu->switches, "a stranger owns registers");
-        require(cpu->acts || !cpu->words.section, "a CPU is in use after its sections");
-        require(cpu->acts || !cpu->preempt, "preemption stays off");
+        require_in_sim(!cpu->words.owner || is_current || cpu->switches,
+                       "a stranger owns registers");
+        require_in_sim(cpu->acts || !cpu->words.section, "a CPU is in use after its sections");
+        require_in_sim(cpu->acts || !cpu->preempt, "preemption stays off");
     }
 }
 
@@ -267,8 +268,8 @@ static void check_start(bool x87) {
     static const uint32_t initial = CARRY_MXCSR_INITIAL;
     static const uint16_t fcw = CARRY_FCW_INITIAL;
     const uint8_t *bytes = self->registers.bytes;
-    require(!memcmp(bytes + CARRY_AREA_MXCSR, &initial, 4), "MXCSR is not as a CPU starts");
-    require(!x87 || (!memcmp(bytes, &fcw, 2) && !bytes[4]), "x87 is not as a CPU starts");
+    require_in_sim(!memcmp(bytes + CARRY_AREA_MXCSR, &initial, 4), "MXCSR is not as a CPU starts");
+    require_in_sim(!x87 || (!memcmp(bytes, &fcw, 2) && !bytes[4]), "x87 is not as a CPU starts");
 }
 
 /* Acts like a section: uses all registers, and checks that they are unchanged. */
@@ -303,8 +304,8 @@ static void interrupt_with(bool with_area) {
     int answer = section_of(with_area ? &self->nested[area] : NULL);
     self->depth--;
     sim.busy += answer == CARRY_ERROR_BUSY;
-    require(answer == (in_use && !with_area ? CARRY_ERROR_BUSY : CARRY_OK),
-            "an interrupt gets another answer");
+    require_in_sim(answer == (in_use && !with_area ? CARRY_ERROR_BUSY : CARRY_OK),
+                   "an interrupt gets another answer");
 }
 
 /* Calls the functions that an NMI must not call. */
@@ -314,7 +315,7 @@ static void call_of_threads(struct carry_section_thread *thread) {
                      carry_section_sync(thread)};
     leave_kernel();
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        require(answers[i] == CARRY_ERROR_CONTEXT, "an NMI acts for a thread");
+        require_in_sim(answers[i] == CARRY_ERROR_CONTEXT, "an NMI acts for a thread");
 }
 
 static void enter_nmi(void) {
@@ -324,8 +325,8 @@ static void enter_nmi(void) {
     if (broken_section != BROKEN_SECTION_NMI)
         call_of_threads(&threads[0].section);
     int answer = section_of(rng_below(2) ? &self->nested[DEPTH_MAX - 1] : NULL);
-    require(answer == CARRY_ERROR_CONTEXT || broken_section == BROKEN_SECTION_NMI,
-            "an NMI is not refused");
+    require_in_sim(answer == CARRY_ERROR_CONTEXT || broken_section == BROKEN_SECTION_NMI,
+                   "an NMI is not refused");
     self->in_nmi = false;
     if (answer)
         require_registers(&before, "what an NMI interrupts");
@@ -367,7 +368,7 @@ static void call_reload(struct thread *thread) {
     enter_kernel();
     int error = carry_section_reload(&thread->section);
     leave_kernel();
-    require(!error, "a load is refused");
+    require_in_sim(!error, "a load is refused");
 }
 
 /* The end of every entry to the kernel. */
@@ -383,7 +384,7 @@ static void return_to_user(void) {
     self->irqs_off = false;
     if (!thread)
         return;
-    require(self->words.owner == &thread->section, "a thread does not own its registers");
+    require_in_sim(self->words.owner == &thread->section, "a thread does not own its registers");
     require_registers(&thread->state, "a thread");
 }
 
@@ -410,7 +411,7 @@ static void switch_to(struct thread *next) {
     enter_kernel();
     int error = carry_section_switch(next ? &next->section : NULL);
     leave_kernel();
-    require(!error, "a switch is refused");
+    require_in_sim(!error, "a switch is refused");
     self->current = next;
     self->switches = false;
     if (previous)
@@ -447,7 +448,7 @@ static void replace_state(void) {
 }
 
 static void begin_in_thread(void) {
-    require(!section_of(NULL), "a thread is refused");
+    require_in_sim(!section_of(NULL), "a thread is refused");
 }
 
 /* Replaces the state of a waiting thread: no other thread loses anything. */
@@ -471,7 +472,7 @@ static void fork_thread(void) {
     enter_kernel();
     int error = carry_section_sync(&parent->section);
     leave_kernel();
-    require(!error, "an area cannot be brought up to date");
+    require_in_sim(!error, "an area cannot be brought up to date");
     create_in_place(child);
     memcpy(&child->area, &parent->area, sizeof child->area);
     child->state = parent->state;
@@ -482,13 +483,14 @@ static void interrupt_user(void) {
     interrupt_with(rng_below(2));
 }
 
-static void schedule(void) {
+static void schedule_thread(void) {
     switch_to(rng_below(4) ? waiting_thread() : NULL);
 }
 
 static void (*const actions[])(void) = {
-    run_thread, run_thread, begin_in_thread, begin_in_thread, interrupt_user, interrupt_user,
-    schedule,   schedule,   fork_thread,     exit_thread,     replace_state,  replace_waiting,
+    run_thread,     run_thread,     begin_in_thread, begin_in_thread,
+    interrupt_user, interrupt_user, schedule_thread, schedule_thread,
+    fork_thread,    exit_thread,    replace_state,   replace_waiting,
 };
 
 static void act_on(struct cpu *cpu) {
@@ -621,7 +623,7 @@ static void stepped_begin(struct carry_section *section) {
     start_stepping();
     int answer = carry_section_begin(section, NULL, CARRY_SECTION_X87);
     stop_stepping();
-    require(!answer, "a thread is refused");
+    require_in_sim(!answer, "a thread is refused");
     check_start(true);
 }
 
@@ -636,7 +638,7 @@ static void step_section(enum sim_stepped what) {
     if (what == SIM_BEGIN)
         stepped_begin(&section);
     else
-        require(!begin_as_kernel(&section, NULL, 0), "a thread is refused");
+        require_in_sim(!begin_as_kernel(&section, NULL, 0), "a thread is refused");
     use_registers();
     if (what == SIM_END)
         stepped_end(&section);
@@ -650,7 +652,7 @@ static void step_reload(void) {
     start_stepping();
     int error = carry_section_reload(&self->current->section);
     stop_stepping();
-    require(!error, "a load is refused");
+    require_in_sim(!error, "a load is refused");
 }
 
 static void step_switch(void) {
@@ -659,7 +661,7 @@ static void step_switch(void) {
     start_stepping();
     int error = carry_section_switch(&next->section);
     stop_stepping();
-    require(!error, "a switch is refused");
+    require_in_sim(!error, "a switch is refused");
     self->current = next;
     self->switches = false;
 }

@@ -19,7 +19,7 @@ int __wrap_sigaction(int number, const struct sigaction *action, struct sigactio
 }
 
 /* The frame belongs to this copy, so no other copy can leave it. */
-static bool survives(void) {
+static bool survives_faults(void) {
     static volatile int *volatile const nowhere = (volatile int *)(uintptr_t)0x1230;
     struct carry_fault_frame frame;
     unsigned char to[8];
@@ -31,4 +31,5 @@ static bool survives(void) {
     return frame.address == (const void *)nowhere && carry_copy_try(to, NULL, sizeof to) == 8;
 }
 
-struct signals_copy signals_copy = {carry_fault_acquire, carry_fault_release, survives, NULL};
+struct signals_copy signals_copy = {carry_fault_acquire, carry_fault_release, survives_faults,
+                                    NULL};

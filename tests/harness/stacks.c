@@ -87,12 +87,12 @@ static const uint8_t ip_protocols[CARRY_PROTOCOL_COUNT] = {
     [L(IP)] = 4,   [L(IPV6)] = 41,   [L(TCP)] = 6, [L(UDP)] = 17,
     [L(ICMP)] = 1, [L(ICMPV6)] = 58, [L(GRE)] = 47};
 
-static void put16(uint8_t *bytes, uint32_t number) {
+static void put_length(uint8_t *bytes, uint32_t number) {
     bytes[0] = (uint8_t)(number >> 8);
     bytes[1] = (uint8_t)number;
 }
 
-static void announce(uint8_t *header, uint8_t protocol, uint8_t next) {
+static void announce_next(uint8_t *header, uint8_t protocol, uint8_t next) {
     uint8_t *number = header + headers[protocol].announces;
     switch (protocol) {
     case L(IP):
@@ -103,13 +103,13 @@ static void announce(uint8_t *header, uint8_t protocol, uint8_t next) {
         number[3] = next == L(IP) ? 2 : 30;
         break;
     case L(UDP):
-        put16(number, next == L(VXLAN) ? 4789 : 6081);
+        put_length(number, next == L(VXLAN) ? 4789 : 6081);
         break;
     case L(RAW):
     case L(VXLAN):
         break;
     default:
-        put16(number, ethertypes[next]);
+        put_length(number, ethertypes[next]);
     }
 }
 
@@ -119,11 +119,11 @@ static void put_lengths(struct stacked *frame, const struct carry_jit_packet_spe
     for (uint32_t i = from; i < spec->count; i++) {
         uint32_t at = frame->offsets[i];
         if (spec->layers[i] == L(IP))
-            put16(frame->bytes + at + 2, end - at);
+            put_length(frame->bytes + at + 2, end - at);
         if (spec->layers[i] == L(IPV6))
-            put16(frame->bytes + at + 4, end - at - 40);
+            put_length(frame->bytes + at + 4, end - at - 40);
         if (spec->layers[i] == L(UDP))
-            put16(frame->bytes + at + 4, end - at);
+            put_length(frame->bytes + at + 4, end - at);
     }
 }
 
@@ -145,7 +145,7 @@ void stack_build(struct stacked *frame, const struct carry_jit_packet_spec *spec
         frame->offsets[i] = at;
         memcpy(frame->bytes + at, header->bytes, header->size);
         if (i + 1 < spec->count)
-            announce(frame->bytes + at, spec->layers[i], spec->layers[i + 1]);
+            announce_next(frame->bytes + at, spec->layers[i], spec->layers[i + 1]);
         at += header->size;
     }
     frame->headers = at;

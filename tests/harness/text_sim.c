@@ -313,14 +313,14 @@ static char step_of(uintptr_t address, const uint8_t *bytes, size_t size) {
 
 /* --- The host --- */
 
-static void *allocate(size_t size) {
+static void *allocate_memory(size_t size) {
     if (!sim.allocations)
         return NULL;
     sim.allocations--;
     return malloc(size);
 }
 
-static void release(void *memory, size_t size) {
+static void release_memory(void *memory, size_t size) {
     memset(memory, 0xa5, size);
     free(memory);
 }
@@ -521,7 +521,7 @@ static bool leaves_out_synchronisation(unsigned number) {
     }
 }
 
-static void synchronise(void) {
+static void synchronise_cores(void) {
     sim.synchronisations++;
     if (leaves_out_synchronisation(++session_synchronisations))
         return;
@@ -543,7 +543,7 @@ static void forget_text(uintptr_t low, uintptr_t high) {
     sim.forgotten_high = high;
 }
 
-static const char *backend(void) {
+static const char *backend_name(void) {
     return "simulated";
 }
 
@@ -591,8 +591,8 @@ static size_t page_bytes(void) {
 const struct carry_text_host *carry_host_text(void) {
     static struct carry_text_host host = {
         .page_bytes = page_bytes,
-        .allocate = allocate,
-        .release = release,
+        .allocate = allocate_memory,
+        .release = release_memory,
         .begin = begin_transaction,
         .end = end_transaction,
         .lock = lock_text,
@@ -603,8 +603,8 @@ const struct carry_text_host *carry_host_text(void) {
         .close = close_session,
         .write = write_text,
         .is_watched = is_watched,
-        .synchronise = synchronise,
-        .backend = backend,
+        .synchronise = synchronise_cores,
+        .backend = backend_name,
         .forget = forget_text,
         .start = start_cores,
     };
