@@ -75,13 +75,13 @@ static bool unwind_frame(struct trap_frame *frame) {
     return true;
 }
 
-static bool survive_fault(struct trap_frame *frame) {
-    return trap_is_fault(frame) && (fix_up_copy(frame) || unwind_frame(frame));
-}
-
-static bool call_handlers(struct trap_frame *frame) {
+/* Recovers from a fault or calls the handler of the vector. Returns false if neither is possible.
+ */
+static bool recover_or_handle(struct trap_frame *frame) {
     trap_handler *handler = __atomic_load_n(&handlers[frame->vector], __ATOMIC_SEQ_CST);
-    return survive_fault(frame) || (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
+    if (trap_is_fault(frame) && (fix_up_copy(frame) || unwind_frame(frame)))
+        return true;
+    return (handler && handler(frame)) || frame->vector == TRAP_SPURIOUS;
 }
 
 void trap(struct trap_frame *frame) {
@@ -95,7 +95,7 @@ void trap(struct trap_frame *frame) {
     cpu->in_nmi |= is_nmi;
     if (trap_is_interrupt(frame) || is_nmi)
         cpu->frames = NULL;
-    if (!call_handlers(frame))
+    if (!recover_or_handle(frame))
         PANIC("trap %lu (error %lx) at %lx, address %lx, cpu %u", frame->vector, frame->error,
               *trap_pc(frame), trap_address(frame), cpu->index);
     if (trap_is_interrupt(frame) && frame->vector != TRAP_SPURIOUS)
