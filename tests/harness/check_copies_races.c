@@ -48,10 +48,6 @@ static void take_pages(void) {
     protect_taken(taken.area == &source ? PROT_NONE : PROT_READ);
 }
 
-static void return_pages(void) {
-    protect_taken(PROT_READ | PROT_WRITE);
-}
-
 static bool fail_race(struct trial *trial, const char *what, size_t got) {
     return verdict_fail(
         &trial->verdict,
@@ -89,7 +85,7 @@ static bool race_once(struct trial *trial, bool *reached) {
     const size_t left =
         trial->attempt(target.start + trial->to, source.start + trial->from, trial->size);
     *reached = step_end();
-    return_pages();
+    protect_taken(PROT_READ | PROT_WRITE);
     const bool exact = left <= trial->size - bytes_before(trial);
     const size_t wrong = first_wrong(trial, trial->size - left);
     memcpy(target.start, pristine, AREA_BYTES);

@@ -29,16 +29,14 @@ static struct carry_frame place_frame(const struct carry_frame *frame, int which
     return at;
 }
 
-static bool is_fill(const struct carry_jit_packet_spec *spec) {
-    return spec->flags & CARRY_JIT_FILL;
-}
-
 static void answer_of_library(const struct carry_jit_packet_spec *spec,
                               const struct carry_frame *frame, size_t capacity,
                               struct answer *answer) {
     memset(answer, CANARY, sizeof *answer);
-    answer->count = is_fill(spec) ? (int)carry_packet_fill(frame, NULL, answer->sums, capacity)
-                                  : (int)carry_packet_check(frame, NULL, answer->sums, capacity);
+    if (spec->flags & CARRY_JIT_FILL)
+        answer->count = (int)carry_packet_fill(frame, NULL, answer->sums, capacity);
+    else
+        answer->count = (int)carry_packet_check(frame, NULL, answer->sums, capacity);
 }
 
 /* Returns whether the library recognises the frame as one of the spec's shape. */
