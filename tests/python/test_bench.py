@@ -580,14 +580,33 @@ def test_patch_reports_delays_of_other_threads(carry: Run) -> None:
             assert 0 <= added["min"] <= added["q1"] <= added["ns"] <= added["q3"]
 
 
+APPLICATIONS = [("packets", "packet"), ("server", "request")]
+
+
+def test_patch_times_applications_in_every_form(carry: Run) -> None:
+    rows = patch_report(carry, "--sites=1", "--batch=70")["applications"]
+    assert [(row["application"], row["unit"], row["form"]) for row in rows] == [
+        (*application, form)
+        for application in APPLICATIONS
+        for form in ("compiled-in", "patched", "pointers")
+    ]
+    for row in rows:
+        assert (row["calls"], row["branches"]) == (4, 2)
+        assert 0 < row["min"] <= row["q1"] <= row["ns"] <= row["q3"]
+        assert row["min"] <= row["low"] <= row["ns"] <= row["high"]
+        assert (row["form"] == "compiled-in") <= (row["to_compiled_in"] == 1)
+        assert (row["form"] == "pointers") <= (row["to_pointers"] == 1)
+
+
 def test_patch_text_shows_calls_and_commits(carry: Run) -> None:
-    """The tables show each form of a call, and commits of one and many sites."""
+    """The tables show each form of a call, commits of one and many sites, and applications."""
     done = carry("bench", "patch", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     if "There are no sites" in done.stdout:
+        assert done.stdout.count("  no sites  ") == 2
         pytest.skip("there are no sites on this architecture")
     shown = ("PLT or ifunc", "patched inline", "flag, off", "1,024 cold", "1,000 calls")
-    for text in (*shown, "elsewhere"):
+    for text in (*shown, "elsewhere", "packet loop, patched: ", "small server, patched: "):
         assert text in done.stdout
 
 

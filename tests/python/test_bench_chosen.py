@@ -203,6 +203,25 @@ def test_delays_that_noise_hides_have_no_figure() -> None:
     assert report["noise"]["uncertain"] == 2 * len(report["delays"])
 
 
+def test_applications_whose_intervals_overlap_have_no_difference() -> None:
+    """Within rounds the noisy times differ by a factor of 8,000; their intervals are the same."""
+    for chosen in ("quiet", "noisy"):
+        text = bench_text(*TIMED["bench_patch"], chosen=chosen)
+        assert text.count("no difference from pointers and flags that can be measured") == 2
+        assert text.count("no difference from compiled in that can be measured") == 2
+
+
+def test_applications_are_compared_by_their_times() -> None:
+    """The forms cost 4 ms compiled in, 500 ns with pointers, 250 ns patched, for each pass."""
+    text = bench_text(*TIMED["bench_patch"], chosen="backwards")
+    assert "packet loop 62500 (62500-62500) 3.91 (3.91-3.91) 7.81 (7.81-7.81)" in text
+    assert text.count("50.0% less than pointers and flags; 100% less than compiled in") == 2
+    rows = bench_json("bench_patch", *TIMED["bench_patch"], chosen="backwards")["applications"]
+    assert [row["ns"] for row in rows] == [62500, 3.90625, 7.8125, 4e6, 250, 500]
+    assert [row["to_pointers"] for row in rows] == [8000, 0.5, 1, 8000, 0.5, 1]
+    assert [row["to_compiled_in"] for row in rows][:3] == pytest.approx([1, 6.25e-5, 1.25e-4])
+
+
 def test_sections_and_initial_states_have_the_measured_times() -> None:
     report = bench_json("xstate_cost", "cost", "--quick", chosen="backwards")
     assert report["initial"]["FNINIT"] == 4e6

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <carry/cpu.h>
-
 #include "bench/benches.h"
 #include "common/command.h"
 #include "common/options.h"
@@ -26,11 +24,12 @@ struct effort {
     size_t rounds;
     double sample_ns;
     double seconds; /* of the cases, at most, on a busy machine */
+    double app_seconds;
     struct commit_effort commits;
 };
 
-static const struct effort quick = {1024, 1000, 15, 50e3, 3, {10, 0.1}};
-static const struct effort normal = {16384, 10000, 101, 500e3, 15, {1, 0.4}};
+static const struct effort quick = {1024, 1000, 15, 50e3, 3, 0.5, {10, 0.1}};
+static const struct effort normal = {16384, 10000, 101, 500e3, 15, 2, {1, 0.4}};
 
 static const char usage[] =
     "Usage: carry bench patch [OPTION]...\n"
@@ -40,7 +39,8 @@ static const char usage[] =
     "in a cache line of its own. Then times commits of one site, back and forth, and\n"
     "of many, alone and beside a thread that runs the sites, with each back end that\n"
     "works here. Then measures how long a commit delays another thread that runs the\n"
-    "sites, and one that does not. Takes eight seconds.\n"
+    "sites, and one that does not. Last, times two applications with operations and\n"
+    "flags compiled in, patched, and in memory. Takes eight seconds.\n"
     "\n"
     "  --sites=N     time this many cold sites (16384)\n"
     "  --batch=N     put this many sites into the large commit (10000)\n"
@@ -204,17 +204,32 @@ static int measure(struct patch_bench *bench, const struct effort *effort) {
     return status;
 }
 
+/* Times the applications, also on architectures without sites. */
+static int measure_apps(struct patch_bench *bench, const struct effort *effort) {
+    bench->apps.plan = (struct bench_plan){
+        .rounds = effort->rounds,
+        .sample_ns = effort->sample_ns,
+        .seconds = effort->app_seconds,
+        .progress = progress,
+    };
+    progress_begin_steps(effort->rounds * PATCH_APPS);
+    const int status = patch_apps_measure(&bench->apps);
+    progress_end();
+    if (status == STATUS_CLEAN)
+        bench_noise_add_plan(&bench->noise, &bench->apps.plan, effort->rounds, bench->apps.samples);
+    return status;
+}
+
 static int run_bench(struct patch_bench *bench, const struct effort *effort, bool json) {
     int status = patch_text_supported() ? measure(bench, effort) : STATUS_CLEAN;
+    if (status == STATUS_CLEAN)
+        status = measure_apps(bench, effort);
     if (status != STATUS_CLEAN)
         return status;
     if (json)
         patch_print_json(bench);
-    else if (patch_text_supported())
-        patch_print_text(bench);
     else
-        printf("There are no sites on %s: operations are calls through a pointer, keys are flags\n",
-               carry_cpu_arch());
+        patch_print_text(bench);
     return STATUS_CLEAN;
 }
 
@@ -240,5 +255,6 @@ int bench_patch(int argc, char **argv) {
     release_texts(bench.texts, bench.case_count);
     release_texts(bench.commit_texts, COMMIT_WORKS + 1);
     free(bench.samples);
+    free(bench.apps.samples);
     return status;
 }

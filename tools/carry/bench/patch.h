@@ -3,6 +3,7 @@
 #ifndef CARRY_TOOLS_BENCH_PATCH_H
 #define CARRY_TOOLS_BENCH_PATCH_H
 
+#include "bench/patch_apps.h"
 #include "bench/patch_commit.h"
 #include "bench/patch_text.h"
 #include "common/measure.h"
@@ -36,6 +37,7 @@ struct patch_bench {
     struct bench_plan plan;
     double *samples;
     struct commit_results commits;
+    struct patch_app_results apps;
     struct bench_noise noise;
 };
 

@@ -209,13 +209,22 @@ static void print_targets(const struct patch_bench *bench) {
     print_target_commits(bench);
 }
 
-void patch_print_text(const struct patch_bench *bench) {
-    bench_machine_print();
+static void print_sites(const struct patch_bench *bench) {
     printf("Medians of %zu rounds\n", bench->plan.rounds);
     print_cases(bench);
     print_commits(bench);
     print_delays(bench);
     print_targets(bench);
+}
+
+void patch_print_text(const struct patch_bench *bench) {
+    bench_machine_print();
+    if (patch_text_supported())
+        print_sites(bench);
+    else
+        printf("There are no sites on %s: operations are calls through a pointer, keys are flags\n",
+               carry_cpu_arch());
+    patch_apps_print_text(&bench->apps);
     bench_noise_print(&bench->noise);
 }
 
@@ -324,10 +333,11 @@ static json_t *synchronisation_json(const struct patch_bench *bench) {
 
 void patch_print_json(const struct patch_bench *bench) {
     json_t *object =
-        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o}", "bench", "patch", "machine",
+        json_pack("{s:s, s:o, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "bench", "patch", "machine",
                   bench_machine_json(), "sites", patch_text_supported(), "rounds",
                   (json_int_t)bench->plan.rounds, "noise", bench_noise_json(&bench->noise), "cases",
                   cases_json(bench), "commits", commits_json(bench), "delays", delays_json(bench),
-                  "synchronisation", synchronisation_json(bench));
+                  "synchronisation", synchronisation_json(bench), "applications",
+                  patch_apps_json(&bench->apps));
     json_print_report(object);
 }
