@@ -35,15 +35,15 @@
 #define SIZE_LEAST   ((uint64_t)1 << 20)
 #define SIZE_LARGEST ((uint64_t)1 << 40)
 #define ROUNDS       7
-#define SECONDS_MOST 120 /* no round begins after them: on a busy machine, on a slow disk */
+#define SECONDS_MOST 120 /* no round begins later: a limit for busy machines and slow disks */
 #define ARGUMENTS    13
 #define TOLERANCE    0.005 /* seconds: start and exit of a program vary as much */
 #define PATH_SIZE    4096
 
-/* Slow programs read a part of the capture, once: what is compared are bytes in a second. */
+/* Slow programs read a part of the capture, once: bytes a second are compared. */
 #define PART_DIVISOR 16
 
-/* Stand-ins in command lines. */
+/* Placeholders in command lines. */
 #define SELF      ""
 #define FILE_NAME "FILE"
 #define COPY_NAME "COPY"
@@ -51,7 +51,7 @@
 #define TSHARK_FILTER                                                                              \
     "ip.checksum.status == 0 || tcp.checksum.status == 0 || udp.checksum.status == 0"
 
-/* What programs do, so that each stands beside its like. */
+/* Groups programs by what they do. */
 enum task { VERIFY, REPAIR, READ, COPY, PASS };
 
 static const struct {
@@ -180,7 +180,7 @@ static int set_quick(const char *command, const struct option_row *row, const ch
     return STATUS_CLEAN;
 }
 
-/* As options_read(). */
+/* Reads the options; returns as options_read() does. */
 static bool read_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"size", .set = set_size, .target = &options->size},
@@ -212,7 +212,7 @@ static int create(char *path, size_t size) {
     return mkstemp(path);
 }
 
-/* A file without a name, which goes when this process does; others see it as /dev/fd/N. */
+/* Opens a file without a name: it ends with this process, and others open it as /dev/fd/N. */
 static FILE *open_nameless(void) {
     char path[PATH_SIZE];
     sigset_t before;
@@ -224,9 +224,9 @@ static FILE *open_nameless(void) {
     return descriptor < 0 ? NULL : fdopen(descriptor, "w+b");
 }
 
-/* Where programs write. It has a name, since carry fix puts its copy in the place of one. */
+/* The file that programs write. It has a name, as carry fix renames its copy to it. */
 static char copy_path[PATH_SIZE];
-static volatile pid_t running; /* a program that may be writing there, or 0 */
+static volatile pid_t running; /* the program that may be writing it, or 0 */
 
 static void remove_copy(void) {
     if (running > 0)
@@ -243,7 +243,7 @@ static bool create_copy(void) {
     return descriptor >= 0 && close(descriptor) == 0;
 }
 
-/* Another process makes it: its memory would be counted as that of the programs started here. */
+/* Makes a capture in a child: programs started here are charged with memory of this process. */
 static bool make(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
     int status;
     pid_t child = fork();
@@ -292,7 +292,7 @@ static void start(const struct subject *subject, const char *name, const struct 
     _exit(BENCH_CAPTURE_MISSING);
 }
 
-/* Bad sums in the capture are no failure of who finds them. */
+/* Returns the state for a wait status. A program that finds bad sums has not failed. */
 static enum state state_of(int status) {
     if (!WIFEXITED(status) ||
         (WEXITSTATUS(status) > STATUS_BAD && WEXITSTATUS(status) != BENCH_CAPTURE_MISSING))
@@ -304,7 +304,7 @@ static double seconds_of(const struct timeval *time) {
     return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-/* Runs it from start to end; false if that could not be. */
+/* Runs a program from start to end; returns false if it could not be started or awaited. */
 static bool run_once(const struct subject *subject, const char *name, int *status,
                      struct rusage *used) {
     struct bench_ends ends;
@@ -325,7 +325,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     char name[32];
     int status;
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
-    /* Nobody pays for the removal of what another wrote. */
+    /* Removes what the previous program wrote, outside of the measured time. */
     const bool emptied = truncate(copy_path, 0) == 0;
     const int64_t before = clock_ns();
     if (!emptied || !run_once(subject, name, &status, &used)) {
@@ -348,7 +348,7 @@ static bool is_wanted(const struct bench *bench, size_t subject) {
     return bench->options.pipes == (subjects[subject].task == PASS);
 }
 
-/* Round by round, so that a slow moment of the machine hits all alike. */
+/* Runs each program once: in rounds, a slow moment of the machine hits all programs alike. */
 static void measure_round(struct bench *bench, size_t round) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct subject *subject = &subjects[i];
@@ -363,7 +363,7 @@ static void measure_round(struct bench *bench, size_t round) {
     }
 }
 
-/* Programs that ran once have no interval. */
+/* Adds the noise of programs that ran more than once: others have no interval. */
 static void add_noise(struct bench *bench) {
     bench->noise.ended_early = bench->rounds < ROUNDS;
     for (size_t i = 0; i < SUBJECTS; i++) {
@@ -387,7 +387,7 @@ static void measure(struct bench *bench) {
 
 /* --- What was measured --- */
 
-/* Bytes in a second, in thousands of millions. */
+/* Returns gigabytes (10^9 bytes) a second. */
 static struct bench_stats rates(const struct result *result) {
     struct bench_stats seconds = bench_stats(result->seconds, result->rounds);
     const double bytes = (double)result->bytes / 1e9;
@@ -409,7 +409,7 @@ static double median_of(const double *seconds, const struct result *result) {
     return bench_stats(seconds, result->rounds).median;
 }
 
-/* Beside the first, as a ratio of speeds. */
+/* Prints a result, with its speed as a multiple of the first one's. */
 static void print_pass(const struct subject *subject, const struct result *result,
                        const struct result *first) {
     char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE] = "-";
@@ -506,7 +506,7 @@ static void print_json(const struct bench *bench) {
     json_print_report(object);
 }
 
-/* Of a capture made for the purpose, carry must find every sum right. */
+/* Returns whether carry ran, and found every sum of a made-up capture good. */
 static bool checked(const struct bench *bench) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct result *result = &bench->results[i];

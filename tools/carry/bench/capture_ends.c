@@ -11,7 +11,7 @@
 
 static uint8_t piece[PIECE_BYTES];
 
-/* SIGPIPE ends this process if the program ends first. */
+/* Writes a file to a descriptor. SIGPIPE ends this process if the program ends first. */
 static void write_file(int descriptor, const char *path) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size, written = 0;
@@ -26,8 +26,8 @@ static void drop_all(int descriptor, const char *path) {
         continue;
 }
 
-/* Makes a pipe, and a process that has its end `theirs` (0: to read, 1: to write). Returns the
-   other end, or -1 if it fails. */
+/* Starts a process that runs `work` with end `theirs` of a new pipe (0: to read, 1: to write).
+   Returns the other end, or -1 if it fails. */
 static int connect_process(struct bench_ends *ends, int theirs, pid_t *process,
                            void (*work)(int descriptor, const char *path), const char *path) {
     int both[2];
@@ -49,7 +49,7 @@ static void open_files(struct bench_ends *ends, const char *input, const char *o
     ends->output = open(output, O_WRONLY | O_CLOEXEC);
 }
 
-/* The writer comes first, so that it has no end of the reader's pipe. */
+/* Starts the writer first, so that it does not inherit the reader's pipe. */
 static void open_pipes(struct bench_ends *ends, const char *input) {
     ends->input = connect_process(ends, 1, &ends->writer, write_file, input);
     ends->output = connect_process(ends, 0, &ends->reader, drop_all, NULL);

@@ -17,12 +17,11 @@ struct bench_ends {
     pid_t writer, reader; /* the processes at the other ends of the pipes; 0: none */
 };
 
-/* Returns false if one cannot be opened. The caller must call bench_ends_close() either way. */
+/* Opens both ends. Returns false if one fails; the caller must call bench_ends_close() anyway. */
 bool bench_ends_open(struct bench_ends *ends, enum bench_ends_kind kind, const char *input,
                      const char *output);
 
-/* Makes them standard input and output. The new process must call this before it executes the
- * program. */
+/* Makes the ends standard input and output. The child calls this before execv(). */
 void bench_ends_take(const struct bench_ends *ends);
 
 /* Closes the descriptors in the calling process. The program keeps its own. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The least that a program built on libpcap takes to go through a capture. */
+/* Reads a capture through libpcap alone: the minimal cost of any program that uses libpcap. */
 #ifndef CARRY_TOOLS_BENCH_CAPTURE_LOOP_H
 #define CARRY_TOOLS_BENCH_CAPTURE_LOOP_H
 
-/* The exit status of a program that is not there, as shells have it. */
+/* The exit status that shells use for a program that they do not find. */
 #define BENCH_CAPTURE_MISSING 127
 
 /*
- * Has libpcap call an empty function for each packet of a file. Returns STATUS_CLEAN,
- * BENCH_CAPTURE_MISSING where there is no libpcap, or STATUS_ERROR after a message.
+ * Calls an empty function for each packet of a file. Returns STATUS_CLEAN, BENCH_CAPTURE_MISSING
+ * if libpcap is absent, or STATUS_ERROR after a message.
  */
 int bench_capture_loop(const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libpcap is missing. */
+/* For builds without libpcap. */
 #include "bench/capture_loop.h"
 
 int bench_capture_loop(const char *path) {

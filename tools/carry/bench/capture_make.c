@@ -18,7 +18,7 @@
 #define LINKTYPE_ETHER  1u
 #define FRAME_BYTES_MAX 1514
 
-/* Records, as they stand in the file. */
+/* Records in the format of the file. */
 struct pool {
     uint8_t bytes[POOL_BYTES];
     size_t used;
@@ -57,9 +57,9 @@ static bool read_packets(struct pool *pool, const char *source) {
     return pool->used != 0;
 }
 
-/* --- Packets made for the purpose --- */
+/* --- Made-up packets --- */
 
-/* xorshift (Marsaglia, 2003): the same packets each time. */
+/* Returns the next number of xorshift (Marsaglia, 2003): each run makes the same packets. */
 static uint32_t next_random(uint32_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 17;
@@ -76,7 +76,7 @@ static void put_sum(uint8_t *at, uint16_t sum) {
     memcpy(at, &sum, sizeof sum);
 }
 
-/* Fills in the IP header; returns the partial sum of the pseudo-header. */
+/* Fills the IPv4 header in; returns the partial sum of the pseudo-header. */
 static uint32_t make_ip4(uint8_t *ip, size_t payload, uint8_t protocol) {
     ip[0] = 0x45;
     put16(ip + 2, 20 + payload);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench copy`: its options, and its course. */
+/* `carry bench copy`: reads the options, chooses the cells, runs the benchmark. */
 #include "bench/copy.h"
 
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "common/options.h"
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
-#define COLD_SIZE_MAX  ((size_t)4 << 20) /* larger ones are cold in any case */
-#define BESIDE_MOST    9000              /* beside more, other work is little */
+#define COLD_SIZE_MAX  ((size_t)4 << 20) /* larger copies are cold anyway */
+#define BESIDE_MOST    9000              /* beside larger copies, the other work is negligible */
 #define LINE_BYTES     64
 
 struct options {
@@ -66,7 +66,7 @@ static int add_mode(const char *command, const struct option_row *row, const cha
     return command_usage(command, "there is no mode '%s'", text);
 }
 
-/* As options_read(). */
+/* Reads the options; returns as options_read() does. */
 static bool read_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"quick", .flag = &options->quick},
@@ -79,7 +79,7 @@ static bool read_options(int argc, char **argv, struct options *options, int *st
     return options_read_help(argc, argv, print_usage, NULL, rows, OPERANDS_NONE, status);
 }
 
-/* What the options leave open. */
+/* Sets the options that were not given to their defaults. */
 static void complete(struct options *options) {
     const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
     if (!options->modes)
@@ -107,13 +107,13 @@ static void add_sized_cells(struct copy_set *set, const struct options *options,
     }
 }
 
-/* Room for the cells of all modes, whichever are asked for. */
+/* Allocates `count` cells, enough for all modes. */
 static bool make_cells(struct copy_set *set, size_t count) {
     set->cells = calloc(count, sizeof *set->cells);
     return set->cells != NULL;
 }
 
-/* False where the process at the other end of a pipe cannot be started. */
+/* Adds the cells of pipes; returns false if the process at the other end cannot be started. */
 static bool add_pipes(struct copy_bench *bench) {
     add_cell(&bench->pipe, (struct copy_cell){.mode = COPY_PIPE});
     for (size_t i = 0; i < FLOW_WORKS; i++)

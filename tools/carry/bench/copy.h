@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench copy`: what is timed, and what the reports read. */
+/* Shares cells, subjects and results of `carry bench copy` between measurement and reports. */
 #ifndef CARRY_TOOLS_BENCH_COPY_H
 #define CARRY_TOOLS_BENCH_COPY_H
 
@@ -11,13 +11,13 @@
 #include "bench/copy_flow.h"
 #include "common/measure.h"
 
-/* How often --size may be given; subjects at most. */
+/* The largest number of subjects in a set. */
 #define COPY_SUBJECTS 32
 
-/* Returns anything that depends on what it does. */
+/* Does the work of a subject; the result depends on it, so that compilers keep the work. */
 typedef uint32_t copy_work_fn(void *dst, const void *src, size_t size);
 
-/* One of both. */
+/* Either `copy` or `work` is set. */
 struct copy_subject {
     const char *name;
     carry_copy_fn *copy;
@@ -32,7 +32,7 @@ struct copy_mode_row {
 };
 extern const struct copy_mode_row copy_modes[COPY_MODES];
 
-/* Of the first bytes, from the start of a page; for moves, of the same one. */
+/* Offsets of the first bytes from the start of a page; for moves, both from the same page. */
 struct copy_alignment {
     uint16_t source, target;
 };
@@ -45,7 +45,7 @@ struct copy_cell {
     enum copy_mode mode;
     size_t size; /* 0 where sizes vary */
     struct copy_alignment align;
-    size_t stride; /* from call to call; 0: the same bytes again */
+    size_t stride; /* from call to call; 0: all calls use the same bytes */
 };
 
 /* Measurements with the same subjects. */
@@ -59,42 +59,43 @@ struct copy_set {
 };
 
 struct copy_bench {
-    struct copy_set memory; /* copies from place to place */
-    struct copy_set beside; /* the same beside other work, behind the subject that does nothing */
+    struct copy_set memory; /* copies between ranges that do not overlap */
+    struct copy_set beside; /* the same beside other work; the first subject copies nothing */
     struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
-    struct copy_set pipe;   /* blocks through a pipe, and what is done with them then */
-    struct copy_set flow;   /* blocks from `dd` to `cat`: cells are works, subjects ways of these */
-    struct flow *flowing;   /* NULL where that is not measured */
-    size_t focus;           /* among the subjects of `memory`: the chosen kernel, */
-    size_t memcpy, rep;     /* libc's, and the kernel that is `rep movsb`, or `memcpy` again, */
-    size_t kernels_end;     /* and what follows the kernels: */
+    struct copy_set pipe;   /* blocks through a pipe, and the work on each block */
+    struct copy_set flow;   /* blocks from `dd` to `cat`: cells are works, subjects are ways */
+    struct flow *flowing;   /* NULL: `flow` is not measured */
+    /* Indices of subjects of `memory`: */
+    size_t focus;       /* the chosen kernel */
+    size_t memcpy, rep; /* libc's; the kernel that is `rep movsb`, or `memcpy` if there is none */
+    size_t kernels_end; /* the first subject behind the kernels */
     size_t copy, copy_try, sum_copy, sum_try, sum_then_copy, stream;
     size_t readv; /* COPY_SUBJECTS where the system has no process_vm_readv(), or refuses it */
     unsigned char *source, *target;
-    uint8_t *sizes;       /* of a mix */
-    uint16_t *imix_sizes; /* of another */
+    uint8_t *sizes;       /* of the mix of COPY_MIXED */
+    uint16_t *imix_sizes; /* of the mix beside other work */
     int pipes[2];
-    bool survives; /* faults are handled */
+    bool survives; /* faults are handled, so that copies may survive them */
     struct bench_noise noise;
 };
 
-/* Fills in the subjects; false where a pipe or memory is missing. */
+/* Fills the subjects in; returns false without a pipe or memory. */
 bool copy_prepare(struct copy_bench *bench, size_t largest);
 
-/* Fills in the subjects of `flow`, and starts what they need; false where that cannot be. */
+/* Fills the subjects of `flow` in, and starts their process; returns false if it cannot. */
 bool copy_start_flow(struct copy_bench *bench);
 
-/* Names the subject that copies wrongly and the size; NULL if none does. */
+/* Returns the name of a subject that copies wrongly, and sets `*size`; NULL if all copy right. */
 const char *copy_find_wrong(const struct copy_bench *bench, size_t *size);
 
 /* How much to measure. */
 struct copy_effort {
     size_t rounds;
     double sample_ns;
-    double seconds; /* at most, on a busy machine: of copies from place to place, and of the rest */
+    double seconds; /* the most on a busy machine, for `memory` and for all other sets */
 };
 
-/* Measures all cells. False when there is too little memory. */
+/* Measures all cells. Returns false without memory. */
 bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort);
 
 void copy_release(struct copy_bench *bench);
@@ -102,20 +103,20 @@ void copy_release(struct copy_bench *bench);
 struct bench_stats copy_stats(const struct copy_set *set, size_t cell, size_t subject);
 double copy_ratio(const struct copy_set *set, size_t cell, size_t subject, size_t base);
 
-/* Megabytes (10^6 bytes) a second, of `pipe` and `flow`: the median, and half of what lies between
- * the quartiles, as a share of it. */
+/* Megabytes (10^6 bytes) a second, of `pipe` and `flow`: the median, the quartiles, and half of the
+ * distance between the quartiles as a share of the median. */
 struct copy_rate {
     double mb, q1, q3, spread;
 };
 struct copy_rate copy_rate(const struct copy_set *set, size_t cell, size_t subject);
 
-/* What a subject adds to the work around it, in nanoseconds; never less than 0; of `beside`. */
+/* Returns the nanoseconds that a subject of `beside` adds to the work around it; at least 0. */
 double copy_added(const struct copy_set *set, size_t cell, size_t subject);
 
-/* The better one of libc's and `rep movsb` in a cell. */
+/* Returns the faster subject of libc's memcpy and `rep movsb` in a cell. */
 size_t copy_best(const struct copy_bench *bench, size_t cell);
 
-/* The reports, on standard output. JSON is false when there is too little memory. */
+/* Print the reports on standard output. JSON returns false without memory. */
 void copy_print_text(const struct copy_bench *bench);
 bool copy_print_json(const struct copy_bench *bench);
 

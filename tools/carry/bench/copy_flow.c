@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `dd` is this process, `cat` a child of it. Where blocks are copied by functions, the pipe is
- * memory that both share, of the same capacity as one of the system: a read(), and a write() to a
- * pipe, are one copy each, and a write() to /dev/null is none.
+ * Lets blocks flow from this process, `dd`, to its child, `cat`. For functions that copy, the pipe
+ * is memory that both processes share, with the capacity of a pipe of the system. Each read(), and
+ * each write() to a pipe, becomes one copy; a write() to /dev/null becomes none.
  */
 #define _GNU_SOURCE
 #include "bench/copy_flow.h"
@@ -19,10 +19,10 @@
 
 #include <carry/sum.h>
 
-#define SLOTS       2 /* 64 KiB, what a pipe of Linux holds */
+#define SLOTS       2 /* 64 KiB, the capacity of a pipe of Linux */
 #define LINE        64
-#define SPINS       1000 /* looks at a count before a process sleeps: some microseconds */
-#define VERIFY_MANY 5    /* blocks, each slot more than once */
+#define SPINS       1000 /* reads of a count before a process sleeps: some microseconds */
+#define VERIFY_MANY 5    /* blocks: each slot is used more than once */
 
 const char *const flow_works[FLOW_WORKS] = {
     [FLOW_DD_CAT] = "dd | cat",
@@ -33,13 +33,13 @@ const char *const flow_ways[FLOW_WAYS] = {
     [FLOW_SUM_COPY] = "sum_copy",      [FLOW_SPLICE] = "splice",
 };
 
-/* Blocks that one process has counted, and whether the other one sleeps until there are more. */
+/* The number of blocks of one process, and whether the other process sleeps until it grows. */
 struct count {
     uint32_t blocks;
     uint32_t is_awaited;
 } __attribute__((aligned(LINE)));
 
-/* Memory that both processes have. */
+/* Memory that both processes share. */
 struct ring {
     struct count written, taken;
     unsigned char slots[SLOTS][FLOW_BLOCK] __attribute__((aligned(4096)));
@@ -52,7 +52,7 @@ struct order {
 };
 
 struct answer {
-    uint32_t sum; /* of all bytes, if the order wants it */
+    uint32_t sum; /* of all bytes, if the order asks for it */
     bool ok;
 };
 
@@ -61,8 +61,8 @@ struct flow {
     unsigned char *block; /* of this process */
     struct ring *ring;
     int zero, null;
-    int data[2];               /* the pipe of the system between both */
-    int own[2];                /* the one through which a single process splices */
+    int data[2];               /* the system's pipe between both processes */
+    int own[2];                /* a pipe through which a single process splices */
     int orders[2], answers[2]; /* from `dd` to `cat`, and back */
     pid_t dd, cat;
     size_t ways;
@@ -91,9 +91,7 @@ static bool has_come(const struct count *count, uint32_t blocks) {
     return (int32_t)(__atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST) - blocks) >= 0;
 }
 
-/* Sleeps while a count is below `blocks`, as pipes have readers and writers sleep, but not for
- * ever.
- */
+/* Sleeps while a count is below `blocks`, as readers and writers of pipes do; a second at most. */
 static void sleep_until(struct count *count, uint32_t blocks) {
     static const struct timespec second = {1, 0};
     const uint32_t seen = __atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST);
@@ -102,7 +100,7 @@ static void sleep_until(struct count *count, uint32_t blocks) {
         syscall(SYS_futex, &count->blocks, FUTEX_WAIT, seen, &second, NULL, 0);
 }
 
-/* Returns whether the other process counts so many blocks before it ends. */
+/* Waits until a count reaches `blocks`; returns false if the other process ends before. */
 static bool wait_for(const struct flow *flow, struct count *count, uint32_t blocks) {
     for (int spins = 0; spins < SPINS; spins++)
         if (has_come(count, blocks))
@@ -150,7 +148,7 @@ static bool read_all(int from, void *data, size_t size) {
     return true;
 }
 
-/* As many bytes as one splice() moves; 0 if it cannot. */
+/* Returns the number of bytes that one splice() moves; 0 if it fails. */
 static size_t splice_some(int from, int to, size_t size) {
     const ssize_t moved = splice(from, NULL, to, NULL, size, 0);
     return moved > 0 ? (size_t)moved : 0;
@@ -163,7 +161,7 @@ static bool splice_all(int from, int to, size_t size) {
     return true;
 }
 
-/* What is in the pipe is taken out before more comes in: it may hold less than a block. */
+/* Splices a block through a pipe, and empties it after each step: it may be smaller. */
 static bool splice_through(const int own[2], int from, int to) {
     for (size_t left = FLOW_BLOCK, moved; left; left -= moved) {
         moved = splice_some(from, own[1], left);
@@ -214,7 +212,7 @@ static bool cat_reads(const struct flow *flow, const struct order *order, struct
     return !reads || write(flow->null, flow->block, FLOW_BLOCK) == (ssize_t)FLOW_BLOCK;
 }
 
-/* Ends with `dd`, which then has no more orders. */
+/* Carries out orders until `dd` closes their pipe. */
 static void be_cat(const struct flow *flow) {
     struct order order;
     struct answer answer = {.ok = true};
@@ -268,7 +266,7 @@ const char *flow_find_wrong(struct flow *flow) {
         wanted = carry_sum(flow->source, FLOW_BLOCK, wanted);
     for (enum flow_way way = 0; way < flow->ways; way++) {
         const bool has_source = way != FLOW_READ_WRITE && way != FLOW_SPLICE;
-        forget(flow); /* else a byte that is left out is one that another way has left there */
+        forget(flow); /* a byte that is not copied must not already have the right value */
         if (!run_both(flow, &(struct order){VERIFY_MANY, way, true}, &sum) ||
             carry_sum_fold(sum) != carry_sum_fold(has_source ? wanted : 0) ||
             !flow_run(flow, FLOW_DD, way, 1))
@@ -333,7 +331,7 @@ struct flow *flow_open(const unsigned char *source) {
         close_all(flow);
         return NULL;
     }
-    /* Older systems do not splice from /dev/zero, and sandboxes refuse it. */
+    /* Older systems cannot splice from /dev/zero, and sandboxes refuse it. */
     flow->ways = splice_through(flow->own, flow->zero, flow->null) ? FLOW_WAYS : FLOW_SPLICE;
     return flow;
 }

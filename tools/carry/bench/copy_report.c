@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench copy` tells people and programs. */
+/* The reports of `carry bench copy`: tables and JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void print_ratio(const struct copy_set *set, size_t cell, size_t subject,
     printf("%*s", RATIO_COLUMNS, text_times(text, copy_ratio(set, cell, subject, base)));
 }
 
-/* The cells of one table: of a mode, at one pair of alignments where it has several. */
+/* The cells of one table: those of a mode, at one pair of alignments if the mode has several. */
 struct selection {
     const struct copy_set *set;
     enum copy_mode mode;
@@ -51,7 +51,7 @@ static bool is_selected(struct selection selection, const struct copy_cell *cell
            cell->align.target == selection.align.target;
 }
 
-/* The first cell of a table from `index` on, or the number of all. */
+/* Returns the first cell of a table from `index` on, or the number of all cells. */
 static size_t next_cell(struct selection selection, size_t index) {
     while (index < selection.set->cell_count &&
            !is_selected(selection, &selection.set->cells[index]))
@@ -79,7 +79,7 @@ static int name_columns(const struct copy_subject *subject, int least) {
     return columns > least ? columns : least;
 }
 
-/* Subjects from `first` to `last`, and the chosen kernel beside the best. */
+/* Prints subjects `first` to `last - 1`, and the chosen kernel beside the best. */
 static void print_some_kernels(const struct copy_bench *bench, struct selection table, size_t first,
                                size_t last) {
     const struct copy_subject *subjects = bench->memory.subjects;
@@ -98,7 +98,7 @@ static void print_some_kernels(const struct copy_bench *bench, struct selection 
     }
 }
 
-/* As many side by side as fit. */
+/* Prints tables of kernels, each as wide as a line. */
 static void print_kernels(const struct copy_bench *bench, struct selection table) {
     int widths[COPY_SUBJECTS];
     for (size_t i = 0; i < bench->kernels_end; i++)
@@ -140,7 +140,7 @@ static void print_functions(const struct copy_bench *bench, struct selection tab
 
 /* --- Sizes down, pairs of alignments across --- */
 
-/* Prints what a subject takes in a cell and, as a ratio, in the time of another. */
+/* Prints the time of a subject in a cell, and its ratio to the time of another subject. */
 typedef void print_pair_fn(const struct copy_bench *bench, const struct copy_set *set, size_t cell);
 
 static void print_copy_of_best(const struct copy_bench *bench, const struct copy_set *set,
@@ -227,7 +227,7 @@ static void print_mixed(const struct copy_bench *bench) {
     print_functions(bench, table);
 }
 
-/* Subjects from `first` to `last`: the turn, and what of it is added to the work alone. */
+/* Prints subjects `first` to `last - 1`: the time of a turn, and what the subject adds to it. */
 static void print_turns(const struct copy_set *set, size_t first, size_t last) {
     char text[TEXT_SIZE];
     begin_header("bytes");
@@ -276,7 +276,7 @@ static void print_moves(const struct copy_bench *bench) {
 #define WAY_COLUMNS   14
 #define BASES_COLUMNS 16
 
-/* How many times the throughput of `base` a subject has; "-" where there is no base. */
+/* Prints the throughput of a subject as a multiple of that of `base`; "-" without a base. */
 static void print_times_base(const struct copy_set *set, size_t cell, size_t subject, size_t base) {
     char text[TEXT_SIZE] = "-";
     if (base < set->subject_count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is timed: the subjects, and the memory and the pipe that they work on. */
+/* Runs and times the subjects of `carry bench copy`, in memory and through a pipe. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,15 @@
 
 #define PAGE_BYTES      ((size_t)4096)
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
-#define COLD_BYTES      ((size_t)64 << 20) /* of each side: more than caches hold */
+#define COLD_BYTES      ((size_t)64 << 20) /* of source and target each: more than caches hold */
 #define MIX_BYTES       ((size_t)1 << 20)
 #define MIX_CALLS       ((size_t)1 << 16)
 #define MIX_SAMPLE      ((size_t)1 << 14)
 #define MIX_MAX         64
 #define IMIX_MAX        1500
-#define PLACE_STEP      ((size_t)7919)    /* a prime, so that all places have their turn */
-#define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of each side in a sample */
-#define FLOW_SAMPLES    10 /* how often a usual sample: one begins with an order to a process */
+#define PLACE_STEP      ((size_t)7919)    /* a prime, so that all places are used */
+#define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of source and target each, in a sample */
+#define FLOW_SAMPLES    10 /* lengthens samples, which begin with an order to another process */
 
 const struct copy_mode_row copy_modes[COPY_MODES] = {
     [COPY_HOT] = {"hot", "the same bytes again and again"},
@@ -46,7 +46,7 @@ static uint32_t copy_by_kernel_of_system(void *dst, const void *src, size_t size
     return (uint32_t)process_vm_readv(getpid(), &to, 1, &from, 1, 0);
 }
 
-/* Sandboxes refuse that, and emulators lack it. */
+/* Returns whether process_vm_readv() works: sandboxes refuse it, and emulators lack it. */
 static bool system_copies(void) {
     unsigned char to = 0;
     const unsigned char from = 1;
@@ -88,7 +88,7 @@ static void no_copy(void *dst, const void *src, size_t size) {
     (void)dst, (void)src, (void)size;
 }
 
-/* Returns the subject's place. */
+/* Adds a subject; returns its index. */
 static size_t add(struct copy_set *set, struct copy_subject subject) {
     if (set->subject_count == COPY_SUBJECTS)
         abort();
@@ -96,7 +96,7 @@ static size_t add(struct copy_set *set, struct copy_subject subject) {
     return set->subject_count++;
 }
 
-/* What such a function returns is where results are, and nobody looks there. */
+/* Casts a function that returns a value, which is ignored. */
 #define AS_COPY(function) ((carry_copy_fn *)(void (*)(void))(function))
 
 static void add_kernels(struct copy_bench *bench) {
@@ -148,7 +148,7 @@ static unsigned char *make_area(size_t size) {
     unsigned char *area = aligned_alloc(HUGE_PAGE_BYTES, size);
     if (!area)
         return NULL;
-    /* Else times of large sizes depend on the pages that this run was given. */
+    /* Without huge pages, times of large sizes depend on the pages that this run was given. */
     madvise(area, size, MADV_HUGEPAGE);
     for (size_t i = 0; i < size; i++)
         area[i] = (unsigned char)(i * 7 + (i >> 8));
@@ -168,7 +168,7 @@ static uint8_t *make_sizes(void) {
     return sizes;
 }
 
-/* 40, 576 and 1,500 bytes at 7:4:1. */
+/* Makes random sizes of 40, 576 and 1,500 bytes, 7:4:1. */
 static uint16_t *make_imix_sizes(void) {
     uint16_t *sizes = malloc(MIX_CALLS * sizeof *sizes);
     uint64_t state = 2;
@@ -221,7 +221,7 @@ void copy_release(struct copy_bench *bench) {
             close(bench->pipes[i]);
 }
 
-/* --- Are they right? --- */
+/* --- Verification --- */
 
 static uint32_t run_one(const struct copy_subject *subject, void *dst, const void *src,
                         size_t size) {
@@ -231,7 +231,7 @@ static uint32_t run_one(const struct copy_subject *subject, void *dst, const voi
     return 0;
 }
 
-/* Where the ranges of a cell start. Those of moves lie in one area. */
+/* Return where the ranges of a cell start. Both ranges of a move lie in the target area. */
 static unsigned char *target_of(const struct copy_bench *bench, const struct copy_cell *cell) {
     return bench->target + cell->align.target;
 }
@@ -251,7 +251,7 @@ static bool copies(const struct copy_bench *bench, const struct copy_subject *su
     return memcmp(to, wanted, cell->size) == 0;
 }
 
-/* Subjects from `first` on are to copy. */
+/* Returns the name of a subject, from `first` on, that does not copy; NULL if all copy. */
 static const char *find_wrong(const struct copy_bench *bench, const struct copy_set *set,
                               size_t first, size_t *size) {
     for (size_t i = 0; i < set->cell_count; i++) {
@@ -276,7 +276,7 @@ const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
 /* --- The loops that are timed --- */
 
 /*
- * Where call number `index` of a cell starts. Places that follow each other lie apart, and one is
+ * Returns where call number `index` of a cell starts. Consecutive places lie apart, and a place is
  * used again only after all others.
  */
 static size_t place(const struct copy_cell *cell, size_t index) {
@@ -309,7 +309,7 @@ static uint32_t run_mixed(const struct copy_bench *bench, const struct copy_subj
     return total + *bench->target;
 }
 
-/* Sizes of a cell that has none are those of packets. */
+/* Copies beside other work. A cell without a size copies sizes of packets. */
 static uint32_t run_beside(const void *context, size_t cell, size_t subject, size_t first,
                            size_t calls) {
     const struct copy_bench *bench = context;
@@ -325,7 +325,7 @@ static uint32_t run_beside(const void *context, size_t cell, size_t subject, siz
     return total + (uint32_t)work;
 }
 
-/* One thread does both, so that no scheduler is timed. */
+/* Writes and reads a pipe from one thread, so that no scheduler is timed. */
 static uint32_t run_pipe(const struct copy_bench *bench, const struct copy_subject *subject,
                          size_t calls) {
     uint32_t total = 0;
@@ -346,7 +346,7 @@ static uint32_t run_memory(const void *context, size_t cell, size_t subject, siz
     const struct copy_cell *row = &bench->memory.cells[cell];
     if (row->mode == COPY_MIXED)
         return run_mixed(bench, chosen, first, calls);
-    /* Another subject's places are not cold. */
+    /* Each subject starts elsewhere: places that another subject has just used are not cold. */
     if (row->stride)
         first += COLD_BYTES / row->stride / bench->memory.subject_count * subject;
     return run_sized(bench, row, chosen, first, calls);
@@ -372,7 +372,8 @@ static uint32_t run_flow(const void *context, size_t cell, size_t subject, size_
     return flow_run(bench->flowing, (enum flow_work)cell, (enum flow_way)subject, calls);
 }
 
-/* Where calls differ all subjects make the same ones. */
+/* Returns the calls of a sample; 0: as many as fit. All subjects make the same calls if they
+ * differ. */
 static size_t calls_in_memory(const void *context, size_t cell) {
     const struct copy_bench *bench = context;
     const struct copy_cell *row = &bench->memory.cells[cell];

@@ -3,7 +3,7 @@
 #include "bench/benches.h"
 #include "bench/kernels.h"
 
-/* The polynomial 0x1edc6f41, its bits in the order in which they come. */
+/* The polynomial 0x1edc6f41, its bits reversed. */
 #define POLYNOMIAL 0x82f63b78u
 
 static uint32_t remainders[256];
@@ -17,7 +17,7 @@ static void make_remainders(void) {
     }
 }
 
-/* The loop of RFC 9260, appendix A. */
+/* Computes CRC32c by the loop of RFC 9260, appendix A. */
 static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;
     uint32_t crc = ~seed;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench hook`: what a hooked call costs, and what it costs to hook. */
+/* `carry bench hook`: times hooked calls, and hooking itself. */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <math.h>
@@ -23,7 +23,7 @@
 
 #define SAMPLE_NS 1e6
 
-/* What the library is built for; shown beside what was measured. */
+/* The target of the library, printed beside the figures. */
 #define MOST_NS 20
 
 enum place { PLACE_CALL, PLACE_ENTRY, PLACES };
@@ -65,9 +65,9 @@ static const char usage[] =
     "  carry bench hook\n"
     "  carry bench hook --json\n";
 
-/* --- What is timed --- */
+/* --- Timed calls --- */
 
-/* A compiler that has looked into the function would rely on the registers that it leaves alone. */
+/* Keeps compilers from analysing the function: they would rely on registers that it preserves. */
 #ifdef __clang__
 #define ALONE noinline
 #else
@@ -89,7 +89,7 @@ static uint32_t run(const void *context, size_t cell, size_t subject, size_t fir
     size_t sum = 0;
     (void)context, (void)cell, (void)first;
     for (size_t i = 0; i < calls; i++) {
-        __asm__ volatile("" : "+r"(text)); /* or the compiler would call once */
+        __asm__ volatile("" : "+r"(text)); /* keeps the compiler from calling only once */
         sum += subject == PLACE_CALL ? strlen(text) : own_length(text);
     }
     return (uint32_t)sum;
@@ -199,7 +199,7 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
 
 /* --- Reports --- */
 
-/* Callbacks take some time: less than none is noise. */
+/* Returns the nanoseconds that a hook adds to a call; a difference below zero is noise. */
 static double added(const struct hook_bench *bench, size_t state, size_t place) {
     return fmax(0, bench->ns[state][place].median - bench->ns[STATE_NONE][place].median);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench jit`: functions made at run time, beside those that are compiled. */
+/* `carry bench jit`: times functions made at run time beside compiled functions. */
 #include "bench/jit.h"
 
 #include <jansson.h>
@@ -39,7 +39,7 @@ static const char usage[] =
     "  carry bench jit\n"
     "  carry bench jit --json\n";
 
-/* How many million packets a second one CPU gets done, with nothing else. */
+/* Returns the million packets a second of one CPU that does nothing else. */
 static double jit_millions(const struct bench_stats *ns) {
     return 1e3 / ns->median;
 }
@@ -61,7 +61,7 @@ static void print_times(const struct jit_bench *bench, size_t mode) {
     }
 }
 
-/* A measure of at most six characters, of which those below 1 have four decimals. */
+/* Writes a measure of at most six characters; below 1 it has four decimals. Returns `text`. */
 static char *fine_measure(char *text, double value) {
     if (value >= 0.99995)
         return text_measure(text, value);
@@ -80,7 +80,7 @@ static void print_rate_names(void) {
     putchar('\n');
 }
 
-/* The same times by bytes and by packets, of which each call sums one. */
+/* Prints the times by bytes and by packets; each call sums one packet. */
 static void print_rates(const struct jit_bench *bench, size_t mode) {
     print_rate_names();
     for (size_t size = 0; size < JIT_SIZES; size++) {
@@ -125,7 +125,7 @@ static void print_packets(const struct jit_bench *bench) {
     }
 }
 
-/* "sum of 1,500", in `text`. */
+/* Returns a title such as "sum of 1,500", in `text` if it has a number. */
 static const char *function_title(size_t function, char text[2 * TEXT_SIZE]) {
     char number[TEXT_SIZE];
     switch (function) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench jit`: what is measured, and what the reports read. */
+/* Shares cases and results of `carry bench jit` between measurement and reports. */
 #ifndef CARRY_TOOLS_BENCH_JIT_H
 #define CARRY_TOOLS_BENCH_JIT_H
 
@@ -11,17 +11,18 @@
 /* The modes of `carry bench sum` that have a size: hot and latency. */
 #define JIT_MODES 2
 
-/* Ways to sum: two compiled ones, and two made at run time. */
+/* Functions that sum: two are compiled, two are made at run time. */
 enum jit_sum { JIT_C, JIT_BEST, JIT_EXACT, JIT_RANGE, JIT_SUMS };
 
-/* Sizes of what is summed. */
+/* Sizes of sums, in bytes. */
 #define JIT_SIZES 7
 extern const size_t jit_sizes[JIT_SIZES];
 
-/* What is made: a sum for each size, one for all of them, and for packets of TCP over IPv4. */
+/* The functions to make: a sum for each size, a sum for all sizes, and a check and a write of
+ * packets of TCP over IPv4. */
 enum jit_function { JIT_FOR_RANGE = JIT_SIZES, JIT_CHECK, JIT_WRITE, JIT_FUNCTIONS };
 
-/* What is done to packets, by what is compiled and by what is made. */
+/* Packets are processed by compiled functions, and by functions made at run time. */
 enum jit_way { JIT_COMPILED, JIT_MADE, JIT_WAYS };
 #define JIT_PACKETS 4
 extern const struct jit_packet {
@@ -32,21 +33,21 @@ extern const struct jit_packet {
 
 struct jit_bench {
     size_t rounds;
-    double seconds; /* at most, on a busy machine: of each of three plans */
+    double seconds; /* the most on a busy machine, for each of three plans */
     struct bench_noise noise;
     bool supported;
     const char *best; /* the kernel behind carry_sum() */
     struct bench_stats sums[JIT_MODES][JIT_SIZES][JIT_SUMS];
     double sum_speedups[JIT_MODES][JIT_SIZES][JIT_SUMS]; /* over JIT_BEST */
     struct bench_stats packets[JIT_PACKETS][JIT_WAYS];
-    double packet_speedups[JIT_PACKETS];      /* of what is made; 0: there is no generator */
-    struct bench_stats making[JIT_FUNCTIONS]; /* and releasing */
-    size_t text_sizes[JIT_FUNCTIONS];         /* 0: likewise */
+    double packet_speedups[JIT_PACKETS];      /* of made functions; 0: there is no generator */
+    struct bench_stats making[JIT_FUNCTIONS]; /* to make and release a function */
+    size_t text_sizes[JIT_FUNCTIONS];         /* 0: there is no generator */
 };
 
 /*
- * Measures bench->rounds rounds. Returns STATUS_CLEAN, also where no function can be made, or an
- * exit status after a message.
+ * Measures bench->rounds rounds. Returns STATUS_CLEAN, also if no function can be made, or an exit
+ * status after a message.
  */
 int bench_jit_measure(struct jit_bench *bench);
 

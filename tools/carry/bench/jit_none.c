@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libcarry-jit was left out. */
+/* For builds without libcarry-jit. */
 #include "bench/jit.h"
 #include "common/command.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench jit` times: sums, packets, and making the functions for them. */
+/* Times sums, packets, and making the functions for them, for `carry bench jit`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +17,12 @@
 
 enum { IP_AT = 14, TCP_AT = 34 };
 
-/* Time to live, addresses, ports and sequence number, as a translator of addresses writes them. */
+/* Time to live, addresses, ports and sequence number: an address translator writes these fields. */
 static const struct carry_jit_field fields[] = {{22, 1}, {26, 8}, {34, 8}};
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 #define VALUES_SIZE 17
 
-/* Of TCP over IPv4, and what is written into it by turns. */
+/* A packet of TCP over IPv4, and two sets of values that are written into it by turns. */
 struct packet_cell {
     unsigned char bytes[FRAME_BYTES_MAX];
     unsigned char values[2][VALUES_SIZE];
@@ -54,14 +54,14 @@ static bool is_good(const struct packet_cell *cell, carry_jit_packet_fn *check) 
            sums[1].verdict == CARRY_VERDICT_GOOD;
 }
 
-/* --- What is compiled --- */
+/* --- Compiled functions --- */
 
 static int check_compiled(const struct carry_frame *frame, struct carry_packet_sum *sums,
                           size_t capacity) {
     return (int)carry_packet_check(frame, NULL, sums, capacity);
 }
 
-/* The same fields as in the template, by hand, for these headers alone. */
+/* Writes the fields of the template; written by hand, for these headers alone. */
 static void write_compiled(void *packet, const void *from) {
     uint16_t ip_check, tcp_check, old_ttl, new_ttl;
     unsigned char *ip = (unsigned char *)packet + IP_AT, *tcp = (unsigned char *)packet + TCP_AT;
@@ -87,8 +87,8 @@ struct jit_work {
     struct cell cells[JIT_MODES * JIT_SIZES];
     carry_sum_fn *compiled[JIT_EXACT];
     struct packet_cell packets[JIT_PACKETS];
-    size_t made[JIT_FUNCTIONS], made_count; /* those that can be made */
-    size_t rows[JIT_PACKETS], row_count;    /* of jit_packets, likewise */
+    size_t made[JIT_FUNCTIONS], made_count; /* the functions that can be made */
+    size_t rows[JIT_PACKETS], row_count;    /* the rows of jit_packets whose function can be made */
 };
 
 static int make_sum(size_t least, size_t most, const struct carry_jit **jit) {
@@ -130,7 +130,7 @@ static void release(struct jit_work *work) {
     memset(work->functions, 0, sizeof work->functions);
 }
 
-/* Makes those for which there is a generator. */
+/* Makes all functions that have a generator. Returns an exit status. */
 static int make_all(struct jit_work *work) {
     work->made_count = 0;
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
@@ -145,7 +145,7 @@ static int make_all(struct jit_work *work) {
     return STATUS_CLEAN;
 }
 
-/* Finds out which can be made, and keeps none. */
+/* Records which functions can be made, and keeps none. Returns an exit status. */
 static int try_all(struct jit_work *work) {
     int status = make_all(work);
     for (size_t i = 0; i < JIT_PACKETS; i++)
@@ -156,7 +156,7 @@ static int try_all(struct jit_work *work) {
     return status;
 }
 
-/* --- Are they right? --- */
+/* --- Verification --- */
 
 static bool is_right_sum(const struct jit_work *work, size_t size, const struct carry_jit *jit) {
     const unsigned char *data = work->cells[0].data;
@@ -164,7 +164,7 @@ static bool is_right_sum(const struct jit_work *work, size_t size, const struct 
     return carry_sum_fold(jit->sum(data, jit_sizes[size], 1)) == right;
 }
 
-/* Writes are done both ways, by turns. */
+/* Returns whether a made function is right. It writes, then the compiled one, by turns. */
 static bool is_right_packet(struct jit_work *work, size_t row) {
     struct packet_cell *cell = &work->packets[row];
     const struct carry_jit *jit = work->functions[jit_packets[row].function];
@@ -226,7 +226,7 @@ static uint32_t run_packets(const void *context, size_t cell, size_t subject, si
     return run_check(packet, subject == JIT_MADE ? made->packet : check_compiled, calls);
 }
 
-/* Made while none is kept: that one would be shared. */
+/* Makes and releases functions. None may be kept meanwhile: it would be shared, and not made. */
 static uint32_t run_making(const void *context, size_t cell, size_t subject, size_t first,
                            size_t calls) {
     const struct jit_work *work = context;
@@ -258,7 +258,7 @@ static struct bench_stats stats_of(const struct bench_plan *plan, const double *
     return bench_stats(bench_samples(plan, all, cell, subject), plan->rounds);
 }
 
-/* How much faster a subject is than another. */
+/* Returns how many times as fast as `base` a subject is. */
 static double speedup(const struct bench_plan *plan, const double *all, size_t cell, size_t base,
                       size_t subject) {
     return bench_ratio(bench_samples(plan, all, cell, base),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The benchmarks of kernels: their options, and their course. */
+/* The benchmarks of kernels: reads the options, chooses the cells, measures and reports. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,17 +17,17 @@
 
 #define SIZE_MAX_BYTES ((size_t)1 << 30)
 #define ALIGN_MAX      4095
-#define LARGE_BYTES    ((size_t)1 << 20) /* beyond the caches of most cores */
-#define BESIDE_LEAST   64                /* less is lost in the work beside it */
+#define LARGE_BYTES    ((size_t)1 << 20) /* larger than the caches of most cores */
+#define BESIDE_LEAST   64                /* smaller sums vanish in the work beside them */
 #define BESIDE_MOST    9000
 
-/* How much is measured when no option says which sizes, alignments and modes. */
+/* The default sizes and alignments, and how long to measure. */
 struct effort {
     struct bench_list sizes;
     struct bench_list aligns;
     size_t rounds;
     double sample_ns;
-    double seconds; /* at most, on a busy machine; twice as many for every cell */
+    double seconds; /* the most on a busy machine; doubled if every cell is measured */
 };
 
 static const struct effort quick = {
@@ -48,10 +48,10 @@ static const struct effort normal = {
 };
 
 struct options {
-    const char *name; /* as messages name the command */
+    const char *name; /* of the command, for messages */
     const struct kernel_table *table;
     const struct effort *effort;
-    bool every_cell; /* also those that seldom tell anything */
+    bool every_cell; /* includes cells that are seldom of interest */
     bool quick;
     bool json;
     bool counts;
@@ -124,7 +124,7 @@ static int add_kernel(const char *command, const struct option_row *row, const c
     return STATUS_CLEAN;
 }
 
-/* "1500@2", up to `end`. */
+/* Reads a call such as "1500@2", of `length` characters. Returns an exit status. */
 static int read_call(const char *command, const char *option, const char *text, size_t length,
                      struct call *call) {
     char part[TEXT_SIZE];
@@ -167,7 +167,7 @@ static int set_against(const char *command, const struct option_row *row, const 
     return STATUS_CLEAN;
 }
 
-/* As options_read(). */
+/* Reads the options; returns as options_read() does. */
 static bool read_options(int argc, char **argv, const struct kernels_work *work,
                          struct options *options, int *status) {
     const struct option_row rows[] = {
@@ -187,7 +187,7 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
     return options_read_help(argc, argv, print_usage, work, rows, OPERANDS_NONE, status);
 }
 
-/* The mode of --interleave is measured where there are pairs, and alone unless others are named. */
+/* Adds the mode of --interleave if there are pairs; it is the only mode unless others are named. */
 static int complete_added(struct options *options, unsigned interleaved) {
     if (options->modes & interleaved && !options->pair_count)
         return command_usage(options->name, "--mode interleave needs --interleave");
@@ -200,7 +200,7 @@ static int complete_added(struct options *options, unsigned interleaved) {
     return STATUS_CLEAN;
 }
 
-/* What the options leave open, and what they contradict. */
+/* Sets the options that were not given; refuses options that contradict each other. */
 static int complete(struct options *options) {
     unsigned mixes = 0, interleaved = 0;
     options->effort = options->quick ? &quick : &normal;
@@ -228,7 +228,7 @@ static int complete(struct options *options) {
     return STATUS_CLEAN;
 }
 
-/* --- What is to be measured --- */
+/* --- Kernels and cells --- */
 
 static bool find_kernel(const struct kernel_table *table, const char *name,
                         struct carry_sum_kernel *kernel) {
@@ -248,7 +248,7 @@ static int check_usable(const struct kernel_table *table, const char *name) {
     return STATUS_CLEAN;
 }
 
-/* What vectors have to beat. */
+/* Returns the name of the best scalar kernel that this CPU can run. */
 static const char *best_scalar_name(const struct kernel_table *table) {
     struct carry_sum_kernel kernel;
     const char *name = NULL;
@@ -308,7 +308,7 @@ static void choose_roles(struct kernels_bench *bench, const struct options *opti
     bench->focus_chosen = strcmp(bench->subjects[bench->focus].name, chosen) == 0;
 }
 
-/* Latency is hidden where there are many bytes, and alignment where memory is waited for. */
+/* Returns whether to measure a cell: many bytes hide latency, waits for memory hide alignment. */
 static bool is_worthwhile(const struct mode *mode, size_t size, size_t align) {
     if (mode->beside)
         return size >= BESIDE_LEAST && size <= BESIDE_MOST && align == 0;
@@ -352,7 +352,7 @@ static bool add_cells(struct kernels_bench *bench, const struct options *options
     return bench->cells != NULL;
 }
 
-/* --- The course --- */
+/* --- The benchmark --- */
 
 static void report_wrong(const struct kernels_bench *bench) {
     for (size_t i = 0; i < bench->wrong_count; i++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Times the kernels of one table, for `carry bench sum` and `carry bench crc`: what is timed, and
- * what the reports read.
- */
+/* Times the kernels of one table, for `carry bench sum` and `carry bench crc`. */
 #ifndef CARRY_TOOLS_BENCH_KERNELS_H
 #define CARRY_TOOLS_BENCH_KERNELS_H
 
@@ -13,21 +10,19 @@
 #include "common/kernel_table.h"
 #include "common/measure.h"
 
-/* How often an option may be given that adds a value to a list. */
-
-/* Subjects by index: three to compare with, then the kernels in the order of their table. */
+/* Subjects by index: three references, then the kernels in the order of their table. */
 enum { SUBJECT_FLOOR, SUBJECT_PLAIN, SUBJECT_LOAD, SUBJECT_KERNELS, SUBJECTS_MAX = 32 };
 
-/* What the kernels of a benchmark do. */
+/* A benchmark of kernels. */
 struct kernels_work {
     const char *name;     /* carry bench NAME */
-    const char *title;    /* the same in words */
+    const char *title;    /* in words */
     const char *examples; /* for --help, a line each */
     const struct kernel_table *table;
-    carry_sum_fn *plain; /* does the same in plain C, and judges the kernels */
+    carry_sum_fn *plain; /* computes the same in plain C; kernels are verified against it */
     const char *plain_title;
-    uint32_t (*result)(uint32_t); /* of what kernels return, that in which they have to agree */
-    int result_digits;            /* hexadecimal ones */
+    uint32_t (*result)(uint32_t); /* the part of a kernel's result that must be the same */
+    int result_digits;            /* hexadecimal digits */
 };
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv);
@@ -45,17 +40,17 @@ struct share {
 struct mode {
     const char *name;
     const char *title;
-    bool dependent;         /* each call waits for the last one's result */
-    bool beside;            /* other work stands between the calls, and counts */
+    bool dependent;         /* each call waits for the result of the previous call */
+    bool beside;            /* other work lies between the calls, and is timed too */
     bool interleaved;       /* cells have two sizes and alignments, by turns */
-    size_t sample_calls;    /* of a mix: enough for its fastest subject, few for its slowest */
+    size_t sample_calls;    /* of a mix: many for its fastest subject, few for its slowest */
     struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
 };
 
 #define MODE_COUNT 8
 extern const struct mode modes[MODE_COUNT];
 
-/* Has it no single size and alignment? */
+/* Returns whether the cells of a mode have several sizes and alignments. */
 static inline bool is_mix(const struct mode *mode) {
     return mode->shares[0].weight != 0 || mode->interleaved;
 }
@@ -67,16 +62,16 @@ struct call {
 
 struct cell {
     const struct mode *mode;
-    size_t size; /* of each call; unless it is a mix */
+    size_t size; /* of each call, unless it is a mix */
     size_t
-        align; /* of its first byte, from the start of a page; of --interleave, which one it is */
-    double bytes; /* a call has, on average */
+        align; /* of the first byte, from the start of a page; of --interleave, the pair's number */
+    double bytes; /* of a call, on average */
     const unsigned char *data;
     const struct call *calls; /* of a mix: MIX_CALLS of them */
     struct call pair[2];      /* of an interleaved mode */
 };
 
-/* Of a call, above an empty one; NAN: not known. */
+/* Counts of a call, less those of an empty function; NAN: unknown. */
 struct kernels_counted {
     double instructions, branches;
 };
@@ -104,36 +99,36 @@ struct kernels_bench {
     struct bench_plan plan;
     double *samples;
     struct bench_noise noise;
-    struct kernels_counted *counts; /* of each subject in each cell; NULL: nobody asked */
-    const char *counted_by;         /* "counters" or "callgrind"; NULL: neither is there */
+    struct kernels_counted *counts; /* of each subject in each cell; NULL: not requested */
+    const char *counted_by;         /* "counters" or "callgrind"; NULL: neither is available */
 };
 
-/* Sets up the three subjects that are no kernels. */
+/* Adds the three references. */
 void kernels_add_references(struct kernels_bench *bench);
 
-/* Memory for the cells to work on, filled. False when there is too little. */
+/* Allocates and fills the memory that cells use. Returns false without memory. */
 bool kernels_prepare(struct kernels_bench *bench);
 
-/* Takes the subjects whose sums differ from the plain loop's out, and records them as wrong. */
+/* Removes the subjects whose results differ from the plain loop's, and records them as wrong. */
 void kernels_verify(struct kernels_bench *bench);
 
-/* What is timed: calls number `first` and on. Returns something that depends on all of them. */
+/* Does `calls` calls from number `first` on. The result depends on all of them. */
 uint32_t kernels_run_cell(const struct cell *cell, carry_sum_fn *sum, size_t first, size_t calls);
 
-/* Measures. False when there is too little memory. */
+/* Measures all cells. Returns false without memory. */
 bool kernels_measure(struct kernels_bench *bench);
 
 void kernels_release(struct kernels_bench *bench);
 
 struct bench_stats kernels_stats(const struct kernels_bench *bench, size_t cell, size_t subject);
 
-/* The time of `subject` as a multiple of that of `base`: 2 is half as fast. */
+/* Returns the time of `subject` as a multiple of that of `base`: 2 is half as fast. */
 double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subject, size_t base);
 
-/* What `subject` takes longer than an empty function, in nanoseconds; never less than 0. */
+/* Returns the nanoseconds that `subject` costs above an empty function; at least 0. */
 double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
 
-/* The reports, on standard output. JSON is false when there is too little memory. */
+/* Print the reports on standard output. JSON returns false without memory. */
 bool kernels_print_json(const struct kernels_bench *bench);
 void kernels_print_head(const struct kernels_bench *bench);
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two ways to count what a call executes: the CPU's counters, which virtual machines and systems
- * often refuse; and callgrind, which emulates a CPU without AVX-512 and leaves kernels out that
- * need it. Under callgrind this program runs once more and has it write a file for each subject of
- * each cell; the file's name for what it holds (Trigger) is ours. A branch is what jumps or may:
- * under callgrind a conditional or an indirect one, as it counts no others; returns are no branches
- * there.
+ * Counts the instructions and branches of calls in one of two ways. The CPU's counters are often
+ * unavailable in virtual machines. Callgrind emulates a CPU without AVX-512, so kernels that need
+ * it are omitted: this program runs again under callgrind, and requests a file for each subject of
+ * each cell, with a name of ours as its trigger. Counters count all branches; callgrind counts
+ * conditional and indirect branches, and no returns.
  */
 #define _GNU_SOURCE
 #include "bench/kernels_count.h"
@@ -23,8 +22,8 @@
 
 #include <linux/perf_event.h>
 
-#define SIZE_COUNTED 65536 /* larger ones say nothing that these do not */
-#define COUNTER_RUNS 5     /* the least of them has no interrupt in it */
+#define SIZE_COUNTED 65536 /* the largest size to count: larger ones show nothing new */
+#define COUNTER_RUNS 5     /* the least count of these includes no interrupt */
 #define LINE_BYTES   4096
 #define NAME_BYTES   128
 
@@ -33,7 +32,7 @@ static bool is_counted_cell(const struct cell *cell) {
            (!is_mix(cell->mode) || cell->mode->interleaved);
 }
 
-/* Calls in a run of a cell. */
+/* Returns the number of calls in a run of a cell. */
 static double calls_in(const struct cell *cell) {
     return cell->mode->interleaved ? 2 * KERNELS_COUNTED_CALLS : KERNELS_COUNTED_CALLS;
 }
@@ -103,7 +102,8 @@ static bool count_by_counters(struct kernels_bench *bench) {
 
 /* --- callgrind, in the process that it counts --- */
 
-/* "adc hot 1500 1", or "adc interleave 0 3": how both processes name a subject in a cell. */
+/* Writes the name of a subject in a cell, as both processes use it: "adc hot 1500 1", or
+ * "adc interleave 0 3". */
 static void name_counted(char *name, size_t size, const struct kernels_bench *bench, size_t cell,
                          size_t subject) {
     const struct cell *of = &bench->cells[cell];
@@ -122,10 +122,10 @@ void kernels_run_all_counted(const struct kernels_bench *bench) {
 
 /* --- callgrind, from outside --- */
 
-/* The events of callgrind that are counted here, in the order in which a file names them. */
+/* The events of a file of callgrind, in its order. */
 struct events {
     size_t count;
-    double *targets[8]; /* what each is added to; NULL: nothing */
+    double *targets[8]; /* where each count is added; NULL: it is ignored */
 };
 
 static void read_events(struct events *events, char *line, struct kernels_counted *counted) {
@@ -146,13 +146,13 @@ static void read_totals(const struct events *events, char *line) {
             strtod(line, &line);
 }
 
-/* What follows a key at the start of a line; NULL: another line. */
+/* Returns what follows a key at the start of a line; NULL if the line has another key. */
 static char *after(char *line, const char *key) {
     const size_t length = strlen(key);
     return strncmp(line, key, length) == 0 ? line + length : NULL;
 }
 
-/* Reads a file of counts and the name that the counted process has given them. */
+/* Reads a file of counts, and the name that the counted process gave it. */
 static void read_counts(FILE *file, char *name, size_t size, struct kernels_counted *counted) {
     char line[LINE_BYTES], *rest;
     struct events events = {0};
@@ -182,7 +182,7 @@ static void put_counts(struct kernels_bench *bench, const char *name,
         }
 }
 
-/* Reads out.1, out.2, ... and removes them. Returns whether there was one. */
+/* Reads out.1, out.2, ... and removes them. Returns whether any file existed. */
 static bool read_files(struct kernels_bench *bench, const char *folder) {
     char path[LINE_BYTES], name[NAME_BYTES];
     struct kernels_counted counted;
@@ -198,7 +198,7 @@ static bool read_files(struct kernels_bench *bench, const char *folder) {
     }
 }
 
-/* Does not return. */
+/* Replaces this process by callgrind, which runs it again. Does not return. */
 static void be_counted(const char *folder, char **arguments) {
     char out[LINE_BYTES], self[LINE_BYTES];
     size_t count = 0;
@@ -212,7 +212,7 @@ static void be_counted(const char *folder, char **arguments) {
                             "--branch-sim=yes", "--collect-atstart=no", out};
     memcpy(command, before, sizeof before);
     command[6] = self;
-    memcpy(command + 7, arguments + 1, count * sizeof *arguments); /* its NULL, too */
+    memcpy(command + 7, arguments + 1, count * sizeof *arguments); /* with the final NULL */
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int i = 0; i < 3 && null >= 0; i++)
         dup2(null, i);
@@ -243,7 +243,7 @@ static bool count_by_callgrind(struct kernels_bench *bench, char **arguments) {
 
 /* --- Both --- */
 
-/* The loop around the calls, and the call itself, are those of an empty function. */
+/* Subtracts the counts of an empty function: those of the loop and of the call itself. */
 static void subtract_floor(struct kernels_bench *bench) {
     for (size_t cell = 0; cell < bench->cell_count; cell++) {
         const struct kernels_counted floor = *counted_at(bench, cell, SUBJECT_FLOOR);

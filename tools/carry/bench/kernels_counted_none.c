@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The same where valgrind's headers were missing: callgrind cannot be told what to count. */
+/* For builds without valgrind's headers, which tell callgrind what to count. */
 #include "bench/kernels_count.h"
 
 bool kernels_may_be_counted(void) {

@@ -43,7 +43,7 @@ static void add_counts(json_t *object, const struct kernels_bench *bench, size_t
     json_object_set_new(object, "branches", json_real(counted->branches));
 }
 
-/* A mix has no size and alignment of its own: they are null. */
+/* Returns a cell; size and alignment of a mix are null. */
 static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t subject) {
     const struct cell *cell = &bench->cells[index];
     bool mix = is_mix(cell->mode);

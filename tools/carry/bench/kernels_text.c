@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the benchmarks of kernels tell people. */
+/* The reports of the benchmarks of kernels as text. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,12 +44,12 @@ static const char *row_label(char *buffer, const struct cell *cell) {
     return size_label(buffer, cell->size);
 }
 
-/* Beside other work, a mix stands in the table of sizes. */
+/* Returns whether a cell belongs to the table of a mode; beside other work, the mix does too. */
 static bool is_of_mode(const struct cell *cell, const struct mode *mode) {
     return cell->mode == mode || (mode->beside && cell->mode->beside);
 }
 
-/* The cells of one table: of one mode at one alignment, or, without a mode, the mixes. */
+/* The cells of one table: those of one mode at one alignment; the mixes if `mode` is NULL. */
 struct selection {
     const struct mode *mode;
     size_t align;
@@ -78,7 +78,7 @@ static double floor_ns(const struct kernels_bench *bench, struct selection selec
     return lowest;
 }
 
-/* The fastest of the kernels and the plain loop. */
+/* Returns the fastest subject of the kernels and the plain loop. */
 static size_t winner(const struct kernels_bench *bench, size_t cell) {
     size_t best = SUBJECT_PLAIN;
     for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
@@ -101,7 +101,7 @@ static double worst_spread(const struct kernels_bench *bench, struct selection s
     return worst;
 }
 
-/* The columns are the plain loop, the kernels, and the load bound at last. */
+/* Returns the subject of a column: the plain loop, then the kernels, then the load bound. */
 static size_t subject_at(const struct kernels_bench *bench, size_t column) {
     if (column == 0)
         return SUBJECT_PLAIN;
@@ -113,9 +113,9 @@ static size_t column_count(const struct kernels_bench *bench) {
     return bench->subject_count - SUBJECT_PLAIN;
 }
 
-/* Columns of one table that stand side by side. The plain loop leads each part of a table. */
+/* Columns of a table that fit side by side. Each part begins with the plain loop. */
 struct part {
-    size_t first, last; /* of the columns, that of the plain loop aside */
+    size_t first, last; /* columns, without that of the plain loop */
     bool is_last;       /* the load bound follows */
 };
 
@@ -137,7 +137,7 @@ static size_t subject_of(const struct kernels_bench *bench, struct part part, si
     return subject_at(bench, place ? part.first + place - 1 : 0);
 }
 
-/* Names wider than a column are spread over as many lines as keep them from colliding. */
+/* Returns the number of header lines: names wider than a column need several, or they collide. */
 static size_t header_lines(const struct kernels_bench *bench) {
     size_t longest = 0;
     for (size_t i = 0; i < column_count(bench); i++) {
@@ -148,9 +148,9 @@ static size_t header_lines(const struct kernels_bench *bench) {
 }
 
 /*
- * Line `line` of the header, `at` columns of which are printed: the names of every `lines`th
- * column, above their column's end. The label of the rows is in the last line: behind it, the first
- * name has as many columns as it needs.
+ * Prints line `line` of the header, of which `at` columns are printed: the name of each `lines`th
+ * column, right-aligned above it. The last line begins with the label of the rows; the first name
+ * behind it may be as wide as it needs. Returns the columns that are printed.
  */
 static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
                              size_t lines, int at) {
@@ -315,7 +315,7 @@ static void print_old_new(const struct kernels_bench *bench, size_t cell, int co
     printf("%*s/%-5s%6s", columns - 12, old, new, times);
 }
 
-/* The alignments from `first` to `last` of a grid. */
+/* Prints alignments `first` to `last - 1` of a grid. */
 static void print_grid_part(const struct kernels_bench *bench, const struct mode *mode,
                             const struct bench_list *aligns, size_t first, size_t last, int columns,
                             print_entry_fn *print_entry) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is timed: the subjects, the modes, and the memory they run over. */
+/* Runs and times kernels and references in all modes, for the benchmarks of kernels. */
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "common/beside.h"
 #include "common/progress.h"
 
-/* A mix lies in 1 MiB. Its calls are too many for a branch predictor to learn their sequence. */
+/* A mix covers 1 MiB. It has so many calls that no branch predictor learns their sequence. */
 #define MIX_BYTES ((size_t)1 << 20)
 #define MIX_CALLS ((size_t)1 << 17)
 
@@ -45,7 +45,7 @@ const struct mode modes[MODE_COUNT] = {
     {.name = "interleave", .title = "the sizes of --interleave, by turns", .interleaved = true},
 };
 
-/* What a call costs that does nothing but depend on its argument, as the latency mode needs. */
+/* Does nothing; its result depends on its arguments, as the latency mode needs. */
 static uint32_t floor_call(const void *data, size_t size, uint32_t sum) {
     (void)size;
     return (uint32_t)(uintptr_t)data + sum;
@@ -60,7 +60,7 @@ void kernels_add_references(struct kernels_bench *bench) {
     bench->load_bits = load.vector_bits;
 }
 
-/* xorshift64*: the same numbers in every run. */
+/* Returns the next number of xorshift64*: the same numbers in every run. */
 static uint32_t next_random(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -118,7 +118,7 @@ static unsigned char *make_arena(size_t size) {
     unsigned char *arena = aligned_alloc(HUGE_PAGE_BYTES, size);
     if (!arena)
         return NULL;
-    /* Else times of large sizes depend on the pages that this run was given. */
+    /* Without huge pages, times of large sizes depend on the pages that this run was given. */
     madvise(arena, size, MADV_HUGEPAGE);
     uint64_t state = 2;
     for (size_t i = 0; i < size; i += 4) {
@@ -160,7 +160,7 @@ void kernels_release(struct kernels_bench *bench) {
     free(bench->counts);
 }
 
-/* --- Are they right? --- */
+/* --- Verification --- */
 
 static bool agrees(struct kernels_bench *bench, const struct subject *kernel,
                    const unsigned char *data, size_t size, size_t align, uint32_t seed) {
@@ -172,7 +172,7 @@ static bool agrees(struct kernels_bench *bench, const struct subject *kernel,
     return false;
 }
 
-/* Every small size at a random alignment, then every size and alignment that will be timed. */
+/* Verifies a kernel for all small sizes at random alignments, then for all cells to be timed. */
 static bool is_right(struct kernels_bench *bench, const struct subject *kernel) {
     static unsigned char ones[VERIFY_SIZES + 64];
     memset(ones, 0xff, sizeof ones);
@@ -215,7 +215,8 @@ static uint32_t run_hot(const struct cell *cell, carry_sum_fn *sum, size_t calls
     return total;
 }
 
-/* The mask is 0, which the compiler cannot know: the address stays, but waits for the sum. */
+/* Makes each call wait for the last: the mask is 0, but the compiler must assume that the address
+ * depends on the sum. */
 static uint32_t run_latency(const struct cell *cell, carry_sum_fn *sum, size_t calls) {
     size_t mask = 0;
     uint32_t last = 0;
@@ -246,7 +247,7 @@ static uint32_t run_beside(const struct cell *cell, carry_sum_fn *sum, size_t fi
     return total + (uint32_t)work;
 }
 
-/* Twice as many calls: an odd one out would count as the other size, too. */
+/* Runs pairs of calls, so that both sizes are called equally often. */
 static uint32_t run_pairs(const struct cell *cell, carry_sum_fn *sum, size_t pairs) {
     const struct call *pair = cell->pair;
     uint32_t total = 0;
@@ -278,7 +279,8 @@ static size_t fixed_calls(const void *context, size_t cell) {
     return bench->cells[cell].mode->sample_calls;
 }
 
-/* What calls leave to the clock is a cost of theirs here, and not of those timed after them. */
+/* Returns whether the CPU's clock must recover before a sample: a lower clock is a cost of the
+ * calls that cause it, and must not slow the next subject. */
 static bool settles(const void *context, size_t cell) {
     const struct kernels_bench *bench = context;
     return bench->cells[cell].mode->beside;
@@ -290,7 +292,7 @@ static void show_progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
-/* Of pairs, a sample is the mean of both calls. */
+/* Halves the samples of pairs: each becomes the mean of both calls. */
 static void halve_pairs(struct kernels_bench *bench) {
     const struct bench_plan *plan = &bench->plan;
     const size_t samples = plan->subjects * plan->rounds; /* a cell */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench live`: how many packets carry live judges without losing one, beside tcpdump. */
+/* `carry bench live`: finds the highest rate at which carry live, and tcpdump, drop no packet. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +17,8 @@
 
 #define SECONDS       1.0
 #define QUICK_SECONDS 0.1
-#define SEARCHES_MOST 90 /* trials, by their time: a quiet machine needs a third */
-#define STEPS         6  /* of the search for the highest rate, each half as long as the last */
+#define SEARCHES_MOST 90 /* trials that fit into the time limit: a quiet machine needs a third */
+#define STEPS         6  /* of the search for the highest rate; each halves the range */
 
 static const char usage[] =
     "Usage: carry bench live [OPTION]...\n"
@@ -55,17 +55,17 @@ static const uint32_t sizes[] = {60, 1514};
 
 struct result {
     struct live_outcome highest; /* the fastest trial without a drop */
-    struct live_outcome common;  /* at tcpdump's highest rate; else at its own */
+    struct live_outcome common;  /* at tcpdump's highest rate, or at carry's without tcpdump */
 };
 
 struct bench {
     double seconds;
-    int64_t until; /* of the clock: no search goes on after it */
+    int64_t until; /* clock_ns() at which searches end */
     struct bench_noise noise;
     struct result results[SIZES][PROGRAMS];
 };
 
-/* A sender that has to wait for a CPU sends less than it was to. */
+/* Runs one trial. A sender that waits for a CPU sends too little: that share counts as noise. */
 static struct live_outcome try(struct bench *bench, const struct program *program, uint32_t size,
                                uint64_t rate) {
     const struct live_trial trial = {.size = size, .rate = rate, .seconds = bench->seconds};
@@ -75,7 +75,7 @@ static struct live_outcome try(struct bench *bench, const struct program *progra
     return outcome;
 }
 
-/* As fast as can be sent; if packets are dropped, between that and nothing by halves. */
+/* Finds the highest rate without a drop: tries full speed, then halves the range below it. */
 static struct live_outcome search(struct bench *bench, const struct program *program,
                                   uint32_t size) {
     struct live_outcome trial = try(bench, program, size, LIVE_RUN_FASTEST);
@@ -180,7 +180,7 @@ static void print_json(const struct bench *bench) {
                                 bench_noise_json(&bench->noise), "programs", rows));
 }
 
-/* Where tcpdump drops nothing, carry live must not either. */
+/* Returns whether carry live failed, or dropped packets at a rate at which tcpdump drops none. */
 static bool any_lost(const struct bench *bench) {
     for (size_t size = 0; size < SIZES; size++) {
         const struct live_outcome *own = &bench->results[size][CARRY].common;

@@ -43,7 +43,7 @@ static bool write_file(const char *path, const char *text) {
     return ok;
 }
 
-/* Whoever is not root is root of a user namespace, where that is permitted. */
+/* Enters a network namespace; users other than root need a user namespace, if it is permitted. */
 static bool enter_namespace(void) {
     char map[64];
     const unsigned user = geteuid();
@@ -53,7 +53,7 @@ static bool enter_namespace(void) {
     return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_file("/proc/self/uid_map", map);
 }
 
-/* Runs a command of words; false after a message. */
+/* Runs a command, split at spaces; returns false after a message. */
 static bool run_words(const char *text) {
     char words[256], *arguments[24] = {0}, *rest = words;
     int status = 0;
@@ -95,7 +95,7 @@ static int open_start(void) {
     return made;
 }
 
-/* UDP over IPv4 in Ethernet, with good sums. */
+/* Makes a frame of UDP over IPv4 in Ethernet, with good sums. */
 static void make_frame(uint8_t *frame, uint32_t size) {
     static const uint8_t head[] = {2,  0,    0, 0, 0,  2, 2, 0, 0,  0,   0,  1, 8,
                                    0,  0x45, 0, 0, 0,  0, 0, 0, 0,  64,  17, 0, 0,
@@ -110,7 +110,7 @@ static void make_frame(uint8_t *frame, uint32_t size) {
     carry_packet_fill(&whole, NULL, NULL, 0);
 }
 
-/* How many may have been sent by now. */
+/* Returns the number of packets to send in the first `since` nanoseconds. */
 static uint64_t due(const struct live_trial *trial, int64_t since) {
     if (trial->rate == LIVE_RUN_FASTEST)
         return UINT64_MAX;
@@ -141,7 +141,7 @@ static void send_frames(const struct live_trial *trial, struct live_outcome *out
 
 /* --- The program --- */
 
-/* What it said on both outputs. */
+/* What the program wrote to standard output and standard error. */
 struct said {
     char text[SAID_MAX];
     size_t size;
@@ -155,7 +155,7 @@ static void start(const char *const *command, const int pipe[2]) {
     dup2(pipe[1], STDOUT_FILENO);
     dup2(pipe[1], STDERR_FILENO);
     signal(SIGTERM, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it has no end of its own */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* the program does not end by itself */
     if (strcmp(arguments[0], "carry") == 0)
         execv("/proc/self/exe", arguments);
     else
@@ -163,7 +163,7 @@ static void start(const char *const *command, const int pipe[2]) {
     _exit(MISSING);
 }
 
-/* False at the end, and where nothing comes for long. */
+/* Reads more output; returns false at its end, and if none arrives for READY_MS. */
 static bool read_more(struct said *said) {
     struct pollfd wait = {.fd = said->pipe, .events = POLLIN};
     if (poll(&wait, 1, READY_MS) <= 0 || said->size == sizeof said->text - 1)
@@ -184,7 +184,7 @@ static bool await(struct said *said, const char *ready) {
     return true;
 }
 
-/* "12 packets dropped by kernel" */
+/* Reads a line such as "12 packets dropped by kernel". Returns whether there is one. */
 static bool read_tcpdump(const char *text, uint64_t *dropped) {
     const char *line = strstr(text, " packets dropped by kernel");
     while (line && line > text && line[-1] != '\n')
@@ -192,7 +192,7 @@ static bool read_tcpdump(const char *text, uint64_t *dropped) {
     return line && sscanf(line, "%" SCNu64, dropped) == 1;
 }
 
-/* The last line is the final report. */
+/* Reads the last report of carry live. Returns whether there is one. */
 static bool read_carry(const char *text, uint64_t *dropped) {
     const char *line = strstr(text, "{\"schema\"");
     json_int_t packets = 0;
@@ -216,7 +216,7 @@ static void measure(struct said *said, pid_t child, const char *ready,
     kill(child, SIGTERM);
     while (read_more(said))
         continue;
-    kill(child, SIGKILL); /* what says nothing for long has hung */
+    kill(child, SIGKILL); /* in case it hangs: it wrote nothing for READY_MS */
     wait4(child, &status, 0, &used);
     const bool ok =
         read_carry(said->text, &outcome->dropped) || read_tcpdump(said->text, &outcome->dropped);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A wire between two interfaces, what is sent on it, and a program that watches its end. */
+/* Sends packets on a wire between two interfaces, and runs a program that watches its end. */
 #ifndef CARRY_TOOLS_BENCH_LIVE_RUN_H
 #define CARRY_TOOLS_BENCH_LIVE_RUN_H
 
@@ -8,7 +8,7 @@
 
 #define LIVE_RUN_FASTEST UINT64_MAX
 
-/* What programs are asked to watch. */
+/* The interface that programs watch. */
 #define LIVE_RUN_END "carry-end"
 
 enum live_state { LIVE_MEASURED, LIVE_MISSING, LIVE_BROKEN };
@@ -16,25 +16,25 @@ enum live_state { LIVE_MEASURED, LIVE_MISSING, LIVE_BROKEN };
 struct live_trial {
     uint32_t size;  /* of frames, in bytes */
     uint64_t rate;  /* packets in a second, or LIVE_RUN_FASTEST */
-    double seconds; /* in which they are sent */
+    double seconds; /* of sending */
 };
 
 struct live_outcome {
     enum live_state state;
     uint64_t sent, dropped;
-    double rate; /* at which they were sent */
+    double rate; /* packets sent in a second */
     double busy; /* the share of the time in which the sender had a CPU */
     double cpu_seconds;
     uint64_t peak_bytes;
 };
 
-/* Joins a network namespace of its own with the wire; false after a message. */
+/* Enters a new network namespace, and makes the wire; returns false after a message. */
 bool live_run_begin(void);
 
 /*
- * Runs a program while packets are sent. `command` ends with NULL; "carry" is this program. It says
- * `ready` once it watches, and how many packets were dropped at its end: as tcpdump, or as
- * carry live --json.
+ * Runs a program while packets are sent. `command` ends with NULL; "carry" is this program. The
+ * program writes `ready` when it watches. At its end it writes how many packets were dropped, in
+ * the format of tcpdump or of carry live --json.
  */
 struct live_outcome live_run(const char *const *command, const char *ready,
                              const struct live_trial *trial);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Weak: where their assembly is not built they are NULL, and their features absent too. */
+/* Weak: they are NULL if their assembly is not built; then the CPU lacks their features, too. */
 __attribute__((weak)) carry_sum_fn bench_load_avx512, bench_load_avx2;
 
 typedef uint64_t vector __attribute__((vector_size(16)));
@@ -16,7 +16,7 @@ static vector load(const unsigned char *p) {
     return v;
 }
 
-/* Below one vector: two overlapping words, or bytes. */
+/* Loads less than one vector: two overlapping words, or bytes. */
 static uint32_t load_few(const unsigned char *p, size_t size) {
     if (size >= 8) {
         uint64_t a, b;
@@ -33,7 +33,7 @@ static uint32_t load_few(const unsigned char *p, size_t size) {
     return size ? p[0] | p[size / 2] | p[size - 1] : 0;
 }
 
-/* Any architecture: compilers turn a vector of 128 bits into what the CPU has. */
+/* Loads on any architecture: compilers replace vectors of 128 bits by registers of the CPU. */
 static uint32_t load_128(const void *data, size_t size, uint32_t sum) {
     (void)sum;
     const unsigned char *p = data;

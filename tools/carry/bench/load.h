@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The load bound: how fast bytes come in where nothing else is done with them. */
+/* The load bound: loads bytes and does nothing else with them. */
 #ifndef CARRY_TOOLS_BENCH_LOAD_H
 #define CARRY_TOOLS_BENCH_LOAD_H
 
 #include <carry/sum.h>
 
 struct bench_load {
-    carry_sum_fn *load; /* reads all bytes, none outside, and returns something of no meaning */
+    carry_sum_fn *load; /* reads all bytes and none outside; the result has no meaning */
     const char *feature;
     unsigned vector_bits;
 };
 
-/* The routine with the widest vectors that this CPU has and the mask leaves it. */
+/* Returns the routine with the widest vectors of this CPU that the mask permits. */
 struct bench_load bench_load_widest(void);
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * uint32_t bench_load_<isa>(const void *data, size_t size, uint32_t sum)
  *
- * Loads the bytes of [data, data + size) with the widest vectors and no others, and returns the
- * low half of a word that waits for all of them: they are ORed together, which costs least.
+ * Loads the bytes of [data, data + size) with the widest vectors alone, and ORs them together,
+ * which costs least. Returns the low half of a word of the result, which so depends on all loads.
  *
  *   rdi  data; the first byte not loaded yet
  *   rsi  size; bytes not loaded yet
@@ -16,7 +16,7 @@
 /* clang-format off */
 #include "common/asm_x86_64.h"
 
-/* All whole vectors; what is left in rsi is below one. */
+/* Loads all whole vectors; rsi is then less than one vector. */
 .macro LOAD_VECTORS or, reg, bytes
     sub $4 * \bytes, %rsi
     jb 2f
@@ -52,7 +52,7 @@
     ret
 .endm
 
-/* The last, broken vector is one masked load, without a branch. */
+/* The last, partial vector is one masked load, without a branch. */
 FUNCTION bench_load_avx512
     CLEAR
     LOAD_VECTORS vporq, zmm, 64
@@ -64,7 +64,7 @@ FUNCTION bench_load_avx512
     RETURN vporq, zmm
 END bench_load_avx512
 
-/* The last, broken vector is a whole one that overlaps its neighbour, where there is one. */
+/* The last, partial vector is a whole vector that overlaps the previous one, if there is one. */
 FUNCTION bench_load_avx2
     CLEAR
     mov %rsi, %rdx

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the reports of benchmarks say of noise. */
+/* Reports noise, for all benchmarks. */
 #ifndef CARRY_TOOLS_BENCH_NOISE_H
 #define CARRY_TOOLS_BENCH_NOISE_H
 
@@ -7,10 +7,10 @@
 
 #include "common/measure.h"
 
-/* Prints what is uncertain, and whether the machine is too noisy; nothing if all is certain. */
+/* Prints how many times are uncertain, and whether the machine is too noisy; nothing if none is. */
 void bench_noise_print(const struct bench_noise *noise);
 
-/* The same as an object. */
+/* Returns the same as an object. */
 json_t *bench_noise_json(const struct bench_noise *noise);
 
 #endif

@@ -4,7 +4,7 @@
 #include "common/command.h"
 
 #define QUICK_ROUNDS  11
-#define QUICK_SECONDS 0.2 /* of those without it */
+#define QUICK_SECONDS 0.2 /* a share of the usual seconds */
 
 bool bench_options(int argc, char **argv, const char *usage, struct bench_options *options,
                    int *status) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the options of benchmarks share. */
+/* Reads options that several benchmarks have. */
 #ifndef CARRY_TOOLS_BENCH_OPTIONS_H
 #define CARRY_TOOLS_BENCH_OPTIONS_H
 
@@ -9,12 +9,12 @@
 #include "common/options.h"
 
 struct bench_options {
-    size_t rounds;  /* as it is, or those of --quick */
-    double seconds; /* at most, on a busy machine; likewise */
+    size_t rounds;  /* replaced by --quick */
+    double seconds; /* the most on a busy machine; reduced by --quick */
     bool json;
 };
 
-/* As options_read() of --quick, --json and --help. */
+/* Reads --quick, --json and --help; returns as options_read() does. */
 bool bench_options(int argc, char **argv, const char *usage, struct bench_options *options,
                    int *status);
 

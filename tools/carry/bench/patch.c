@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry bench patch`: what a call or a branch costs in each of its forms, patched ones among them,
- * and what it costs to patch.
+ * `carry bench patch`: times calls and branches in all their forms, patched and not, commits, and
+ * two applications.
  */
 #define _GNU_SOURCE
 #include "bench/patch.h"
@@ -18,12 +18,12 @@
 
 #define SITES_MAX (1u << 20)
 
-/* How much is measured. */
+/* How much to measure. */
 struct effort {
     size_t cold_sites, batch_sites;
     size_t rounds;
     double sample_ns;
-    double seconds; /* of the cases, at most, on a busy machine */
+    double seconds; /* the most on a busy machine, for the cases */
     double app_seconds;
     struct commit_effort commits;
 };
@@ -55,7 +55,7 @@ static const char usage[] =
     "  carry bench patch --quick\n"
     "  carry bench patch --sites=65536\n";
 
-/* --- What to time --- */
+/* --- Texts --- */
 
 static int no_memory(void) {
     return command_error("cannot create the code to measure: %s", strerror(errno));
@@ -101,7 +101,7 @@ static void release_texts(struct patch_text *texts, size_t count) {
 
 /* --- Patching --- */
 
-/* Sites that are not in the state that they are timed for. */
+/* Counts sites that are not in the state for which they are timed. */
 struct shortfall {
     size_t unpatched, called;
     enum carry_patch_reason reason;
@@ -120,7 +120,7 @@ static struct shortfall shortfall(void) {
     return now;
 }
 
-/* All cases in one commit, after which each of their sites has to be what it is timed as. */
+/* Patches the sites of all cases in one commit; each site must then have the form that is timed. */
 static int patch_cases(const struct patch_bench *bench) {
     struct carry_patch patch;
     size_t sites = 0, calls = 0;
@@ -164,7 +164,7 @@ static void progress(size_t done, size_t total) {
         progress_draw(done);
 }
 
-/* One cell holds all cases, as each may be compared with any other. */
+/* Times all cases in one cell of a plan, so that any two can be compared. */
 static bool measure_cases(struct patch_bench *bench, const struct effort *effort) {
     bench->plan = (struct bench_plan){
         .cells = 1,
@@ -185,8 +185,8 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
     return bench->samples != NULL;
 }
 
-/* The commits come first: they are made in children, which must not find any made by their parent.
- */
+/* Measures commits, then cases. Commits come first: they are made in children, which must not
+ * inherit a commit of their parent. */
 static int measure(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||
         !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench patch` measures, for its reports. */
+/* Shares cases and results of `carry bench patch` between measurement and reports. */
 #ifndef CARRY_TOOLS_BENCH_PATCH_H
 #define CARRY_TOOLS_BENCH_PATCH_H
 
@@ -8,21 +8,21 @@
 #include "bench/patch_text.h"
 #include "common/measure.h"
 
-/* A kind of place in which every form is timed. */
+/* A kind of place in which forms are timed. */
 struct patch_cell {
     const char *name;
     const char *title;
-    struct patch_shape shape; /* no sites: as many as asked for */
+    struct patch_shape shape; /* sites 0: the number that the user asked for */
 };
 
 enum { CELL_ONE, CELL_MANY, CELL_EIGHT, CELL_COLD, PATCH_CELLS };
 extern const struct patch_cell patch_cells[PATCH_CELLS];
 
-/* Of each form of a call or branch. */
+/* Describes a form of a call or branch. */
 struct patch_form_text {
     const char *name;
     const char *title;
-    bool eight; /* there is one for callees of eight instructions */
+    bool eight; /* the form can call a callee of eight instructions */
 };
 extern const struct patch_form_text patch_forms[FORM_COUNT];
 
@@ -33,7 +33,7 @@ struct patch_bench {
     size_t case_count;
     size_t cell_of[PATCH_CASES_MAX];
     struct patch_text texts[PATCH_CASES_MAX];
-    struct patch_text commit_texts[COMMIT_WORKS + 1]; /* and one without sites, for delays */
+    struct patch_text commit_texts[COMMIT_WORKS + 1]; /* the last has no sites: for delays */
     struct bench_plan plan;
     double *samples;
     struct commit_results commits;
@@ -41,16 +41,16 @@ struct patch_bench {
     struct bench_noise noise;
 };
 
-/* The number of a case, or -1 if the form is not timed in the cell. */
+/* Returns the number of a case, or -1 if the form is not timed in the cell. */
 int patch_case(const struct patch_bench *bench, enum patch_form form, size_t cell);
 
-/* Nanoseconds a site. */
+/* Returns the nanoseconds of a site. */
 struct bench_stats patch_stats(const struct patch_bench *bench, int number);
 
-/* The time of one case as a multiple of another's. */
+/* Returns the time of a case as a multiple of that of another case. */
 double patch_ratio(const struct patch_bench *bench, int number, int base);
 
-/* The reports, on standard output; JSON also where nothing was measured. */
+/* Print the reports on standard output. Cases, commits and delays are absent without sites. */
 void patch_print_json(const struct patch_bench *bench);
 void patch_print_text(const struct patch_bench *bench);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The cases of `carry bench patch`: what there are, and what was measured of each. */
+/* The cases of `carry bench patch`, and the results of each. */
 #include "bench/patch.h"
 
 const struct patch_cell patch_cells[PATCH_CELLS] = {

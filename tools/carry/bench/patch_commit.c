@@ -18,8 +18,8 @@
 
 #define FLIPS         1001
 #define BATCHES       101
-#define PASSES_A_LOOK 1000 /* through one site, before the thread looks whether it should stop */
-#define TOLERANCE_NS  1000 /* of a commit, which takes some microseconds */
+#define PASSES_A_LOOK 1000 /* through one site, before the thread reads its flag `stop` */
+#define TOLERANCE_NS  1000 /* of a commit, which costs some microseconds */
 
 const struct commit_work commit_works[COMMIT_WORKS] = {
     {"call", "1 call", {.form = FORM_PATCHED_CALL, .sites = 1}, FLIPS},
@@ -34,7 +34,7 @@ const struct commit_way commit_ways[COMMIT_WAYS] = {
     {"trap", "mprotect"},
 };
 
-/* --- A thread that runs the sites meanwhile --- */
+/* --- A thread that runs the sites during commits --- */
 
 struct runner {
     const struct patch_text *text;
@@ -52,17 +52,17 @@ static void *run_sites(void *context) {
     return NULL;
 }
 
-/* Until it is seen to run: a thread whose CPU others have is in nobody's way. */
+/* Waits until the thread runs: a thread that has no CPU would not affect a commit. */
 static void wait_for(struct runner *runner) {
     size_t looks = atomic_load_explicit(&runner->looks, memory_order_relaxed);
     while (atomic_load_explicit(&runner->looks, memory_order_relaxed) == looks)
         sched_yield();
 }
 
-/* Those that this process may use; its threads are bound to one of them later. */
+/* The CPUs of this process, before its threads are bound to some of them. */
 static cpu_set_t cpus;
 
-/* Binds a thread to the first or the second CPU that this process may use, if there is one. */
+/* Binds a thread to CPU number `place` of those that this process may use, if there are so many. */
 static void run_at(pthread_t thread, int place) {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         cpu_set_t one;
@@ -76,8 +76,8 @@ static void run_at(pthread_t thread, int place) {
 /* --- Commits --- */
 
 /*
- * Returns how many were timed, after two that are not, as pages are copied when they are first
- * written to; 0 if one fails.
+ * Times commits, and returns their number; 0 if one fails. The first two are not timed, as the
+ * first write to a page copies it.
  */
 static size_t time_commits(const struct patch_text *text, struct runner *runner,
                            const struct commit_limit *limit, double *samples) {
@@ -110,7 +110,7 @@ static void measure_work(struct commit_result *result, const struct patch_text *
     snprintf(result->guard, sizeof result->guard, "%s", stats.guard);
 }
 
-/* The system call that a live commit makes twice; the first commit has registered for it. */
+/* Times the system call that synchronises cores. The first commit has registered for it. */
 static void measure_synchronisation(struct bench_stats *ns, struct runner *runner,
                                     const struct commit_limit *limit) {
     double samples[FLIPS];
@@ -164,7 +164,7 @@ static struct commit_limit limit_of(size_t work, const struct commit_effort *eff
     return (struct commit_limit){commit_works[work].rounds / effort->divisor, effort->seconds};
 }
 
-/* Alone first: a process that has had threads is taken for having some. */
+/* Measures without a thread first: the library treats a process that had threads as if it has. */
 static void measure_way(struct commit_results *results, const struct patch_text *texts,
                         const struct patch_text *elsewhere, size_t way,
                         const struct commit_effort *effort) {

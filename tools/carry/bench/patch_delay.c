@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread takes turns at running a text and reading the clock. A turn that takes more than twice
- * the usual time was held up, by the commit or by something else. Windows with a commit and windows
- * without one, as long, come one after the other: what a commit adds is what the former have above
- * the median of the latter.
+ * Measures delays of a thread that runs a text and reads the clock, by turns. A turn of more than
+ * twice the usual time was held up, by the commit or by something else. Windows with a commit
+ * alternate with windows of the same length without one. The excess of the former over the median
+ * of the latter is the delay.
  */
 #define _GNU_SOURCE
 #include "bench/patch_delay.h"
@@ -17,7 +17,7 @@
 
 #define PASSES_A_TURN 64 /* through one site: some 0.1 us */
 
-/* Windows in which the usual turn is found. */
+/* Windows that determine the usual time of a turn. */
 #define TRIALS   21
 #define TRIAL_NS 100e3
 
@@ -25,16 +25,16 @@ struct turns {
     size_t count;
     int64_t elapsed;
     int64_t longest;
-    int64_t lost; /* what turns that were held up took above the usual */
+    int64_t lost; /* the excess over the usual time, of turns that were held up */
 };
 
 struct worker {
     const struct patch_text *text;
-    atomic_uint asked; /* odd: to begin a window; even: to end it */
+    atomic_uint asked; /* odd: begin a window; even: end it */
     atomic_uint done;
     atomic_bool stop;
     atomic_llong usual;
-    struct turns window; /* the last that has ended */
+    struct turns window; /* the last window that has ended */
 };
 
 static void add_turn(struct turns *turns, int64_t took, int64_t usual) {
@@ -46,7 +46,7 @@ static void add_turn(struct turns *turns, int64_t took, int64_t usual) {
         turns->lost += took - usual;
 }
 
-/* A window begins and ends behind a whole turn that was begun after it was asked for. */
+/* Runs the thread. Windows begin and end with the end of a turn that began after the request. */
 static void *take_turns(void *context) {
     struct worker *worker = context;
     const size_t passes = 1 + PASSES_A_TURN / worker->text->shape.sites;
@@ -72,7 +72,7 @@ static void ask(struct worker *worker) {
         sched_yield();
 }
 
-/* Returns what the commit took, or a negative number. */
+/* Commits within a window. Returns the nanoseconds of the commit; negative if it failed. */
 static double commit_in_window(struct worker *worker, const struct patch_text *text, unsigned state,
                                struct turns *turns) {
     ask(worker);
@@ -95,8 +95,8 @@ struct windows {
 };
 
 /*
- * Returns how many were taken, after two that are not counted, as pages are copied when they are
- * first written to; 0 if a commit fails.
+ * Takes pairs of windows, and returns their number; 0 if a commit fails. The first two pairs are
+ * dropped, as the first write to a page copies it.
  */
 static size_t take_windows(struct worker *worker, const struct patch_text *text,
                            struct windows *windows, const struct commit_limit *limit) {
@@ -130,7 +130,7 @@ static void find_usual_turn(struct worker *worker, double seconds) {
     atomic_store(&worker->usual, (long long)bench_stats(samples, taken).median);
 }
 
-/* One number of every window with a commit, above the median of those without. */
+/* Returns the excess of one number, which lies at `offset` in struct turns. */
 static struct bench_stats excess(const struct windows *windows, size_t count, size_t offset,
                                  double *samples) {
     double *with = samples, *without = samples + count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a commit keeps another thread from its work. */
+/* Measures how long a commit holds up another thread. */
 #ifndef CARRY_TOOLS_BENCH_PATCH_DELAY_H
 #define CARRY_TOOLS_BENCH_PATCH_DELAY_H
 
@@ -8,19 +8,19 @@
 #include "bench/patch_text.h"
 #include "common/measure.h"
 
-/* Rounds to take, and seconds after which fewer are enough. */
+/* The rounds to take, and the seconds after which fewer rounds are enough. */
 struct commit_limit {
     size_t rounds;
     double seconds;
 };
 
-/* Whether a round is to be taken, of so many that were, since a moment of clock_ns(). */
+/* Returns whether to take another round after `taken` rounds since `since` (clock_ns()). */
 bool commit_goes_on(const struct commit_limit *limit, size_t taken, int64_t since);
 
-/* What the other thread runs. */
+/* What the other thread runs: the sites that change, or other code. */
 enum { DELAY_OF_SITES, DELAY_ELSEWHERE, DELAYS };
 
-/* Nanoseconds that a commit adds to the longest hold-up of the other thread, and to all of them. */
+/* Nanoseconds that a commit adds to the longest delay of another thread, and to all its delays. */
 struct commit_delay {
     bool measured;
     bool ended_early; /* not all rounds were taken */
@@ -29,17 +29,17 @@ struct commit_delay {
 };
 
 /*
- * Commits the sites of `committed` while a thread runs `run`, which may be the same text, until the
- * time is up. `bind` puts the two threads in their places: 0 is that of this thread.
+ * Commits the sites of `committed` while a thread runs `run`, which may be the same text, within
+ * `limit`. `bind` binds this thread to place 0 and the other thread to place 1.
  */
 void commit_delay_measure(struct commit_delay *delay, const struct patch_text *committed,
                           const struct patch_text *run, const struct commit_limit *limit,
                           void (*bind)(pthread_t thread, int place));
 
-/* Returns what numbers with a commit have above the median of those without one. */
+/* Returns the excess of numbers with a commit over the median of numbers without one. */
 struct bench_stats commit_excess(const double *with, const double *without, size_t count);
 
-/* Returns whether noise left nothing of a delay, or of a part of one. */
+/* Returns whether noise hides a delay. */
 bool commit_delay_is_lost(const struct bench_stats *delay);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the windows with a commit have above those without one, and when there are enough. */
+/* Computes the excess of windows with a commit, and decides when there are enough windows. */
 #include "bench/patch_delay.h"
 
 #include <stdlib.h>
 
 #include "common/clock.h"
 
-#define TOLERANCE_NS 1000 /* a delay is never known better */
+#define TOLERANCE_NS 1000 /* the precision of delays */
 
 bool commit_goes_on(const struct commit_limit *limit, size_t taken, int64_t since) {
     const double seconds = (double)(clock_ns() - since) / CLOCK_SECOND;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each architecture's instructions are put with. */
+/* Writes instructions and records of texts, for all architectures. */
 #include "bench/patch_code.h"
 
 #include <string.h>

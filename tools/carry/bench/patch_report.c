@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench patch` tells people and programs. */
+/* The reports of `carry bench patch`: tables and JSON. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "common/machine.h"
 #include "common/text.h"
 
-/* What the library is built for; shown beside what was measured. */
+/* The targets of the library, printed beside the figures. */
 #define MOST_RATIO     1.02
 #define MOST_BRANCH_NS 0.1
 #define MOST_SITE_NS   20
@@ -22,8 +22,8 @@ static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
 static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
 
 /*
- * Returns what a branch adds to the form without one, which is the same text as the inlined call.
- * No branch takes less than none: a difference below zero is noise.
+ * Returns the nanoseconds that a branch adds to the form without a branch, whose text is that of
+ * the inlined call. A difference below zero is noise.
  */
 static double added_ns(const struct patch_bench *bench, int number, size_t cell) {
     return fmax(0, patch_stats(bench, number).median -
@@ -153,7 +153,7 @@ static void print_delays(const struct patch_bench *bench) {
     }
 }
 
-/* Ends a line. A target that is missed says so: no exit status does. */
+/* Ends the line of a target with whether it was missed; the exit status does not depend on it. */
 static void print_verdict(double measured, double most) {
     printf("%s%s%s\n", text_colour(measured > most ? COLOUR_BOLD : COLOUR_NONE),
            measured > most ? ": missed" : "", text_colour(COLOUR_NONE));
@@ -168,7 +168,7 @@ static void print_target_ratio(const struct patch_bench *bench, enum patch_form 
     print_verdict(ratio, MOST_RATIO);
 }
 
-/* Of the first way that works, which is the one that the library takes. */
+/* Prints the targets of commits for the first way that works, which the library uses by default. */
 static void print_target_commits(const struct patch_bench *bench) {
     size_t way = 0;
     while (way < COMMIT_WAYS && !bench->commits.of[way][0][1].measured)
@@ -235,7 +235,7 @@ static json_t *stats_json(struct bench_stats ns) {
                      ns.q3);
 }
 
-/* To the cell's form `base`. */
+/* Sets the ratio of a case to form `base` in the same cell. */
 static void set_ratio(json_t *object, const char *key, const struct patch_bench *bench, int number,
                       enum patch_form base) {
     int other = patch_case(bench, base, bench->cell_of[number]);
@@ -290,7 +290,7 @@ static json_t *commits_json(const struct patch_bench *bench) {
     return list;
 }
 
-/* Absent where noise hides it. */
+/* Sets a part of a delay, unless noise hides it. */
 static void set_delay(json_t *object, const char *key, const struct bench_stats *part) {
     const struct bench_stats shown = {
         .median = fmax(0, part->median),

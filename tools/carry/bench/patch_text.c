@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts are written to a file without a name, which is then mapped as the loader maps text:
- * private, executable and not writable. So the first write to a page by a patch copies it, as of
- * any text.
+ * Writes texts to a file without a name, and maps it as the loader maps text: private, executable
+ * and not writable. So the first patch of a page copies it, as in any text.
  */
 #define _GNU_SOURCE
 #include "bench/patch_text.h"
@@ -14,9 +13,9 @@
 
 #include "bench/patch_code.h"
 
-/* What a site reads has a cache line of its own. */
+/* The pointer, flag or key of a site, on a cache line of its own. */
 struct patch_line {
-    _Alignas(64) struct carry_key key; /* its value is the pointer or flag of other forms */
+    _Alignas(64) struct carry_key key; /* other forms use its value as their pointer or flag */
 };
 
 /* --- Parts --- */
@@ -80,8 +79,8 @@ static void put_callees(struct patch_maker *maker) {
     }
 }
 
-/* The instruction that stands for a call of callee 0, or none, behind the record of it: its size,
- * then the instruction, aligned. */
+/* Puts the body of callee 0: its record, the size of its instruction (0: none), then, aligned, the
+ * instruction. */
 static void put_body(struct patch_maker *maker) {
     uint8_t size = maker->shape.form == FORM_PATCHED_INLINE ? (uint8_t)patch_code.one.size : 0;
     size_t aux = maker->layout.records + (maker->record_count + 1) * sizeof(struct carry_site);
@@ -106,8 +105,8 @@ static size_t pages(size_t bytes) {
     return (bytes + inside) & ~inside;
 }
 
-/* Stubs are on the other side of the loop than callees: branches of AArch64 reach 128 MiB, and each
- * part may have half of that. */
+/* Lays the parts of a text out. Stubs and callees lie on either side of the loop: branches of
+ * AArch64 reach 128 MiB in each direction. */
 static struct patch_layout lay_out(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
@@ -138,7 +137,7 @@ static bool map_text(struct patch_maker *maker, int fd) {
     if (memory == MAP_FAILED)
         return false;
     maker->memory = memory;
-    /* Cores may fetch instructions from where the other mapping's writes have not come yet. */
+    /* Cores may fetch instructions before they see the writes of the other mapping. */
     __builtin___clear_cache((char *)memory, (char *)memory + layout->lines);
     if (!mprotect(memory + layout->lines, layout->records - layout->lines, PROT_READ | PROT_WRITE))
         return true;
@@ -168,7 +167,7 @@ static uintptr_t value_of(const struct patch_text *text, size_t line, unsigned s
     return text->callees + (line + state) % callees * PATCH_LINE_BYTES;
 }
 
-/* --- What the header promises --- */
+/* --- Functions of the header --- */
 
 bool patch_text_has(enum patch_form form) {
     return form == FORM_INLINED ? patch_text_supported() : patch_code.put[form] != NULL;
@@ -179,7 +178,7 @@ bool patch_text_supported(void) {
 }
 
 bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {
-    /* All share the callee whose body is registered. */
+    /* All sites that a body replaces share one callee. */
     bool separate = shape->separate && !is_replaced(shape->form);
     struct patch_maker maker = {.shape = *shape, .line_count = separate ? shape->sites : 1};
     maker.callee_count = maker.line_count + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instructions are those of compilers and linkers (Arm ARM, C6.2), sites those of
- * <carry/patch/aarch64.h>. Whatever is branched to by a register starts with a landing pad, as in
- * programs for BTI. A callee's argument is in x1: were it in x0, where the result is, each call
- * would wait for the one before, and hide what calls cost.
+ * Writes texts of AArch64: instructions as of compilers and linkers (Arm ARM, C6.2), and sites as
+ * of <carry/patch/aarch64.h>. Targets of branches by register start with a landing pad, as in
+ * programs for BTI. The argument of a callee is in x1: in x0, where the result is, each call would
+ * wait for the previous one, and hide the cost of calls.
  */
 #include "bench/patch_code.h"
 
@@ -26,7 +26,7 @@ enum { INSTRUCTION_BYTES = 4 };
 #define DEC_X19  UINT32_C(0xd1000673) /* sub x19, x19, 1 */
 #define NOP      UINT32_C(0xd503201f)
 
-/* Instructions are little-endian whatever the order of data is. */
+/* Instructions are little-endian, whatever the byte order of data is. */
 #define WORD(instruction)                                                                          \
     (uint8_t)((instruction)&0xff), (uint8_t)((instruction) >> 8 & 0xff),                           \
         (uint8_t)((instruction) >> 16 & 0xff), (uint8_t)((instruction) >> 24)
@@ -73,23 +73,23 @@ static uint32_t distance(const struct patch_maker *maker, size_t target) {
     return (uint32_t)((intptr_t)(target - maker->at) / INSTRUCTION_BYTES);
 }
 
-/* B or BL, which reach 128 MiB. */
+/* Puts B or BL, which reach 128 MiB. */
 static void put_branch(struct patch_maker *maker, uint32_t opcode, size_t target) {
     put(maker, opcode | (distance(maker, target) & 0x03ffffff));
 }
 
-/* CBZ or CBNZ, which reach 1 MiB. */
+/* Puts CBZ or CBNZ, which reach 1 MiB. */
 static void put_test(struct patch_maker *maker, uint32_t opcode, size_t target) {
     put(maker, opcode | (distance(maker, target) & 0x7ffff) << 5);
 }
 
-/* ADRP: the page of 4 KiB that has the target. All of the memory starts at such a page. */
+/* Puts ADRP of the 4-KiB page that contains the target. The memory starts at such a page. */
 static void put_page(struct patch_maker *maker, size_t target) {
     uint32_t number = (uint32_t)(target / 4096 - maker->at / 4096);
     put(maker, ADRP_X16 | (number & 3) << 29 | (number >> 2 & 0x7ffff) << 5);
 }
 
-/* What follows ADRP: takes the place in its page, in units of what is accessed. */
+/* Puts an instruction that follows ADRP, with the offset in its page in units of the access. */
 static void put_in_page(struct patch_maker *maker, uint32_t opcode, size_t target, size_t unit) {
     put(maker, opcode | (uint32_t)(target % 4096 / unit) << 10);
 }
@@ -126,7 +126,7 @@ static void put_plt(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* How each stub starts: with the key in x16. */
+/* Puts the start of a stub, which loads the key into x16. */
 static void put_key(struct patch_maker *maker, size_t index) {
     const size_t key = patch_line_at(maker, index);
     put_page(maker, key);
@@ -170,14 +170,14 @@ static void put_branch_site(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* A test alone does not reach back past all sites. */
+/* Puts the end of the loop. CBNZ alone may not reach back to its start. */
 static void put_jump_back(struct patch_maker *maker, size_t start) {
     put(maker, DEC_X19);
     put_test(maker, CBZ_X19, maker->at + 2 * INSTRUCTION_BYTES);
     put_branch(maker, B, start);
 }
 
-/* Without retpolines, which are of x86. */
+/* Retpolines exist on x86 alone. */
 const struct patch_code patch_code = {
     .instruction_align = INSTRUCTION_BYTES,
     .put =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where there are no sites there is nothing to make. */
+/* For architectures without sites. */
 #include "bench/patch_code.h"
 
 const struct patch_code patch_code = {0};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions are those of compilers and linkers, sites those of <carry/patch/x86_64.h>. */
+/*
+ * Writes texts of x86-64: instructions as of compilers and linkers, and sites as of
+ * <carry/patch/x86_64.h>.
+ */
 #include "bench/patch_code.h"
 #include "common/nops.h"
 
@@ -47,7 +50,7 @@ static const uint8_t retpoline[] = {
 #define PUT(maker, ...)                                                                            \
     patch_put(maker, (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-/* An offset to `target` from the end of its instruction, `after` bytes behind it. */
+/* Puts the offset of `target` from the end of its instruction, `after` bytes behind the offset. */
 static void put_rel32(struct patch_maker *maker, size_t target, size_t after) {
     int32_t rel32 = (int32_t)(target - (maker->at + REL32_BYTES + after));
     patch_put(maker, &rel32, sizeof rel32);
@@ -76,7 +79,7 @@ static void put_plt(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* One for all. */
+/* Puts the thunk that all calls share. */
 static void put_thunk(struct patch_maker *maker) {
     size_t next = maker->at;
     maker->at = patch_stub_at(maker, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench ring0`: what operations take inside a kernel, in each form that they may have. */
+/* `carry bench ring0`: counts the instructions of operations in an operating-system kernel. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>

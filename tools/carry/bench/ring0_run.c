@@ -25,7 +25,7 @@ const char *const ring0_forms[RING0_FORMS] = {"compiled", "pointer", "unpatched"
 
 /* --- The emulator --- */
 
-/* It writes to `pipe`, and says nothing else. Returns 0 or an errno. */
+/* Starts the emulator, which writes to `pipe` alone. Returns 0 or an errno. */
 static int spawn(char *const *command, int pipe, pid_t *process) {
     extern char **environ;
     posix_spawn_file_actions_t actions;
@@ -38,7 +38,7 @@ static int spawn(char *const *command, int pipe, pid_t *process) {
     return error;
 }
 
-/* Up to its end, or until its time is up. */
+/* Reads the output up to its end, or for SECONDS at most. */
 static void read_output(int pipe, char output[OUTPUT_BYTES]) {
     const int64_t end = clock_ns() + SECONDS * CLOCK_SECOND;
     struct pollfd wait = {.fd = pipe, .events = POLLIN};
@@ -54,7 +54,7 @@ static void read_output(int pipe, char output[OUTPUT_BYTES]) {
     output[used] = '\0';
 }
 
-/* Runs a command for what it prints. Returns STATUS_CLEAN, or STATUS_ERROR after a message. */
+/* Runs a command and reads its output. Returns STATUS_CLEAN, or STATUS_ERROR after a message. */
 static int run(char *const *command, char output[OUTPUT_BYTES]) {
     int pipe[2];
     pid_t process;
@@ -74,7 +74,7 @@ static int run(char *const *command, char output[OUTPUT_BYTES]) {
                : STATUS_CLEAN;
 }
 
-/* --- What it says --- */
+/* --- The output --- */
 
 static struct ring0_row *row_of(struct ring0_result *result, const char *operation,
                                 const char *table) {
@@ -93,7 +93,7 @@ static struct ring0_row *row_of(struct ring0_result *result, const char *operati
     return row;
 }
 
-/* "bench cli native patched 1" */
+/* Reads a line such as "bench cli native patched 1"; ignores other lines. */
 static void read_line(struct ring0_result *result, const char *line) {
     char operation[16], table[16], form[16];
     int64_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The emulator of `carry bench ring0`, and what the kernel in it says. */
+/* Boots the kernel of `carry bench ring0` in an emulator, and reads its counts. */
 #ifndef CARRY_TOOLS_BENCH_RING0_RUN_H
 #define CARRY_TOOLS_BENCH_RING0_RUN_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 #define RING0_ROWS 32
-#define RING0_NONE INT64_C(-1) /* there is no such form */
+#define RING0_NONE INT64_C(-1) /* the operation lacks the form */
 
-/* Forms that an operation may have, by the words of ports/baremetal/x86_64/bench.c. */
+/* The forms of operations, as ports/baremetal/x86_64/bench.c names them. */
 #define RING0_FORMS 4
 extern const char *const ring0_forms[RING0_FORMS];
 
@@ -20,12 +20,12 @@ struct ring0_row {
 };
 
 struct ring0_result {
-    char emulator[80]; /* its name and version */
+    char emulator[80]; /* name and version */
     struct ring0_row rows[RING0_ROWS];
     size_t count;
 };
 
-/* Returns STATUS_CLEAN, or an exit status after a message. */
+/* Boots `kernel` in `emulator`. Returns STATUS_CLEAN, or an exit status after a message. */
 int ring0_run(const char *emulator, const char *kernel, struct ring0_result *result);
 
 #endif

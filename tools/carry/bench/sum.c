@@ -6,8 +6,8 @@
 #include "bench/kernels.h"
 
 /*
- * The loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising it, so
- * that it means the same whoever built it.
+ * Sums by the loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising
+ * it, so that it means the same in every build.
  */
 static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench xstate`: what thunks and switches of contexts cost, by what is in use. */
+/* `carry bench xstate`: times thunks and context switches, by the components in use. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "xstate/names.h"
 
 #define IN_USE_COLUMNS 36
-#define TIME_COLUMNS   10 /* at least; names have a blank before them */
+#define TIME_COLUMNS   10 /* at least; a blank precedes each name */
 
 static const char *const thunk_names[BENCH_THUNKS] = {"call", "enter", "around", "xsavec"};
 static const char *const image_names[1] = {"exp"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Thunks and switches, timed with components in use. */
+/* Times thunks and context switches with components in use. */
 #define _GNU_SOURCE
 #include "bench/xstate_work.h"
 
@@ -58,7 +58,7 @@ static void (*const thunks[BENCH_THUNKS])(void) = {
     [BENCH_THUNK_XSAVEC] = bench_thunk_xsavec,
 };
 
-/* Thunks keep what is in use, so it stays so. */
+/* Runs a thunk with the components of a cell in use. Thunks preserve them. */
 static uint32_t run_thunk(const void *context, size_t cell, size_t subject, size_t first,
                           size_t calls) {
     const uint64_t *masks = context;
@@ -93,7 +93,7 @@ static struct switches {
     char stack[STACK_BYTES] __attribute__((aligned(16)));
 } switches;
 
-/* The other side: makes its own registers dirty, then does nothing but go back. */
+/* Runs the other context: makes its registers dirty, then only switches back. */
 static struct carry_context *go_back(void *argument, uintptr_t mask) {
     (void)argument;
     xstate_dirty(mask);
@@ -129,7 +129,7 @@ static void run_swapcontext(size_t calls) {
         swapcontext(&switches.old_here, &switches.old_there);
 }
 
-/* What a switch of these components cannot do without. */
+/* Runs the instructions that a switch of these components needs at least. */
 static void run_pair(uint64_t mask, size_t calls) {
     uint64_t kept = carry_xstate_default();
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
@@ -193,7 +193,7 @@ size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]) {
     return count;
 }
 
-/* The image names the components, and their bytes are those of an initial one. */
+/* Loads an image that names components, but with their initial bytes; then runs SSE code. */
 static uint32_t run_after_image(const void *context, size_t cell, size_t subject, size_t first,
                                 size_t calls) {
     double sum = 0;

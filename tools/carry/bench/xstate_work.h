@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry bench xstate` times: thunks and switches, by what is in use. */
+/* Times thunks and context switches, for `carry bench xstate`. */
 #ifndef CARRY_TOOLS_BENCH_XSTATE_WORK_H
 #define CARRY_TOOLS_BENCH_XSTATE_WORK_H
 
@@ -12,7 +12,7 @@
 enum bench_thunk {
     BENCH_THUNK_CALL,   /* the target alone */
     BENCH_THUNK_ENTER,  /* carry_thunk_enter around a callback in SSE code */
-    BENCH_THUNK_AROUND, /* carry_thunk_around, with a callback before and one behind */
+    BENCH_THUNK_AROUND, /* carry_thunk_around, with callbacks before and after */
     BENCH_THUNK_XSAVEC, /* XSAVEC and XRSTOR around the callback, as glibc's resolver does */
     BENCH_THUNKS,
 };
@@ -27,22 +27,22 @@ enum bench_switch {
 
 #define BENCH_XSTATE_ROWS 4
 
-/* The components in use in each row; those of a CPU without AVX are one. Returns how many. */
+/* Sets the components in use in each row, and returns the number of rows: one without AVX. */
 size_t bench_xstate_masks(uint64_t masks[BENCH_XSTATE_ROWS]);
 
-/* False for want of memory. Columns of what this CPU lacks are zero. */
+/* Return false without memory. Columns that this CPU cannot run are zero. */
 bool bench_xstate_thunks(struct xstate_grid *grid, const struct xstate_effort *effort);
 bool bench_xstate_switches(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /*
- * What images name in XSTATE_BV, be the registers all zero, and what SSE code (exp() of libm) then
- * takes until something cleans: a row an image, one column.
+ * Time SSE code (exp() of libm) after an image was loaded, until registers are cleaned. Images name
+ * components in XSTATE_BV, though all their registers are zero. A row for each image, one column.
  */
 #define BENCH_XSTATE_IMAGES 4
 size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]);
 bool bench_xstate_images(struct xstate_grid *grid, const struct xstate_effort *effort);
 
-/* Are there thunks and contexts on this architecture? */
+/* Returns whether this architecture has thunks and contexts. */
 bool bench_xstate_supported(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-/* What thunks are put around, and what others put around it, in SSE code alone. */
+/* The callback and target of thunks, and a thunk as in glibc; SSE code alone. */
 #include "common/asm_x86_64.h"
 
-/* The callback of bench_xstate: SSE code, of a few instructions. */
+/* The callback of bench_xstate: a few instructions of SSE code. */
 FUNCTION bench_sse_callback
     movaps  %xmm8, %xmm9
     addps   %xmm9, %xmm9
@@ -11,7 +11,7 @@ FUNCTION bench_sse_callback
     ret
 END bench_sse_callback
 
-/* The function that is called in the end. */
+/* The target of all thunks. */
 FUNCTION bench_target
     ret
 END bench_target
@@ -19,8 +19,9 @@ END bench_target
 /*
  * void bench_thunk_xsavec(void)
  *
- * As glibc's _dl_runtime_resolve_xsavec: the integer arguments, then all components but x87 and
- * PKRU into an area on the stack, the callback, all of it back, and the target.
+ * Does what glibc's _dl_runtime_resolve_xsavec does: saves the integer arguments, and all
+ * components except x87 and PKRU, on the stack; calls the callback; restores all; jumps to the
+ * target.
  */
 FUNCTION bench_thunk_xsavec
     pushq   %rbx
@@ -28,7 +29,7 @@ FUNCTION bench_thunk_xsavec
     .cfi_rel_offset rbx, 0
     movq    %rsp, %rbx
     .cfi_def_cfa_register rbx
-    subq    $2752, %rsp                         /* 2,688 of the compact form, and the arguments */
+    subq    $2752, %rsp                         /* 2,688 bytes in the compact form; arguments */
     andq    $-64, %rsp
     movq    %rax, 0x00(%rsp)
     movq    %rcx, 0x08(%rsp)
