@@ -13,9 +13,9 @@
 #define PAGE_BYTES       4096
 #define CACHE_LINE_BYTES 64
 #define KEY_VALUE_BYTES  8
-#define SITE_LOOKS_MAX   100 /* each a millisecond after the one before */
+#define SITE_LOOKS_MAX   100 /* one each millisecond */
 
-/* The parts of a finding about a site that stay the same. */
+/* The site that is checked, for FINDING(). */
 struct checked {
     struct sites_report *report;
     const struct object *object;
@@ -32,8 +32,9 @@ static const struct machine *machine_of_site(const struct checked *checked) {
 
 /* --- Instructions --- */
 
-/* An instruction may count from where it stands only as a call or jump at the start, which the
-   library moves. What stays within its own text moves with it. */
+/* Reports relative instructions of an alternative. Only a call or jump at its start may be
+   relative, which the library moves, and an instruction whose target lies within the alternative.
+ */
 static void check_relative(const struct checked *checked, const struct alternative *alternative,
                            int replaced) {
     static const char *const names[] = {"default", "replacement"};
@@ -96,7 +97,8 @@ static void check_feature(const struct checked *checked) {
         FINDING(checked, FINDING_FEATURE, "no feature has this name, so the site never changes");
 }
 
-/* Who stops all CPUs looks where they are, not where they will return to. */
+/* Checks a body of several instructions: no CPU may be about to return into it, as a host that
+   stops all CPUs examines where they are, not where they will return to. */
 static void check_several(const struct checked *checked, const uint8_t *bytes, size_t size) {
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
@@ -177,7 +179,7 @@ static void check_place(const struct checked *checked) {
         FINDING(checked, FINDING_RECORD, "it is outside of the text");
         return;
     }
-    /* Several instructions change while one thread runs, without a guard. */
+    /* Sites of several instructions change only while one thread runs, without a guard. */
     if (checked->record->kind == CARRY_SITE_BODY || site_wants_quiet(checked->record))
         return;
     if (site % CACHE_LINE_BYTES == CACHE_LINE_BYTES - 1)
@@ -188,7 +190,7 @@ static void check_place(const struct checked *checked) {
         FINDING(checked, NOTE_PAGES, "it is on two pages");
 }
 
-/* Linkers that fold functions may leave two records of one site. */
+/* Returns whether two records are the same: linkers that fold functions may keep both. */
 static bool is_twice(const struct record *record, const struct record *before) {
     return record->site == before->site && record->key == before->key &&
            record->kind == before->kind && record->length == before->length &&
@@ -219,7 +221,9 @@ static void check_state(const struct checked *checked, const struct site *site) 
                 machine_of_site(checked)->reach);
 }
 
-/* Stubs branch through a register, which pages may demand a landing pad for. */
+/* Checks that the target of a stub, which branches by register, has a landing pad if pages demand
+ * it.
+ */
 static void check_landing(const struct checked *checked, const struct site *site) {
     const struct program *program = checked->report->program;
     const struct object *object = site_calls(site->record) && site->value_known
@@ -254,21 +258,21 @@ static void check_unknown(const struct checked *checked) {
                 record->kind);
 }
 
-/* --- Processes that commit meanwhile --- */
+/* --- Processes that commit during the check --- */
 
-/* Keys of a process that starts hold no addresses yet. */
+/* Returns false while the key is not relocated yet, in a process that starts. */
 static bool is_relocated(const struct program *program, const struct site *site) {
     return !site_is_far(site) || program_object_of(program, site->value);
 }
 
-/* Would this state be no finding if it lasted? A commit changes text before the key. */
+/* Returns whether a lasting state would be no finding. A commit changes text before the key. */
 static bool is_sound(const struct program *program, const struct site *site) {
     bool other_target = site->state == SITE_DIRECT && site->value_known;
     return site->state != SITE_FOREIGN && site->state != SITE_UNREADABLE &&
            !(other_target && site->target != site->value) && is_relocated(program, site);
 }
 
-/* Looks until the site is sound, or for a moment: a fault lasts, and a commit does not. */
+/* Reads a site until it is sound, or SITE_LOOKS_MAX times: a fault lasts longer than a commit. */
 static void look_at_site(const struct checked *checked, struct site *site) {
     static const struct timespec pause = {0, 1000000};
     const struct program *program = checked->report->program;

@@ -11,9 +11,9 @@
 #define CRC_BYTES     4
 #define BUILD_ID_TYPE 3 /* NT_GNU_BUILD_ID */
 
-/* --- What a file says --- */
+/* --- Links to the debug file --- */
 
-/* A name without a folder, then the CRC, aligned. */
+/* Reads a section .gnu_debuglink: a name without a folder, then the CRC, aligned. */
 static void read_name(struct debug_link *link, const Elf_Data *data) {
     const uint8_t *bytes = data->d_buf;
     size_t length = bytes ? strnlen(data->d_buf, data->d_size) : 0;
@@ -66,7 +66,8 @@ static char *by_build_id(const struct debug_link *link, const char *root) {
     return path;
 }
 
-/* Of a process the path is that in its own root, where links have been followed. */
+/* Returns the path of a debug file by its name. With a `root`, `path` lies in that root, and has no
+ * symbolic links. */
 static char *by_name(const struct debug_link *link, const char *root, const char *path,
                      enum place place) {
     static const char *const before[] = {
@@ -87,9 +88,9 @@ char *debug_link_place(const struct debug_link *link, const char *root, const ch
     return index == BY_BUILD_ID ? by_build_id(link, root) : by_name(link, root, path, index);
 }
 
-/* --- The right one --- */
+/* --- Verification --- */
 
-/* As of Ethernet (IEEE 802.3, 3.2.9), and of zlib's crc32(). */
+/* Continues the CRC of Ethernet (IEEE 802.3, 3.2.9), which zlib's crc32() also computes. */
 static uint32_t crc_of(uint32_t crc, const uint8_t *bytes, size_t size) {
     static uint32_t table[256];
     for (uint32_t i = 0; !table[255] && i < 256; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The debug file of a stripped ELF file, which holds its symbols: where it may be, and whether it
- * is the right one. Nothing that a file says is trusted.
+ * Finds the debug file of a stripped ELF file, which contains its symbols, and verifies that it
+ * belongs to that file. Nothing in a file is trusted.
  *
  * Source: GDB's manual, "Debugging Information in Separate Files".
  */
@@ -16,26 +16,26 @@
 #define DEBUG_NAME_SIZE     256
 #define DEBUG_BUILD_ID_SIZE 64
 
-/* What a file says of its debug file. */
+/* How a file identifies its debug file. */
 struct debug_link {
     char name[DEBUG_NAME_SIZE]; /* in .gnu_debuglink, or "" */
     uint32_t crc;               /* of the debug file that has this name */
     uint8_t build_id[DEBUG_BUILD_ID_SIZE];
-    size_t build_id_size; /* 0: there is none */
+    size_t build_id_size; /* 0: the file has no build ID */
 };
 
-/* Reads a section that has this name: does nothing if it is neither of the two that tell. */
+/* Reads a section with this name, if it is .gnu_debuglink or the build ID; else does nothing. */
 void debug_link_read(struct debug_link *link, Elf_Scn *section, const char *name);
 
 /*
- * Where the debug file of the file at `path` may be, `root` before all paths: one of DEBUG_PLACES.
- * To be freed; NULL if nothing is known for this place.
+ * Returns place number `index` of DEBUG_PLACES where the debug file of the file at `path` may be;
+ * `root` precedes all paths. The caller frees it. NULL if the link does not name this place.
  */
 #define DEBUG_PLACES 4
 char *debug_link_place(const struct debug_link *link, const char *root, const char *path,
                        size_t index);
 
-/* Is `file`, which says `own` of itself, what was looked for in that place? */
+/* Returns whether `file`, whose own link is `own`, is the debug file sought at place `index`. */
 bool debug_link_matches(const struct debug_link *link, const struct debug_link *own, int file,
                         size_t index);
 

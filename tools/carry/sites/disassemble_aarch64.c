@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Instructions of AArch64 (Arm ARM, C4.1): which are relative, and to what. All have four bytes, so
- * that what the others are does not matter here.
+ * Disassembles relative instructions of AArch64 (Arm ARM, C4.1). All instructions have four bytes,
+ * so others need not be known.
  */
 #include "sites/disassemble.h"
 
@@ -13,10 +13,10 @@
 #define INSTRUCTION_BYTES 4
 #define PAGE_SHIFT        12
 
-/* How the operands in front of an offset are written. */
+/* The operands in front of an offset. */
 enum form { ALONE, CONDITION, REGISTER, BIT, ADDRESS };
 
-/* The instructions with an offset. It has `bits` bits from bit `at` on, and counts instructions. */
+/* Instructions with an offset of `bits` bits from bit `at` on, which counts instructions. */
 static const struct row {
     uint32_t mask, value;
     const char *name;
@@ -51,14 +51,15 @@ static int64_t offset_of(const struct row *row, uint32_t word) {
 
 static uint64_t target_of(const struct row *row, uint32_t word, uint64_t address) {
     const uint64_t offset = (uint64_t)offset_of(row, word) << 2;
-    const uint64_t whole = offset | (word >> 29 & 3); /* of an address, the lowest bits */
+    const uint64_t whole = offset | (word >> 29 & 3); /* the lowest bits of an address */
     if (row->form != ADDRESS)
         return address + offset;
     return word >> 31 ? (address >> PAGE_SHIFT << PAGE_SHIFT) + (whole << PAGE_SHIFT)
                       : address + whole;
 }
 
-/* Three of the sixteen groups, by bits 28 to 25, hold none; of the first, half may hold some. */
+/* Returns whether a word may be an instruction. Of the sixteen groups (bits 28 to 25), three and
+ * half of the first are unallocated. */
 static bool is_allocated(uint32_t word) {
     const unsigned group = word >> 25 & 15;
     return group != 1 && group != 3 && (group || word >> 31);

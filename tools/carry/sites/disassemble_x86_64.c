@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Instructions of x86-64, by Zydis. */
+/* Disassembles instructions of x86-64 by Zydis. */
 #include "sites/disassemble.h"
 
 #include <Zydis/Zydis.h>
@@ -70,7 +70,7 @@ bool disassemble_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
     return true;
 }
 
-/* Zydis 4 leaves out the star of some indirect calls and jumps. */
+/* Adds the star that Zydis 4 omits in some indirect calls and jumps. */
 static void add_star(const ZydisDecodedInstruction *decoded, const ZydisDecodedOperand *operands,
                      char text[INSTRUCTION_TEXT]) {
     bool branches = decoded->meta.category == ZYDIS_CATEGORY_CALL ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an object has at an address: its tables are in the order of addresses. */
+/* Finds symbols, relocations and records of an object in tables that are sorted by address. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool comes_before(const struct object_symbol *symbol, uint64_t address, c
            (symbol->address == address && strcmp(symbol->name, name) < 0);
 }
 
-/* The first symbol at `address` by this name or a later one, or behind. */
+/* Returns the index of the first symbol that does not sort before `address` and `name`. */
 static size_t symbol_from(const struct object *object, uint64_t address, const char *name) {
     size_t low = 0;
     for (size_t high = object->symbols_count; low < high;) {
@@ -32,7 +32,7 @@ const struct object_symbol *object_symbol_at(const struct object *object, uint64
     return NULL;
 }
 
-/* Functions may have aliases, and labels within: so many symbols before the address are asked. */
+/* The most symbols before an address to examine: functions may have aliases, and labels inside. */
 #define SYMBOLS_BACK 16
 
 const struct object_symbol *object_symbol_around(const struct object *object, uint64_t address) {

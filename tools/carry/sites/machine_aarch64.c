@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites on AArch64, by the table in <carry/patch/aarch64.h>. Words are those of the Arm ARM, C6.2.
+/* Sites of AArch64, by the table in <carry/patch/aarch64.h>, with the words of the Arm ARM, C6.2.
  */
 #include <elf.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool is_nop(const uint8_t *bytes, size_t size) {
     return size == INSTRUCTION_BYTES && get(bytes) == NOP;
 }
 
-/* Is it B, or with `link` BL, and where to? */
+/* Returns whether a word is B, or BL if `link` is LINK, and sets its target. */
 static bool branches(uint32_t word, uint32_t link, uint64_t address, uint64_t *target) {
     const int32_t offset = (int32_t)(word << 6) >> 4;
     *target = address + (uint64_t)(int64_t)offset;
@@ -76,7 +76,7 @@ static void put_state(const struct record *record, const struct alternative *fro
 
 /* --- Stubs --- */
 
-/* Is it ADRP or ADR, of which register, and what does that hold then? */
+/* Returns whether a word is ADRP or ADR, and sets its register and the address that it computes. */
 static bool makes_address(uint32_t word, uint64_t at, uint32_t *reg, uint64_t *made) {
     struct instruction instruction;
     uint8_t bytes[INSTRUCTION_BYTES];
@@ -89,15 +89,15 @@ static bool makes_address(uint32_t word, uint64_t at, uint32_t *reg, uint64_t *m
     return true;
 }
 
-/* add xN, xN, immediate: which N, and what it adds */
+/* Returns whether a word is ADD of an immediate to a register, and sets the immediate. */
 static bool adds(uint32_t word, uint32_t reg, uint64_t *added) {
     *added = word >> 10 & 0xfff;
     return (word & 0xffc00000) == 0x91000000 && (word >> 5 & 31) == reg;
 }
 
 /*
- * ADRP and ADD, as compilers write them, or what linkers make of these two: NOP and ADR, or ADR
- * and ADD.
+ * Returns whether two instructions compute a key, and sets its address: ADRP and ADD by compilers;
+ * NOP and ADR, or ADR and ADD, by linkers.
  */
 static bool makes_key(const uint8_t *bytes, uint64_t at, uint64_t *key) {
     const uint32_t first = get(bytes), second = get(bytes + INSTRUCTION_BYTES);
@@ -113,8 +113,8 @@ static bool makes_key(const uint8_t *bytes, uint64_t at, uint64_t *key) {
 }
 
 /*
- * ldar x16, [x16]; then of a call br x16; of a branch cbz or cbnz over the jump away, which comes
- * before the jump back.
+ * Reads a stub: the key, then ldar x16, [x16]. A call has br x16. A branch has cbz or cbnz over the
+ * jump to its target, then the jump back.
  */
 static bool stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *stub) {
     if (!makes_key(bytes, at, &stub->key) || get(bytes + 8) != 0xc8dffe10)
@@ -128,7 +128,8 @@ static bool stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *s
            branches(get(bytes + 20), 0, at + 20, &stub->back);
 }
 
-/* BTI c, j or jc, PACIASP and PACIBSP (Arm ARM, "Branch Target Identification"), or BRK. */
+/* Returns whether the word is BTI c, j or jc, PACIASP, PACIBSP (Arm ARM, "Branch Target
+ * Identification"), or BRK. */
 static bool lands(const uint8_t bytes[MACHINE_LANDING_BYTES]) {
     static const uint32_t pads[] = {0xd503245f, 0xd503249f, 0xd50324df, 0xd503233f, 0xd503237f};
     const uint32_t word = get(bytes);
@@ -140,14 +141,14 @@ static bool lands(const uint8_t bytes[MACHINE_LANDING_BYTES]) {
 
 /* --- Traces --- */
 
-/* A site leads to its stub. */
+/* Finds branches: a site of AArch64 branches to its stub. */
 static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
     const uint32_t link = get(bytes) & LINK;
     *trace = (struct trace){.site = address, .kind = link ? CARRY_SITE_CALL : CARRY_SITE_JUMP};
     return branches(get(bytes), link, address, &trace->stub);
 }
 
-/* ADRP and an ADD soon after, or ADR. */
+/* Returns whether ADR, or ADRP with an ADD soon after, computes the address `made`. */
 static bool makes(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made) {
     uint32_t reg;
     uint64_t start, added;

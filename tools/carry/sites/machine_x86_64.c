@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites on x86-64, by the table in <carry/patch/x86_64.h>. */
+/* Sites of x86-64, by the table in <carry/patch/x86_64.h>. */
 #include <elf.h>
 #include <string.h>
 
@@ -15,21 +15,21 @@
 #define ENTRY_BYTES  5
 
 /* The stub of a branch: cmpb $0, key; jne or je target; jmp back */
-#define STUB_BYTES  18
-#define STUB_KEY    2 /* where offsets stand, */
+#define STUB_BYTES 18
+/* The places of its three offsets, and the ends of the first two instructions, from which the first
+ * two offsets count. */
+#define STUB_KEY    2
 #define STUB_TARGET 9
 #define STUB_BACK   14
-#define STUB_TESTED                                                                                \
-    7 /* ... which count from here: the first is of an operand in front of a byte                  \
-       */
-#define STUB_AFTER 13
+#define STUB_TESTED 7
+#define STUB_AFTER  13
 
 static void put_relative(uint8_t *bytes, uint64_t end, uint64_t target) {
     for (size_t i = 0; i < REL32_BYTES; i++)
         bytes[i] = (uint8_t)((target - end) >> 8 * i);
 }
 
-/* Does a 32-bit offset reach from the end of a call to `target`? */
+/* Returns whether a 32-bit offset reaches `target` from the end of a call. */
 static bool reaches(uint64_t site, uint64_t target) {
     const int64_t distance = (int64_t)(target - site - CALL_BYTES);
     return distance == (int32_t)distance;
@@ -49,7 +49,7 @@ static bool jump(const uint8_t *bytes, uint64_t address, uint64_t *target) {
     return bytes[0] == JUMP_REL32;
 }
 
-/* The compiler's five NOPs, or one of its own; ours; or a jump to its stub. */
+/* Returns the state of an entry: NOPs of the compiler, the library's NOP, or a jump to the stub. */
 static enum site_state entry(const struct record *record, const uint8_t *bytes) {
     static const uint8_t five[ENTRY_BYTES] = {0x90, 0x90, 0x90, 0x90, 0x90};
     static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0, 8};
@@ -86,7 +86,7 @@ static void put_state(const struct record *record, const struct alternative *fro
     size_t size = from->sizes[replaced];
     const uint8_t *bytes = from->bytes[replaced];
     bool single = record->flags & CARRY_SITE_SINGLE;
-    size_t most = size ? size : NOP_BYTES_MAX; /* of nothing one NOP is made */
+    size_t most = size ? size : NOP_BYTES_MAX; /* no instructions become one NOP */
     size_t start = single && record->length > most ? record->length - most : 0;
     memset(text, CS_PREFIX, start);
     memcpy(text + start, bytes, size);
@@ -116,8 +116,8 @@ static bool stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *s
 /* --- Traces --- */
 
 /*
- * The six bytes of a call through an operation hold that operation's address. The stub of a branch
- * leads back to behind its site.
+ * Finds calls and branches. The six bytes of a call contain the address of its operation. The stub
+ * of a branch jumps back to the end of its site.
  */
 static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
     struct stub read;
@@ -134,7 +134,7 @@ static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
     return true;
 }
 
-/* As an operand, whose instruction may begin anywhere before. */
+/* Returns whether the address `made` is an operand here; its instruction begins before. */
 static bool makes(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made) {
     return object_relative(bytes, address + REL32_BYTES) == made ||
            (is_fixed && object_little(bytes, REL32_BYTES) == made);

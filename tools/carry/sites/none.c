@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libelf and Zydis are missing. */
+/* For builds without libelf and Zydis. */
 #include "common/command.h"
 #include "sites/sites.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ELF files by libelf, which reads tables and knows the byte order. What bounds memory and time
- * stands here: the parts of an honest file do not overlap, so all that is read of sections or of
- * loads together is not more than the file.
+ * Reads ELF files by libelf, which decodes tables in any byte order. This file bounds memory and
+ * time: parts of a valid file do not overlap, so sections together, and loads together, may not be
+ * larger than the file.
  */
 #include "sites/object.h"
 
@@ -24,7 +24,7 @@
 #define RECORD_BYTES 16
 _Static_assert(sizeof(struct carry_site) == RECORD_BYTES, "a record");
 
-/* Returns false, for callers that do too. */
+/* Writes the problem, and returns false, which the caller returns. */
 __attribute__((format(printf, 2, 3))) static bool refuse(char *problem, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -117,7 +117,7 @@ static bool add_load(struct object *object, const GElf_Phdr *segment, uint64_t *
     if (*total > object->size)
         return refuse(problem, "damaged: the segment at offset %llu overlaps others", offset);
     if (!segment->p_memsz)
-        return true; /* nothing is in it, and another may begin where it does */
+        return true; /* it is empty, and another load may begin at the same address */
     object->loads[object->loads_count++] = (struct object_load){
         .address = segment->p_vaddr,
         .size = segment->p_memsz,
@@ -157,7 +157,7 @@ static bool find_loads(struct object *object, char *problem) {
 
 /* --- Symbols --- */
 
-/* Names of templates are long, but no longer than this. */
+/* The longest name of a symbol: those of templates are long. */
 #define NAME_MAX_BYTES 4096
 
 static int by_address(const void *a, const void *b) {
@@ -167,8 +167,8 @@ static int by_address(const void *a, const void *b) {
     return strcmp(symbol_a->name, symbol_b->name);
 }
 
-/* $x and $d tell instructions from data (ABI for the Arm 64-bit Architecture, "Mapping symbols").
- */
+/* Returns whether a name is a mapping symbol: $x marks instructions, $d data (ABI for the Arm
+ * 64-bit Architecture, "Mapping symbols"). */
 static bool is_mark(const struct object *object, const char *name) {
     return object->machine->has_marks && name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
            (!name[2] || name[2] == '.');
@@ -296,11 +296,12 @@ static bool read_records(struct object *object, Elf_Scn *section, const GElf_Shd
     return true;
 }
 
-/* --- What the object demands of its pages --- */
+/* --- Properties --- */
 
-#define PROPERTY_BYTES 8 /* its type and its size; what follows is padded up to as many */
+#define PROPERTY_BYTES 8 /* the type and the size; data is padded to a multiple */
 
-/* NT_GNU_PROPERTY_TYPE_0: properties in a row (ABI for the Arm 64-bit Architecture, "ELF"). */
+/* Returns whether a note NT_GNU_PROPERTY_TYPE_0, a list of properties, demands landing pads (ABI
+ * for the Arm 64-bit Architecture, "ELF"). */
 static bool properties_demand_landing(const uint8_t *bytes, size_t size) {
     for (size_t at = 0; size - at >= PROPERTY_BYTES;) {
         const uint64_t type = object_little(bytes + at, 4);
@@ -334,8 +335,9 @@ static void read_properties(struct object *object, Elf_Scn *section) {
 /* --- Sections --- */
 
 /*
- * A name ends within its table, whose last byte is 0 (System V ABI, chapter 4). Without that byte
- * libelf looks for one behind each name, and what is compressed it expands, a thousandfold.
+ * Checks a table of names: its last byte is 0, so that each name ends within it (System V ABI,
+ * chapter 4). Without that byte, libelf searches for one behind each name. It expands compressed
+ * tables, up to a thousandfold.
  */
 static bool check_names(const struct object *object, const GElf_Shdr *header, char *problem) {
     unsigned long long offset = header->sh_offset;
@@ -361,7 +363,7 @@ static bool check_section(const struct object *object, const GElf_Shdr *header, 
     return header->sh_type != SHT_STRTAB || check_names(object, header, problem);
 }
 
-/* One with more symbols than those for the dynamic linker, if there is one. */
+/* The table of all symbols, if there is one; otherwise that of the dynamic linker. */
 struct symbols_table {
     Elf_Scn *section;
     GElf_Shdr header;
@@ -384,7 +386,7 @@ static bool read_section(struct object *object, Elf_Scn *section, const GElf_Shd
     return true;
 }
 
-/* All are checked before any is read. */
+/* Checks all sections before any is read. */
 static bool check_sections(struct object *object, struct symbols_table *symbols, char *problem) {
     uint64_t total = 0;
     GElf_Shdr header;
@@ -462,7 +464,7 @@ static bool check_section_table(struct object *object, char *problem) {
     return true;
 }
 
-/* --- The debug file of a stripped one --- */
+/* --- Debug files --- */
 
 static void read_link(const struct object *object, struct debug_link *link) {
     size_t names = 0;
@@ -477,7 +479,7 @@ static void read_link(const struct object *object, struct debug_link *link) {
     }
 }
 
-/* Its program headers tell of parts that it does not have. */
+/* Loads a debug file. Its program headers describe parts that it does not contain. */
 static bool load_debug(struct object *debug, const struct debug_link *link, size_t place) {
     char problem[OBJECT_PROBLEM_SIZE];
     struct symbols_table symbols;
@@ -560,7 +562,7 @@ void object_move(struct object *object, uint64_t bias) {
     }
 }
 
-/* --- Looking things up --- */
+/* --- Contents --- */
 
 const struct object_load *object_load_of(const struct object *object, uint64_t address) {
     size_t low = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF file for one of the machines that have sites: what it loads, its symbols, and the records
- * of its patchable sites. Nothing in a file is trusted. Addresses are those of the file plus
- * `bias`, where it stands in a process.
+ * Reads an ELF file for a machine that has sites: its loads, its symbols, and the records of its
+ * sites. Nothing in a file is trusted. Addresses are those of the file plus `bias`, by which a
+ * process moved the object.
  */
 #ifndef CARRY_TOOLS_SITES_OBJECT_H
 #define CARRY_TOOLS_SITES_OBJECT_H
@@ -11,12 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Part of the file that is loaded. */
+/* A part of the file that is loaded. */
 struct object_load {
     uint64_t address;
     uint64_t size;       /* in memory */
     uint64_t offset;     /* in the file */
-    uint64_t file_bytes; /* what is behind these is zero */
+    uint64_t file_bytes; /* the bytes behind these are zero */
     bool executable;
 };
 
@@ -26,7 +26,7 @@ struct object_symbol {
     const char *name;
 };
 
-/* What the loader writes: a value, or the address of another object's symbol. */
+/* A relocation: the loader writes a value, or the address of another object's symbol. */
 struct object_relocation {
     uint64_t at;
     uint64_t value;
@@ -35,7 +35,7 @@ struct object_relocation {
 
 /* A record of section carry_sites, with its offsets resolved. */
 struct record {
-    uint64_t at; /* where the record itself stands */
+    uint64_t at; /* the address of the record */
     uint64_t site;
     uint64_t key;
     uint64_t aux;
@@ -61,49 +61,49 @@ struct object {
     uint64_t section_bytes;
     uint64_t headers_end; /* offset behind the program headers */
     bool is_guarded;      /* its pages demand landing pads: BTI of AArch64 */
-    bool is_fixed; /* it stands where it was linked to, so that instructions may hold addresses */
-    /* What the rest comes from. */
+    bool is_fixed; /* it is loaded where it was linked to, so instructions may contain addresses */
+    /* The sources of all members above. */
     int file;
     uint64_t size;
     struct Elf *elf;
-    struct object *debug; /* whose symbols these are, or NULL */
+    struct object *debug; /* the object whose symbols these are, or NULL */
 };
 
 #define OBJECT_PROBLEM_SIZE 192
 
 /*
- * Opens what `file` holds, which it closes with the object. `path` stays the caller's. NULL with a
- * reason in `problem` if this is no ELF file that can have sites, or a damaged one. The symbols of
- * a stripped file are those of its debug file, if there is one: `path` and /usr/lib/debug are in
- * the folder `root` then ("" for none).
+ * Opens the object in `file`, which is closed with the object. The caller keeps `path`. Returns
+ * NULL, with a reason in `problem`, if the file is damaged, or is no ELF file that can have sites.
+ * A stripped file gets the symbols of its debug file, if there is one; it is sought beside `path`
+ * and in /usr/lib/debug, both in the folder `root` ("": no other root).
  */
 struct object *object_open(int file, const char *root, const char *path,
                            char problem[OBJECT_PROBLEM_SIZE]);
 void object_close(struct object *object);
 
-/* Moves the object to where a process has it. */
+/* Adds `bias` to all addresses of the object. */
 void object_move(struct object *object, uint64_t bias);
 
-/* The load that this address is in, or NULL. */
+/* Returns the load that contains an address, or NULL. */
 const struct object_load *object_load_of(const struct object *object, uint64_t address);
 
-/* Reads what the file holds for `address`; false if that is not all within one load. */
+/* Reads the file's bytes for `address`; returns false if they are not all within one load. */
 bool object_read(const struct object *object, uint64_t address, void *buffer, size_t size);
 
-/* The symbol that begins at `address` with a name that begins with `prefix`, or NULL. */
+/* Returns the symbol at `address` whose name begins with `prefix`, or NULL. */
 const struct object_symbol *object_symbol_at(const struct object *object, uint64_t address,
                                              const char *prefix);
 
-/* The symbol that `address` is in, or NULL. */
+/* Returns the symbol that contains `address`, or NULL. */
 const struct object_symbol *object_symbol_around(const struct object *object, uint64_t address);
 
-/* The symbol with this name, or NULL. */
+/* Returns the symbol with this name, or NULL. */
 const struct object_symbol *object_symbol_named(const struct object *object, const char *name);
 
-/* What the loader writes to `address`, or NULL. */
+/* Returns the relocation at `address`, or NULL. */
 const struct object_relocation *object_relocation_at(const struct object *object, uint64_t address);
 
-/* The index of the first record whose site is at `address` or behind; or records_count. */
+/* Returns the index of the first record whose site is at `address` or behind; or records_count. */
 size_t object_record_from(const struct object *object, uint64_t address);
 
 static inline uint64_t object_little(const uint8_t *bytes, size_t size) {
@@ -113,7 +113,7 @@ static inline uint64_t object_little(const uint8_t *bytes, size_t size) {
     return value;
 }
 
-/* What the 32-bit offset at `bytes` points to, counted from `base`. */
+/* Returns `base` plus the 32-bit offset at `bytes`. */
 static inline uint64_t object_relative(const uint8_t *bytes, uint64_t base) {
     return base + (uint64_t)(int64_t)(int32_t)(uint32_t)object_little(bytes, 4);
 }

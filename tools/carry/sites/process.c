@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The objects of a process, by its map in /proc. */
+/* Opens the objects of a process by its map in /proc. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool starts_as_elf(const struct program *program, uint64_t address) {
            memcmp(magic, "\177ELF", sizeof magic) == 0;
 }
 
-/* Is it loaded to be run, rather than mapped to be read? */
+/* Returns whether an object is loaded to be executed, rather than mapped to be read. */
 static bool is_loaded(const struct object *object, const struct process_map *map) {
     for (size_t i = 0; i < object->loads_count; i++)
         if (object->loads[i].executable)
@@ -39,7 +39,7 @@ static void skip(const struct program *program, const struct process_mapping *ma
                   reason);
 }
 
-/* Moves an object to where it is mapped. True if its sites are the process's. */
+/* Moves an object to where it is mapped; returns whether the process runs its sites. */
 static bool is_wanted(const struct program *program, const struct process_map *map,
                       const struct process_mapping *mapping, struct object *object) {
     object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
@@ -51,7 +51,7 @@ static bool is_wanted(const struct program *program, const struct process_map *m
     return false;
 }
 
-/* An object that cannot be read is told of and left out: its sites are not in what follows. */
+/* Adds a mapped object. One that cannot be read is reported and skipped, with its sites. */
 static void add_mapped(struct program *program, const struct process_map *map,
                        const struct process_mapping *mapping) {
     char problem[OBJECT_PROBLEM_SIZE], root[32];
@@ -85,8 +85,8 @@ static void add_objects(struct program *program, const struct process_map *map) 
 /* --- The process --- */
 
 /*
- * Two variables of src/patch/ say why sites of a process are as they were. They have no place in
- * the interface, so they are only found where the symbols of the library were kept.
+ * Reads two variables of src/patch/ that show why sites of a process are unpatched. They are no
+ * part of the interface, so they are found only if the library has its symbols.
  */
 static void read_state(struct program *program) {
     for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {

@@ -81,7 +81,7 @@ size_t program_bodies(const struct program *program, uint64_t function,
     return end - low;
 }
 
-/* --- Looking in --- */
+/* --- Memory --- */
 
 const struct object *program_object_of(const struct program *program, uint64_t address) {
     for (size_t i = 0; i < program->objects_count; i++)
@@ -110,7 +110,7 @@ bool program_holds(const struct program *program, const struct object *object) {
     return true;
 }
 
-/* Linux reads nothing from memory that is gone, and fails at addresses that are unmapped. */
+/* Linux reads 0 bytes of a process that has ended, and fails at unmapped addresses. */
 bool program_has_ended(const struct program *program) {
     uint8_t byte;
     return program->pid && pread(program->memory, &byte, sizeof byte, 0) == 0;
@@ -120,7 +120,7 @@ char *program_place(const struct program *program, uint64_t address, char text[P
     const struct object *object = program_object_of(program, address);
     const struct object_symbol *symbol = object ? object_symbol_around(object, address) : NULL;
     unsigned long long offset = symbol ? address - symbol->address : 0;
-    /* Of a name that long, its end is cut, not the offset. */
+    /* The end of a long name is cut, not the offset. */
     if (symbol && offset)
         snprintf(text, PLACE_SIZE, "%.100s+0x%llx", symbol->name, offset);
     else if (symbol)

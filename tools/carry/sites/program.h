@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry sites` looks into: a file, or all objects of a running process. */
+/* The program that `carry sites` examines: a file, or all objects of a process. */
 #ifndef CARRY_TOOLS_SITES_PROGRAM_H
 #define CARRY_TOOLS_SITES_PROGRAM_H
 
@@ -17,47 +17,47 @@ struct program {
     char **paths;     /* of its objects */
     struct object **objects;
     size_t objects_count;
-    const struct record **bodies; /* of all objects, by their function */
+    const struct record **bodies; /* of all objects, sorted by function */
     size_t bodies_count;
-    /* What the process's library knows, if its symbols tell. */
+    /* The state of the process's library, if its symbols are known. */
     bool state_known;
     bool applied;     /* carry_patch_apply() has run */
     unsigned refusal; /* an enum carry_patch_reason */
 };
 
-/* To be called whether it could be opened or not. */
+/* Closes a program, also one that could not be opened. */
 void program_close(struct program *program);
 
-/* Adds an opened object; false without memory. `path` is to be freed with the program, or NULL. */
+/* Adds an object; returns false without memory. `path`, or NULL, is freed with the program. */
 bool program_add(struct program *program, struct object *object, char *path);
 
-/* Sorts the bodies of all objects for program_bodies(); false without memory. */
+/* Sorts the bodies of all objects for program_bodies(); returns false without memory. */
 bool program_collect_bodies(struct program *program);
 
-/* Reads what stands at `address`: in the process, or in the file. */
+/* Reads memory of the process, or bytes of the file, at `address`; returns false if it cannot. */
 bool program_read(const struct program *program, uint64_t address, void *buffer, size_t size);
 
 /*
- * Returns whether an object is loaded as it was when the program was opened: records never change.
- * False once a process has ended, or has unloaded the object.
+ * Returns whether an object is loaded as it was when the program was opened, by its records, which
+ * never change. False if the process has ended, or has unloaded the object.
  */
 bool program_holds(const struct program *program, const struct object *object);
 
 /* Returns whether a process has ended since it was opened. */
 bool program_has_ended(const struct program *program);
 
-/* The object that `address` is in, or NULL. */
+/* Returns the object that contains `address`, or NULL. */
 const struct object *program_object_of(const struct program *program, uint64_t address);
 
 /*
- * The bodies registered for a function, in a row. Compilers make copies of a function, each with a
- * record of its body; more than these are none, and not looked for.
+ * Returns the number of bodies of a function, PROGRAM_BODIES_MAX at most, which follow `*first`.
+ * Compilers make copies of a function, each with a record of its body, but not more than these.
  */
 #define PROGRAM_BODIES_MAX 64
 size_t program_bodies(const struct program *program, uint64_t function,
                       const struct record *const **first);
 
-/* "function+0x10", or the address where no symbol is around. Returns `text`. */
+/* Writes "function+0x10", or the address if no symbol contains it. Returns `text`. */
 #define PLACE_SIZE 128
 char *program_place(const struct program *program, uint64_t address, char text[PLACE_SIZE]);
 

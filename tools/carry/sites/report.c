@@ -11,7 +11,7 @@
 #include "common/text.h"
 #include "sites/machine.h"
 
-/* --- What there is to say --- */
+/* --- Parts of reports --- */
 
 static const char *reason_text(const struct site *site, char range[PLACE_SIZE]) {
     const enum carry_patch_reason reason = site->reason;
@@ -29,7 +29,7 @@ static const char *reason_text(const struct site *site, char range[PLACE_SIZE]) 
     return (unsigned)reason < CARRY_PATCH_REASONS && texts[reason] ? texts[reason] : "unknown";
 }
 
-/* Where a site leads, by name; false if it leads nowhere that can be told. */
+/* Writes the name of a site's target; returns false if it has none, or an unknown one. */
 static bool target_name(const struct sites_report *report, const struct site *site,
                         char text[PLACE_SIZE]) {
     if (site->has_target)
@@ -45,7 +45,8 @@ static const struct object_symbol *symbol_of(const struct site *site) {
     return object_symbol_around(site->object, site->record->site);
 }
 
-/* The instruction behind `done` bytes of a site, with a name for what it leads to. Its length. */
+/* Writes the instruction behind `done` bytes of a site, with the name of its target. Returns its
+ * length. */
 static size_t instruction_of(const struct sites_report *report, const struct site *site,
                              size_t done, char text[INSTRUCTION_TEXT]) {
     struct instruction instruction;
@@ -116,7 +117,9 @@ static void print_heads(struct sites_report *report, const struct site *site, bo
     report->symbol = symbol;
 }
 
-/* Ends a line of `used` columns so that what is `width` wide starts at `column`, or below it. */
+/* Moves to `column` of a line with `used` columns, or of the next line, for text of `width`
+ * columns.
+ */
 static void go_to(int used, int column, int width) {
     if (used < column && column + width <= text_columns())
         printf("%*s", column - used, "");
@@ -256,7 +259,7 @@ static const char *const finding_names[FINDING_KINDS] = {
     [NOTE_PAGES] = "pages",
 };
 
-/* Cleaned of what could steer a terminal, and wrapped. */
+/* Prints a finding, wrapped, without characters that could control a terminal. */
 static void print_finding(const struct sites_report *report, bool is_note,
                           const struct object *object, const char *place, const char *subject,
                           const char *sentence) {

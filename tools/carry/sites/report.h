@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry sites` prints, for people and for programs. */
+/* Prints the results of `carry sites`, as text and as JSON. */
 #ifndef CARRY_TOOLS_SITES_REPORT_H
 #define CARRY_TOOLS_SITES_REPORT_H
 
@@ -9,18 +9,18 @@
 struct sites_report {
     const struct program *program;
     bool json;
-    size_t objects; /* that have records */
+    size_t objects; /* with records */
     size_t sites;
     size_t states[SITE_STATES];
     size_t findings;
     size_t notes;
-    size_t looks_left;           /* how often sites may be looked at once more */
-    const struct object *gone;   /* the last one that was unloaded before a finding was reported */
-    const struct object *object; /* the last one printed, */
-    const struct object_symbol *symbol; /* and the function */
+    size_t looks_left;         /* how often sites may still be read again */
+    const struct object *gone; /* the last object that was unloaded before a finding was reported */
+    const struct object *object;        /* the last object that was printed */
+    const struct object_symbol *symbol; /* the last function that was printed */
 };
 
-/* What the summary says. */
+/* Counts a site for the summary. */
 void sites_report_count(struct sites_report *report, const struct site *site);
 
 void sites_report_site(struct sites_report *report, const struct site *site);
@@ -40,12 +40,12 @@ enum finding_kind {
     FINDING_FEATURE,
     FINDING_KEY,
     FINDING_LANDING,
-    NOTE_TRAP, /* what follows is nothing wrong */
+    NOTE_TRAP, /* from here on, nothing is wrong */
     NOTE_PAGES,
     FINDING_KINDS,
 };
 
-/* A sentence about the site of `record`, or about `address` where there is no record. */
+/* Reports a sentence about the site of `record`, or about `address` if there is no record. */
 __attribute__((format(printf, 6, 7))) void
 sites_report_finding(struct sites_report *report, enum finding_kind kind,
                      const struct object *object, uint64_t address, const struct record *record,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Each object of a program, and each of its sites. */
+/* Lists or checks all sites of all objects of a program. */
 #include "common/command.h"
 #include "sites/check.h"
 #include "sites/open.h"
@@ -14,7 +14,7 @@ static void list_object(struct sites_report *report, const struct object *object
     }
 }
 
-/* Looks at sites once more, of all objects together: a second, if each site is wrong. */
+/* The most repeated reads of sites, in all objects together: a second, if each site is wrong. */
 #define LOOKS_MAX 1000
 
 static void check_object(struct sites_report *report, const struct object *object) {

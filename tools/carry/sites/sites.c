@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* carry sites: the patchable sites of a program, as a file or as it runs. */
+/* carry sites: lists and checks the sites of a program, in a file or in a process. */
 #include "sites/sites.h"
 
 #include <getopt.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `carry sites`. */
+/* Runs `carry sites`, after its options were read. */
 #ifndef CARRY_TOOLS_SITES_H
 #define CARRY_TOOLS_SITES_H
 

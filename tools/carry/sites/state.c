@@ -47,7 +47,7 @@ static bool is_by_feature(const struct record *record) {
 static const char *const prefixes[] = {"carry_op_", "carry_key_"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* The end of what a symbol of a key begins with, or NULL. */
+/* Returns what follows a prefix of symbols of keys, or NULL if the name has none. */
 static const char *behind_prefix(const char *name) {
     for (size_t i = 0; i < PREFIXES; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
@@ -56,8 +56,8 @@ static const char *behind_prefix(const char *name) {
 }
 
 /*
- * One of the names that a symbol of C++ consists of: its length in decimal, then itself (Itanium
- * C++ ABI, 5.1.2); what is static has an L before. NULL if there is none, or not whole.
+ * Returns the next name in a symbol of C++, and its length. The length precedes the name in decimal
+ * (Itanium C++ ABI, 5.1.2); static names have an L before. NULL if there is none, or it is cut.
  */
 static const char *next_part(const char *symbol, size_t *length) {
     *length = 0;
@@ -67,8 +67,7 @@ static const char *next_part(const char *symbol, size_t *length) {
     return *length && strlen(symbol) >= *length ? symbol : NULL;
 }
 
-/* The name of a key of C++, behind those of its namespaces; false if the symbol is something else.
- */
+/* Writes the name of a key of C++, behind its namespaces; false if the symbol is no key. */
 static bool name_in_namespaces(const char *symbol, char text[SITE_NAME_SIZE]) {
     size_t done = 0, length;
     for (symbol += strlen("_Z") + (symbol[2] == 'N'); (symbol = next_part(symbol, &length));) {
@@ -126,7 +125,7 @@ const char *site_state_name(enum site_state state) {
     return names[state];
 }
 
-/* --- What records allow --- */
+/* --- Records --- */
 
 bool site_is_known(const struct machine *machine, const struct record *record) {
     if (record->version != CARRY_SITE_VERSION)
@@ -191,7 +190,7 @@ bool site_alternative(const struct program *program, const struct machine *machi
     return true;
 }
 
-/* --- What the key holds --- */
+/* --- Values of keys --- */
 
 static void read_value(const struct program *program, struct site *site) {
     uint8_t bytes[KEY_BYTES];
@@ -208,7 +207,7 @@ static void read_value(const struct program *program, struct site *site) {
     }
 }
 
-/* --- How sites stand --- */
+/* --- States --- */
 
 static void set_target(struct site *site, enum site_state state, uint64_t target) {
     site->state = state;
@@ -277,7 +276,7 @@ static void look_at_entry(const struct program *program, struct site *site) {
         set_target(site, site->state, site->record->aux);
 }
 
-/* Only the CPU of this machine can be asked. */
+/* Returns whether a site is for this CPU's architecture, so that its features can be tested. */
 static bool may_ask_cpu(const struct site *site) {
     return strcmp(site->object->machine->arch, carry_cpu_arch()) == 0;
 }
@@ -299,7 +298,7 @@ static void look_at_alternative(const struct program *program, struct site *site
         site->state = SITE_REPLACEMENT;
 }
 
-/* Guards stand for moments, in processes. */
+/* Returns whether a site holds a guard: only in processes, for a moment. */
 static bool is_guard(const struct program *program, const struct site *site) {
     const struct machine *machine = site->object->machine;
     return program->pid && machine->guards && machine->guards(site->bytes, site->size);
@@ -310,7 +309,7 @@ bool site_is_far(const struct site *site) {
            !site->object->machine->reaches(site->record->site, site->value);
 }
 
-/* As carry_patch_stats() finds it; a file was never asked to be patched. */
+/* Sets the reason why a site is original, as carry_patch_stats() does. A file has none. */
 static void find_reason(const struct program *program, struct site *site) {
     bool out_of_reach = site_is_far(site);
     bool rightly =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a site stands: its bytes against the states that its record allows. */
+/* Determines the state of a site by comparing its bytes with the states that its record permits. */
 #ifndef CARRY_TOOLS_SITES_STATE_H
 #define CARRY_TOOLS_SITES_STATE_H
 
@@ -12,7 +12,7 @@
 
 enum site_state {
     SITE_ORIGINAL,
-    SITE_DIRECT,      /* call or jump: straight to a function */
+    SITE_DIRECT,      /* call or jump: to a function, without the pointer */
     SITE_INLINE,      /* call: the function's own instruction */
     SITE_NOP,         /* call of a function that does nothing, or branch */
     SITE_JUMPS,       /* branch: taken */
@@ -20,7 +20,7 @@ enum site_state {
     SITE_GUARD,       /* being changed at this moment */
     SITE_BODY,        /* no site: the record of a function's instruction */
     SITE_UNKNOWN,     /* a record of a newer library */
-    SITE_FOREIGN,     /* other bytes than any of these */
+    SITE_FOREIGN,     /* bytes of no state */
     SITE_UNREADABLE,  /* not in memory, or not in the file */
     SITE_STATES,
 };
@@ -29,41 +29,41 @@ struct site {
     const struct object *object;
     const struct record *record;
     enum site_state state;
-    uint8_t bytes[SITE_BYTES_MAX]; /* those of a body are its instruction */
+    uint8_t bytes[SITE_BYTES_MAX]; /* of a body: its instruction */
     size_t size;
-    bool value_known; /* of what its key holds */
+    bool value_known; /* the value of its key */
     uint64_t value;
-    const char *import; /* or: another object's function */
-    bool has_target;    /* where the site leads as it stands, through its key or not */
+    const char *import; /* if the key will hold another object's function: its name */
+    bool has_target;    /* `target` is where the site leads now, through its key or not */
     uint64_t target;
-    bool reason_known; /* why it is in its original state */
+    bool reason_known; /* the reason why it is original */
     enum carry_patch_reason reason;
 };
 
-/* The bytes of an alternative's two states, and those of its record they come from. */
+/* The bytes of an alternative in its two states, and the instructions of its record. */
 struct alternative {
     uint8_t text[2][SITE_BYTES_MAX];  /* the site in its default, and replaced */
     uint8_t sizes[2];                 /* of the instructions in each */
-    uint8_t bytes[2][SITE_BYTES_MAX]; /* the instructions, as they stand in section carry_bytes */
-    uint64_t address[2];              /* ... and where */
+    uint8_t bytes[2][SITE_BYTES_MAX]; /* the instructions in section carry_bytes */
+    uint64_t address[2];              /* their addresses */
 };
 
-/* Looks at a site. */
+/* Reads a site, and determines its state. */
 void site_look(const struct program *program, const struct object *object,
                const struct record *record, struct site *site);
 
-/* Is its kind known, with a length and at a place that it may have? */
+/* Returns whether the kind of a record is known, and its length and address are valid for it. */
 bool site_is_known(const struct machine *machine, const struct record *record);
 
-/* False if its bytes cannot be read, or are more than the site has room for. */
+/* Reads an alternative. Returns false if its bytes cannot be read, or do not fit into the site. */
 bool site_alternative(const struct program *program, const struct machine *machine,
                       const struct record *record, struct alternative *alternative);
 
-/* The instruction of a body. False if it cannot be read, or is longer than `bytes`. */
+/* Reads the instruction of a body. Returns false if it cannot, or if `bytes` is too small. */
 bool site_body(const struct program *program, const struct machine *machine,
                const struct record *body, uint8_t bytes[SITE_BYTES_MAX], size_t *size);
 
-/* Is it patched only while one thread runs, being of several instructions? */
+/* Returns whether a site has several instructions, and is patched only while one thread runs. */
 static inline bool site_wants_quiet(const struct record *record) {
     return record->kind == CARRY_SITE_ALTERNATIVE && !(record->flags & CARRY_SITE_SINGLE);
 }
@@ -72,33 +72,35 @@ static inline bool site_calls(const struct record *record) {
     return record->kind == CARRY_SITE_CALL || record->kind == CARRY_SITE_JUMP;
 }
 
-/* How many bytes the stub of a site of this kind has; 0: it has none. */
+/* Returns the size of the stub of a site of this kind; 0: it has none. */
 size_t site_stub_bytes(const struct machine *machine, uint8_t kind);
 
-/* Reads the stub of a site; false if there is none. */
+/* Reads the stub of a site; returns false if there is none. */
 struct stub;
 bool site_stub(const struct program *program, const struct machine *machine, uint8_t kind,
                uint64_t at, struct stub *stub);
 
-/* Is what its key holds a function that a direct call cannot reach? */
+/* Returns whether the key holds a function that a direct call cannot reach. */
 bool site_is_far(const struct site *site);
 
-/* "call", "branch", ...; "kind 9". Returns `text`. */
+/* Writes the kind of a record: "call", "branch", ..., or "kind 9". Returns `text`. */
 #define SITE_NAME_SIZE 64
 char *site_kind_name(const struct record *record, char text[SITE_NAME_SIZE]);
 
-/* The operation, key or feature; the function of a body; an address without symbols. */
+/* Writes the name of the operation, key or feature, or of the function of a body; without symbols
+ * an address. Returns `text`. */
 char *site_name(const struct program *program, const struct object *object,
                 const struct record *record, char text[SITE_NAME_SIZE]);
 
-/* Is this an operation or a key that C++ mangles? Its name with those of its namespaces, if so. */
+/* Returns whether this is an operation or key with a mangled name of C++; writes that name with its
+ * namespaces. */
 bool site_key_of_cxx(const struct object *object, uint64_t key, char text[SITE_NAME_SIZE]);
 
-/* The name of the feature that an alternative waits for; false if it is not readable as one. */
+/* Reads the name of the feature of an alternative; returns false if it is not readable. */
 bool site_feature(const struct program *program, const struct record *record,
                   char text[SITE_NAME_SIZE]);
 
-/* "original", "direct", ... */
+/* Returns the name of a state: "original", "direct", ... */
 const char *site_state_name(enum site_state state);
 
 #endif

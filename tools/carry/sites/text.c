@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an object's text tells of its sites. Every position is looked at, as what stands between
- * functions keeps a disassembler from finding its step: sites tell which key is theirs, so hardly
- * anything else looks like one. What does is found by disassembling its function up to there.
+ * Scans the text of an object for sites. It examines every position, as bytes between functions
+ * mislead a disassembler. Sites contain their key, so hardly anything else looks like one. To
+ * exclude the rest, the function is disassembled up to the position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,11 @@
 struct scan {
     struct sites_report *report;
     const struct object *object;
-    uint64_t *keys; /* that records name, in order */
+    uint64_t *keys; /* of all records, sorted */
     size_t keys_count;
-    const struct object_symbol *function; /* which was disassembled up to `step` */
+    const struct object_symbol *function; /* it was disassembled up to `step` */
     uint64_t step;
-    uint64_t steps_left; /* symbols that overlap must not make it long */
+    uint64_t steps_left; /* bounds the time that overlapping symbols cost */
     bool registered;
 };
 
@@ -41,7 +41,7 @@ static void collect_keys(struct scan *scan) {
         qsort(scan->keys, scan->keys_count, sizeof *scan->keys, in_order);
 }
 
-/* A key by its symbol, or because records name it. */
+/* Returns whether a key lies at an address, by its symbol or by a record. */
 static bool is_key(const struct scan *scan, uint64_t address, const char *prefix) {
     char text[SITE_NAME_SIZE];
     return object_symbol_at(scan->object, address, prefix) ||
@@ -58,7 +58,7 @@ static bool has_record(const struct object *object, uint64_t site) {
            object->records[i].kind != CARRY_SITE_BODY;
 }
 
-/* Does an instruction begin here? Only where a symbol tells where instructions begin at all. */
+/* Returns whether an instruction begins at an address; true if no symbol contains the address. */
 static bool is_instruction(struct scan *scan, uint64_t address) {
     const struct object_symbol *function = object_symbol_around(scan->object, address);
     if (!function || !scan->steps_left)
@@ -89,7 +89,7 @@ static void report_lost(struct scan *scan, const struct trace *trace) {
                          "dropped the record");
 }
 
-/* Does a branch lead to its stub? */
+/* Returns whether a branch jumps to its stub. */
 static bool leads_to_stub(const struct scan *scan, const struct trace *trace) {
     const struct machine *machine = scan->object->machine;
     uint8_t bytes[SCAN_BYTES];
@@ -98,7 +98,7 @@ static bool leads_to_stub(const struct scan *scan, const struct trace *trace) {
            machine->jump(bytes, trace->site, &target) && target == trace->stub;
 }
 
-/* Finds the key that the stub tells of. */
+/* Reads the key of a trace from its stub. Returns false if the trace is no site. */
 static bool follow(const struct scan *scan, struct trace *trace) {
     const struct program *program = scan->report->program;
     const struct machine *machine = scan->object->machine;
@@ -129,8 +129,8 @@ static void look_for_site(struct scan *scan, uint64_t address, const uint8_t *by
 /* --- Registration --- */
 
 /*
- * Is this the address of the section: as an operand, or as a word in data or in what the loader
- * puts there? Program headers are loaded too, and hold such words of their own.
+ * Returns whether the bytes contain the address of the section, as an operand or as a word.
+ * Program headers, which are loaded too, contain such words, and do not count.
  */
 static bool refers(const struct scan *scan, const struct object_load *load, uint64_t address,
                    const uint8_t *bytes) {
@@ -156,7 +156,7 @@ static void scan_chunk(struct scan *scan, const struct object_load *load, uint64
 
 static void scan_load(struct scan *scan, const struct object_load *load) {
     uint8_t bytes[CHUNK_BYTES + 2 * SCAN_BYTES];
-    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* what begins in a chunk may end behind it */
+    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* a site may end behind its chunk */
     for (uint64_t done = 0; done < load->file_bytes;) {
         uint64_t rest = load->file_bytes - done;
         size_t size = rest < most ? (size_t)rest : most;
