@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files whose code is tested, as the dynamic linker knows them. */
+/* Lists the files whose code is tested, by the dynamic linker's list. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #define OWN_PREFIX "libcarry"
 
 struct list {
-    uintptr_t tested; /* a function of the library that is tested */
+    uintptr_t tested; /* a function of the tested library */
     struct selftest_file *files;
     size_t count;
 };
@@ -31,7 +31,7 @@ static char *hexadecimal(const unsigned char *bytes, size_t size) {
     return text;
 }
 
-/* The build ID among the notes of a segment; NULL if there is none. */
+/* Returns the build ID in the notes of a segment; NULL if there is none. */
 static char *build_id_in(const unsigned char *notes, size_t size) {
     while (size >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) note;
@@ -79,7 +79,7 @@ static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
     return false;
 }
 
-/* The program comes first, and musl gives its name. */
+/* Adds an object of the list. The first object is the program, whose name musl gives. */
 static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct list *list = context;
     const bool is_program = list->count == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions made at run time. Packet functions are compared with those of the library. */
+/* Tests functions made at run time; packet functions against those of the library. */
 #include "harness/check_jit_packet.h"
 #include "harness/check_jit_sum.h"
 #include "harness/rng.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where no functions are made at run time. */
+/* For builds without libcarry-jit. */
 #include "selftest/selftest.h"
 
 void selftest_add_jit(struct selftest *test) {

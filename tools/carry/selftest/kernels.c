@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every kernel that this CPU can run, alone and as the functions call it that choose among them. */
+/* Tests all kernels that this CPU can run: directly, and through the functions that choose them. */
 #include <string.h>
 
 #include "harness/check_copies.h"
@@ -27,7 +27,7 @@ static bool find(kernel_row *kernels, const char *name, struct carry_sum_kernel 
     return false;
 }
 
-/* Judges what the choice of the kernel returned. */
+/* Judges the result of choosing a kernel; returns whether it is chosen. */
 static bool is_chosen(struct selftest_row *row, int error) {
     struct verdict verdict = {.ok = true};
     if (error)
@@ -36,7 +36,7 @@ static bool is_chosen(struct selftest_row *row, int error) {
     return verdict.ok;
 }
 
-/* The function that has its kernel chosen, with each chosen in turn. */
+/* Tests the function that calls the chosen kernel, with the kernel of this row chosen. */
 static void run_chosen(struct selftest_row *row, const struct oracle_kind *oracle,
                        kernel_row *kernels, kernel_select *select, carry_sum_fn *function) {
     struct carry_sum_kernel before = {.name = NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The library that is tested: the one in the tool, or a shared one that was loaded for it. */
+/* The tested library: the tool's own, or a shared library that the tool loads. */
 #ifndef CARRY_TOOLS_SELFTEST_LIBRARY_H
 #define CARRY_TOOLS_SELFTEST_LIBRARY_H
 
@@ -35,7 +35,8 @@ struct library {
 
 extern const struct library library_own;
 
-/* False if it cannot be loaded, or lacks a function; the reason is then in *problem. */
+/* Loads a library. Returns false, with the reason in *problem, if it cannot be loaded, or lacks a
+ * function. */
 bool library_load(struct library *library, const char *path, const char **problem);
 
 #endif

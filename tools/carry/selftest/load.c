@@ -9,7 +9,7 @@
 #include "selftest/library.h"
 
 bool library_load(struct library *library, const char *path, const char **problem) {
-    char here[PATH_MAX]; /* the linker looks elsewhere for names without a folder */
+    char here[PATH_MAX]; /* the dynamic linker searches other folders for names without a folder */
     snprintf(here, sizeof here, "%s%s", strchr(path, '/') ? "" : "./", path);
     void *handle = dlopen(here, RTLD_NOW);
     bool all = handle;

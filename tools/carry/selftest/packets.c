@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Packets whose sums the oracle has computed: judged, damaged and judged again, and filled in. */
+/* Tests packets whose sums the oracle computes: checks them intact and damaged, and fills sums in.
+ */
 #include <string.h>
 
 #include "harness/frame.h"
@@ -8,7 +9,7 @@
 
 #define PAYLOAD_MAX 1480
 
-/* A packet of the oracle's, and where the sum is that covers its payload. */
+/* A packet made by the oracle, and the place of the sum that covers its payload. */
 struct sample {
     struct frame *frame;
     bool version6, udp;
@@ -44,12 +45,13 @@ static size_t judge(const struct library *library, const struct frame *frame,
     return library->carry_packet_check(&view, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-/* A wrong sum may happen to be what transmit offload leaves. */
+/* Returns whether a sum is wrong; by chance it may be a partial sum of transmit offload. */
 static bool is_wrong(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_BAD || sum->verdict == CARRY_VERDICT_PARTIAL;
 }
 
-/* Are there all the sums that the packet has, good, or all but the one over its payload? */
+/* Returns whether the library finds all sums of a packet: all are good, or, if not `good`, all
+ * except the sum that covers the payload. */
 static bool says(const struct library *library, const struct sample *sample, bool good,
                  uint32_t expected) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
@@ -68,7 +70,8 @@ static bool fail(struct selftest_row *row, const struct sample *sample, const ch
                         sample->payload);
 }
 
-/* Changes a bit of the payload, if there is one: the sum is then bad, and the oracle's expected. */
+/* Returns whether a changed bit of the payload, if any, makes the sum bad, and the oracle's sum
+ * expected. */
 static bool damaged_is_bad(struct selftest_row *row, const struct sample *sample) {
     uint8_t *bytes = sample->frame->bytes + sample->transport + sample->header_size;
     const uint32_t stored = get16(sample->frame, sample->field);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A call of the tool, patched to another function and back. */
+/* Tests a call in the tool that is patched to another function and back. */
 #include <stdio.h>
 
 #include <carry/patch.h>
@@ -42,7 +42,7 @@ static bool commit(struct selftest_row *row, uint32_t (*function)(uint32_t)) {
     return calls_go_to(row, function);
 }
 
-/* Why calls are not patched that a commit changed; NULL if there are none. */
+/* Returns why calls stayed unpatched after a commit; NULL if there are none. */
 static const char *obstacle(const struct carry_patch_counts *stats) {
     for (int i = 0; i < CARRY_PATCH_REASONS; i++)
         if (i != CARRY_PATCH_NOT_ASKED && stats->unpatched[i])

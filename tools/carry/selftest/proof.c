@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The code of kernels as it is in memory, by the rows of proof/kernels/proven.def. What is compared
- * are canonical bytes, which proof/kernels/digest.py describes: here they are hashed where they
- * are.
+ * Compares the code of kernels in memory with the rows of proof/kernels/proven.def, by digests of
+ * canonical bytes, which proof/kernels/digest.py describes.
  */
 #include "selftest/proof.h"
 
@@ -17,17 +16,16 @@
 
 #define NAME_SIZE 64
 
-/* The bits of a little-endian word that a linker fills in, and how many bytes one of them counts.
- */
+/* The bits of a little-endian word that a linker fills in, and the bytes that their unit counts. */
 #define WORD   0xffffffff, 1
 #define BRANCH 0x03ffffff, 4
 
-/* An address of AArch64 in two words: by adrp its page, by an add the place in it. */
+/* An address of AArch64 in two words: adrp contains its page, add the offset in the page. */
 #define PAGE_BYTES 4096
 #define PAGES_BITS 0x60ffffe0
 #define LOW_BITS   0x003ffc00
 
-/* A reference in the code: to a function of that name, or to a table of that size. */
+/* A reference in the code to a function, or to a table of `size` bytes. */
 struct field {
     uint32_t at;
     int32_t addend;
@@ -35,7 +33,7 @@ struct field {
     int32_t unit;
     uint32_t size;
     const char *function;
-    uint32_t low; /* where the second word of an address is, or 0 */
+    uint32_t low; /* the place of the second word of an address, or 0 */
 };
 
 #define TABLE(at, addend, bits, size)        {at, addend, bits, size, NULL, 0},
@@ -72,7 +70,7 @@ static void function_name(char name[NAME_SIZE], const struct carry_kernel_code *
     snprintf(name, NAME_SIZE, "carry_%s_%s", code->form, code->kernel);
 }
 
-/* Does this function of the library start here? */
+/* Returns whether a function of the library starts at `start`. */
 static bool starts_at(const struct proof *proof, const char *function, const void *start) {
     char name[NAME_SIZE];
     for (size_t i = 0; i < proof->count; i++) {
@@ -89,7 +87,7 @@ static uint32_t word_at(const unsigned char *code) {
     return word;
 }
 
-/* As they are in memory: all architectures that have rows are little-endian. */
+/* Hashes words as they are in memory: all architectures with rows are little-endian. */
 static void hash_words(SHA2_CTX *hash, const uint32_t *words, size_t count) {
     SHA256Update(hash, (const uint8_t *)words, count * sizeof *words);
 }
@@ -118,7 +116,7 @@ static const unsigned char *paged_target(const struct field *field, const unsign
     return place - (uintptr_t)place % PAGE_BYTES + pages * PAGE_BYTES + low - field->addend;
 }
 
-/* What the field refers to. */
+/* Returns the address that a field refers to. */
 static const unsigned char *target(const struct field *field, const unsigned char *code) {
     if (field->low)
         return paged_target(field, code);
@@ -152,7 +150,8 @@ static void hash_all(void *argument) {
         snprintf(reading->digest + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* Fields of other code may lead anywhere. */
+/* Returns whether the code at `start` is that of a row. Catches faults, as fields of other code may
+ * refer to any address. */
 static bool is_proven(const struct proof *proof, const struct proven *row, const void *start) {
     struct reading reading = {.proof = proof, .proven = row, .code = start};
     struct fault fault;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernels of a library, byte for byte, beside those that were proven. */
+/* Compares the kernels of a library with the code that was proven, byte for byte. */
 #ifndef CARRY_TOOLS_SELFTEST_PROOF_H
 #define CARRY_TOOLS_SELFTEST_PROOF_H
 
@@ -7,8 +7,8 @@
 #include "selftest/report.h"
 
 enum proof_state {
-    PROOF_NONE,      /* nothing was proven of this function, on this architecture */
-    PROOF_DIFFERENT, /* its code is not what was proven */
+    PROOF_NONE,      /* this function was not proven, on this architecture */
+    PROOF_DIFFERENT, /* its code differs from the proven code */
     PROOF_PROVEN,
     PROOF_STATES
 };
@@ -16,8 +16,8 @@ enum proof_state {
 struct proof_row {
     struct carry_kernel_code code;
     enum proof_state state;
-    const char *by; /* of what was proven: the compilers and assemblers that make it so; or NULL */
-    uint32_t size;  /* of what was proven: bytes of code; or 0 */
+    const char *by; /* the compilers and assemblers that make the proven code; or NULL */
+    uint32_t size;  /* bytes of the proven code; or 0 */
 };
 
 #define PROOF_ROWS_MAX 128
@@ -25,14 +25,14 @@ struct proof_row {
 struct proof {
     struct proof_row rows[PROOF_ROWS_MAX];
     size_t count;
-    size_t states[PROOF_STATES]; /* how many rows are in each */
+    size_t states[PROOF_STATES]; /* the number of rows in each state */
 };
 
-/* Compares all kernels of the library, those too that this CPU cannot run. False if this tool was
- * built without what computes digests. */
+/* Compares all kernels of the library, also those that this CPU cannot run. Returns false if the
+ * tool was built without libmd, which computes digests. */
 bool proof_compare(const struct library *library, struct proof *proof);
 
-/* The same as a report; returns the exit status. */
+/* Compares the kernels, and prints a report. Returns the exit status. */
 int proof_report(const struct report_head *head, bool json);
 
 #endif

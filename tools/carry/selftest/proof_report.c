@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry selftest --proof` prints. */
+/* Prints the report of `carry selftest --proof`. */
 #include <stdio.h>
 
 #include <jansson.h>

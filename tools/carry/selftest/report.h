@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How each report begins: which library it is about. */
+/* Prints the head of each report: the tested library. */
 #ifndef CARRY_TOOLS_SELFTEST_REPORT_H
 #define CARRY_TOOLS_SELFTEST_REPORT_H
 
@@ -9,11 +9,11 @@
 
 struct report_head {
     const struct library *library;
-    const char *commit;   /* that the tool was built from */
-    const uint64_t *seed; /* NULL where there is none */
+    const char *commit;   /* from which the tool was built */
+    const uint64_t *seed; /* or NULL */
 };
 
-/* That, and the files that are tested. */
+/* Print, or return, the head and the files that are tested. */
 void report_print_head(const struct report_head *head);
 json_t *report_head_json(const struct report_head *head);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry selftest`: the library by the checks that its tests make, in tests/harness, which judge by
- * an oracle and by forbidden pages.
+ * `carry selftest` tests the library by the checks in tests/harness, which judge by an oracle and
+ * by forbidden pages.
  */
 #ifndef CARRY_TOOLS_SELFTEST_H
 #define CARRY_TOOLS_SELFTEST_H
@@ -11,12 +11,12 @@
 
 #define SELFTEST_NOTE_SIZE 96
 
-/* What is tested: a kernel, or a function. */
+/* A test of a kernel or a function. */
 struct selftest_row {
     const char *function;          /* "sum" */
-    const char *variant;           /* the kernel, or what is done with the function */
+    const char *variant;           /* the kernel, or the part of the function */
     const char *missing;           /* a feature that the CPU lacks: the row does not run */
-    char note[SELFTEST_NOTE_SIZE]; /* what a user may want to know, right or wrong; or "" */
+    char note[SELFTEST_NOTE_SIZE]; /* information for the user, or "" */
     struct verdict verdict;        /* of all rounds */
     const struct library *library;
     void (*run)(struct selftest_row *row);
@@ -30,21 +30,21 @@ struct selftest {
     size_t count;
 };
 
-/* Appends a row and returns it; what does not fit is a fault of the tool, and ends it. */
+/* Appends a row and returns it. Ends the tool if there are too many rows. */
 struct selftest_row *selftest_add(struct selftest *test, const char *function, const char *variant,
                                   void (*run)(struct selftest_row *row));
 
-/* Calls `body` with the row, from the first random number on. A fault in it makes the row wrong. */
+/* Restarts the random numbers, and calls `body` with the row. A fault in it makes the row wrong. */
 void selftest_guard(struct selftest_row *row, void (*body)(void *row));
 
-/* Adds to the verdict of a row what one of its checks, which has this name, found. */
+/* Adds the verdict of the check with this name to that of the row. */
 void selftest_judge(struct selftest_row *row, const char *check, const struct verdict *verdict);
 
-/* How much the checks do. */
+/* How much the checks try. */
 extern const struct effort selftest_effort;
 
-/* Append the rows of every kernel; of packets; of the library in the tool: functions made at run
- * time, and patched calls. */
+/* Append the rows of all kernels and of packets; and of the tool's own library, functions made at
+ * run time and patched calls. */
 void selftest_add_kernels(struct selftest *test);
 void selftest_add_packets(struct selftest *test);
 void selftest_add_jit(struct selftest *test);
@@ -56,8 +56,8 @@ struct selftest_file {
     char *build_id; /* hexadecimal; NULL if it has none */
 };
 
-/* The tool, the library, and others of this project that are loaded; to be freed with their
- * members. */
+/* Returns the tool, the library, and other loaded libraries of this project. The caller frees the
+ * list and its members. */
 struct selftest_file *selftest_files(const struct library *library, size_t *count);
 
 #endif
