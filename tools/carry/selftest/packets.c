@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests packets whose sums the oracle computes: checks them intact and damaged, and fills sums in.
- */
+/* Tests checks and fills of packets whose sums the oracle computes. */
 #include <string.h>
 
 #include "harness/frame.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* AES-128-CBC in SSE instructions, as programs have it that call it between vector code: uppers are
- * made dirty in front of each call. */
+/* Times AES-128-CBC in SSE instructions, with dirty uppers before each call, as in programs that
+ * call it between vector code. */
 #include <string.h>
 
 #include <carry/xstate.h>
@@ -9,11 +9,11 @@
 
 #define BLOCK_BYTES  16
 #define ROUND_KEYS   11
-#define VECTOR_BYTES 64 /* of the example */
+#define VECTOR_BYTES 64 /* of the test vector */
 
 const size_t xstate_aes_sizes[AES_ROWS] = {16, 64, 256, 1024, 8192};
 
-/* In the order of what they need: those that this CPU can be in are the first. */
+/* Sorted by what they need: the first columns are those that this CPU can run. */
 static const struct column {
     const char *name;
     xstate_upper_fn *prepare;
@@ -32,7 +32,7 @@ struct work {
     uint8_t in[8192], out[8192];
 };
 
-/* SP 800-38A, F.2.1; the key is FIPS 197's of appendix A.1. */
+/* The test vector of SP 800-38A, F.2.1, with the key of FIPS 197, appendix A.1. */
 static const uint8_t key[BLOCK_BYTES] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6,
                                          0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c};
 static const uint8_t initial[BLOCK_BYTES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};

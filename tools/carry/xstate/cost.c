@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate cost`: its options, and its course. */
+/* `carry xstate cost`: reads the options, measures and reports. */
 #include "xstate/cost.h"
 
 #include <stdio.h>
@@ -35,10 +35,10 @@ static const char usage[] =
     "  carry xstate cost\n"
     "  carry xstate cost --json | jq '.libm[] | {function, factor}'\n";
 
-/* What is in use in the rows of the table, where this CPU has it. */
+/* The components in use in the rows of the table; rows that this CPU cannot have are omitted. */
 static const uint64_t save_masks[] = {
     BIT(SSE),
-    BIT(SSE) | BIT(OPMASK) | BIT(HI16_ZMM), /* as glibc's string functions leave it */
+    BIT(SSE) | BIT(OPMASK) | BIT(HI16_ZMM), /* in use after string functions of glibc */
     BIT(SSE) | BIT(AVX),
     BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM),
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry xstate cost` tells people and programs. */
+/* The reports of `carry xstate cost`: tables and JSON. */
 #include <math.h>
 #include <stdio.h>
 
@@ -20,7 +20,7 @@
 
 /* --- The verdict --- */
 
-/* How much dirty uppers slow the worst of libm's functions. */
+/* Returns the largest factor by which dirty uppers slow a function of libm. */
 static double worst_of_libm(const struct xstate_cost *cost) {
     double worst = 1;
     for (size_t row = 0; row < cost->libm.rows; row++)
@@ -28,7 +28,7 @@ static double worst_of_libm(const struct xstate_cost *cost) {
     return worst;
 }
 
-/* Do dirty uppers slow anything that was measured? */
+/* Returns whether dirty uppers slow libm or AES. */
 static bool has_penalty(const struct xstate_cost *cost) {
     return worst_of_libm(cost) >= XSTATE_PENALTY ||
            (cost->has_aes && xstate_worst(&cost->aes, 0) >= XSTATE_PENALTY);
@@ -52,7 +52,7 @@ static void print_factor(double factor) {
            text_colour(COLOUR_NONE));
 }
 
-/* The times, each but the first with its factor. */
+/* Prints the times of a row, each except the first with its factor. */
 static void print_row(const struct xstate_grid *grid, size_t row) {
     print_time(grid->ns[row][0]);
     for (size_t column = 1; column < grid->columns; column++) {
@@ -98,7 +98,7 @@ static const char *const upper_titles[XSTATE_UPPERS] = {"clean", "YMM", "ZMM"};
 
 static void print_added(double ns) {
     const double tenths = round(10 * ns);
-    printf("%*.1f", TIME_COLUMNS, tenths == 0 ? 0 : tenths / 10); /* there is no -0.0 */
+    printf("%*.1f", TIME_COLUMNS, tenths == 0 ? 0 : tenths / 10); /* never -0.0 */
 }
 
 static void print_events(const struct xstate_cost *cost) {
@@ -117,7 +117,7 @@ static void print_events(const struct xstate_cost *cost) {
     }
 }
 
-/* A row for each mask of components. */
+/* Prints a grid with a row for each mask of components. */
 static void print_by_use(const struct xstate_grid *grid, const uint64_t *masks,
                          const char *const *titles) {
     char names[XSTATE_NAMES_SIZE];
@@ -242,7 +242,7 @@ static json_t *events_json(const struct xstate_cost *cost) {
     return list;
 }
 
-/* Instructions that this CPU lacks are left out. */
+/* Returns a row of saves, without the instructions that this CPU lacks. */
 static json_t *save_json(const struct xstate_cost *cost, size_t row) {
     json_t *ns = json_object();
     for (enum xstate_op op = 0; op < XSTATE_OPS; op++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `carry xstate` times, in instructions that no compiler chooses: registers made dirty, one
- * instruction after that, areas saved and loaded, and AES in SSE instructions (aesenc, not
- * vaesenc). xstate/registers.h has the prototypes.
+ * Functions that `carry xstate` times, in assembly so that no compiler chooses their instructions:
+ * they make registers dirty, execute one instruction after that, save and load areas, and encrypt
+ * by AES in SSE instructions (aesenc, not vaesenc). xstate/registers.h has the prototypes.
  */
 /* clang-format off */
 #include "common/asm_x86_64.h"
@@ -25,12 +25,12 @@
  * void xstate_dirty(uint64_t mask)
  *
  * Writes one register of each component in mask: xmm14, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
- * (HI16_ZMM); for X87, pushes and pops. Other components are left as they are. The low registers
- * are left to the compiler, whose zeroes would put SSE out of use again.
+ * (HI16_ZMM); for X87, pushes and pops. Other components are unchanged. Compilers use the low
+ * registers, and their zeroes would put SSE out of use again.
  *
  *   rdi  mask
  *
- * Clobbers flags and those registers: their upper halves are left dirty.
+ * Clobbers flags and those registers, whose upper halves stay dirty.
  */
 FUNCTION xstate_dirty
     bt $SSE, %rdi
@@ -58,8 +58,8 @@ END xstate_dirty
 /*
  * void xstate_upper_<state>(void)
  *
- * Makes the upper half of register 15 dirty, cleans all, both, or does neither: in front of a call,
- * each costs the call and a cycle. Clobbers register 15.
+ * Makes the upper half of register 15 dirty, cleans all upper halves, does both, or nothing. Each
+ * costs the call and a cycle. Clobbers register 15.
  */
 FUNCTION xstate_upper_none
     ret
@@ -90,20 +90,21 @@ END xstate_upper_zmm_clean
 /*
  * uint32_t xstate_shot_<event>_<state>(uint32_t delay)
  *
- * Time-stamp counts of one event when uppers are clean or those of register 15 dirty, the counter's
- * own cost included. Both reads wait for what stands before them. The delay, in cycles, is there
- * to vary where a shot falls between the steps of a coarse counter.
+ * Returns the time-stamp counts of one event, including the cost of the counter, with clean uppers
+ * or with a dirty upper of register 15. Both reads wait for the instructions before them. The
+ * delay, in cycles, varies where a shot falls between the steps of a coarse counter.
  *
- * A shot begins with a VEX instruction that is not vzeroupper. SSE code after dirty uppers has them
- * set aside by the CPU; vzeroupper cleans them there, but the next VEX instruction takes them back
- * all the same (52 ns on a Xeon with AMX). Else the clean shot of `vex` pays for the one before.
+ * A shot begins with a VEX instruction that is not vzeroupper. When SSE code follows dirty uppers,
+ * the CPU sets them aside. vzeroupper cleans them there, but the next VEX instruction still fetches
+ * them (52 ns on a Xeon with AMX). Without this, the clean shot of `vex` would pay for the previous
+ * shot.
  *
  *   edi       cycles of delay left
  *   eax, edx  the counter
  *   esi       the counter before the event
- *   xmm0-2    what events work on: ones, which need no assistance of the CPU
+ *   xmm0-2    operands of events: ones, which need no assistance of the CPU
  *
- * Clobbers those, register 15 and flags; the upper halves are left clean.
+ * Clobbers those, register 15 and flags; the upper halves are clean at the end.
  */
 .macro DIRTY_clean
 .endm
@@ -128,7 +129,7 @@ END xstate_upper_zmm_clean
     vaddps %xmm1, %xmm1, %xmm2
 .endm
 
-/* The same if vzeroupper stands between. */
+/* The first VEX instruction after SSE instructions and vzeroupper. */
 .macro BEFORE_cleaned
     addps %xmm1, %xmm0
     vzeroupper
@@ -137,7 +138,7 @@ END xstate_upper_zmm_clean
     vaddps %xmm1, %xmm1, %xmm2
 .endm
 
-/* Both in turn. */
+/* SSE and VEX instructions by turns. */
 .macro BEFORE_turns
     addps %xmm1, %xmm0
 .endm
@@ -148,7 +149,7 @@ END xstate_upper_zmm_clean
     .endr
 .endm
 
-/* SSE code that runs on: each load begins anew, unless it has to keep a dirty upper half. */
+/* Continued SSE code: a load starts a new dependency chain unless it keeps a dirty upper half. */
 .macro BEFORE_code
     addps %xmm1, %xmm0
 .endm
@@ -205,7 +206,7 @@ END xstate_shot_\event\()_\state
 /*
  * void xstate_loop_<instruction>(void *area, uint64_t mask, size_t calls)
  *
- * Executes it `calls` times, at least once, on an area and a mask of components.
+ * Executes the instruction `calls` times, at least once, on an area and a mask of components.
  *
  *   rdi       area
  *   rsi       mask
@@ -235,7 +236,7 @@ LOOP xrstor, xrstor64 (%rdi)
 LOOP xgetbv, xgetbv
 LOOP fninit, fninit
 
-/* The second has x87 in use to initialise each time. */
+/* With FNINIT before it, XRSTOR must initialise x87 each time. */
 .macro FNINIT_XRSTOR
     fninit
     xrstor64 (%rdi)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What dirty uppers add to single instructions. CPUs differ in kind here: some pay once at each
- * change between SSE and VEX instructions, others in every SSE instruction; so each is timed alone.
+ * Measures what dirty uppers add to single instructions. Some CPUs pay at each change between SSE
+ * and VEX instructions, others in each SSE instruction, so each event is timed alone.
  */
 #include <stdlib.h>
 #include <x86intrin.h>
@@ -9,20 +9,20 @@
 #include "common/clock.h"
 #include "xstate/measure.h"
 
-/* Instructions of the events that repeat, in xstate/cost_x86_64.S. */
+/* Repetitions in events of xstate/cost_x86_64.S. */
 #define TURNS             16
 #define CODE_INSTRUCTIONS 128
 
 #define SHOTS(event)                                                                               \
     { xstate_shot_##event##_clean, xstate_shot_##event##_ymm, xstate_shot_##event##_zmm }
 
-/* NONE is the baseline of VZEROUPPER alone: of the others it is the same event in a clean state. */
+/* NONE is the baseline of VZEROUPPER. The baseline of other events is the same event when clean. */
 enum { SSE, VEX, CLEANED, TURN, CODE, VZEROUPPER, NONE, SHOT_ROWS };
 _Static_assert(NONE == EVENT_ROWS, "the baseline follows the events");
 
 static const struct shots {
     xstate_shot_fn *shots[XSTATE_UPPERS];
-    unsigned count; /* how often an event does it */
+    unsigned count; /* repetitions in an event */
 } events[SHOT_ROWS] = {
     [SSE] = {SHOTS(sse), 1},
     [VEX] = {SHOTS(vex), 1},
@@ -46,19 +46,19 @@ const char *const xstate_event_summary[EVENT_ROWS] = {
 
 struct shooting {
     size_t rounds, states;
-    double *counts; /* of each event in each state, `rounds` */
+    double *counts; /* `rounds` of each event in each state */
 };
 
 static double *counts_of(const struct shooting *shooting, size_t event, size_t state) {
     return shooting->counts + (event * XSTATE_UPPERS + state) * shooting->rounds;
 }
 
-/* Cycles, of no order: below 64, which is more than a step of any counter takes. */
+/* Returns scattered delays below 64 cycles, which are more than a step of any counter. */
 static uint32_t delay(size_t number) {
     return (uint32_t)number * UINT32_C(2654435761) >> 26;
 }
 
-/* Takes all shots, each round one of each; returns nanoseconds a count. */
+/* Takes one shot of each event and state in each round; returns the nanoseconds of a count. */
 static double shoot(struct shooting *shooting) {
     const int64_t start_ns = clock_ns();
     const uint64_t start = __rdtsc();
@@ -75,8 +75,9 @@ static int compare(const void *a, const void *b) {
 }
 
 /*
- * Some counters advance in steps of 10 ns (Zen 5): what is shorter shows in how often they step, so
- * in means, not in medians. The twentieth at either end is left out: interrupts are there.
+ * Returns the mean of the counts. Some counters advance in steps of 10 ns (Zen 5): shorter events
+ * show in how often they step, so in means, not in medians. A twentieth at each end is omitted,
+ * which contains interrupts.
  */
 static double mean(const struct shooting *shooting, size_t event, size_t state) {
     double *counts = counts_of(shooting, event, state);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate layout`: the components of extended state that this CPU has, and where XSAVE puts
- * them. */
+/* `carry xstate layout`: prints the components of extended state of this CPU, and where XSAVE
+ * stores them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "xstate/names.h"
 #include "xstate/parts.h"
 
-/* Of each xmm register; the legacy area holds sixteen, behind what is x87's. */
+/* The xmm registers of the legacy area, which follow those of x87. */
 #define XMM_BYTES 16
 #define XMM_COUNT 16
 
@@ -51,7 +51,7 @@ static size_t size_of(const struct carry_xstate_layout *layout, unsigned compone
     return component == CARRY_XSTATE_SSE ? XMM_BYTES * XMM_COUNT : layout->parts[component].size;
 }
 
-/* False if such an image has no place for it. */
+/* Finds the offset of a component; returns false if such an image does not contain it. */
 static bool find_offset(const struct carry_xstate_layout *layout, enum carry_xstate_form form,
                         unsigned component, size_t *offset) {
     *offset = carry_xstate_offset(layout, layout->user, form, component);
@@ -78,7 +78,7 @@ static bool has_feature(const struct carry_xstate_layout *layout, const struct f
     return flag;
 }
 
-/* The instruction that carry_xstate_save() executes. */
+/* Returns the name of the instruction that carry_xstate_save() executes. */
 static const char *save_instruction(void) {
     if (!carry_cpu_has("xsave"))
         return "FXSAVE";

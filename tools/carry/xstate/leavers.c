@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate leavers`: the library calls that return with dirty uppers. */
+/* `carry xstate leavers`: finds the library calls that return with dirty uppers. */
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `carry xstate leavers`. */
+/* Runs `carry xstate leavers`, after its options were read. */
 #ifndef CARRY_TOOLS_LEAVERS_H
 #define CARRY_TOOLS_LEAVERS_H
 
@@ -8,15 +8,15 @@
 
 struct leavers_options {
     char **command;
-    uint64_t show;  /* functions */
-    bool addresses; /* calls without a PLT, too */
-    bool keep;      /* uppers that were left dirty */
-    bool check;     /* leavers in the exit status */
+    uint64_t show;  /* how many functions to list */
+    bool addresses; /* hook calls without a PLT, too */
+    bool keep;      /* do not clean uppers that were left dirty */
+    bool check;     /* the exit status reports leavers */
     bool json;
     const char *output; /* NULL: standard error */
 };
 
-/* Returns an exit status. */
+/* Runs a program with hooks, and reports. Returns an exit status. */
 int leavers_run(const struct leavers_options *options);
 
 #endif

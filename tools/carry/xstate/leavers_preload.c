@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcarry-leavers.so, which `carry xstate leavers` has loaded into a program: hooks all calls
- * between its objects, and counts those that return with dirty uppers.
+ * libcarry-leavers.so, which `carry xstate leavers` loads into a program: hooks all calls between
+ * its objects, and counts those that return with dirty uppers.
  *
- * A program must run with it as without: what fails here is left out, and nothing is printed.
+ * The program must run as without this library, so failures are ignored, and nothing is printed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -25,13 +25,13 @@ static struct leavers_table *table;
 
 /* --- Functions that are not hooked --- */
 
-/* Those that cannot be called through a thunk, beside those that the library skips. */
+/* Functions that cannot be called through a thunk, besides those that the library skips. */
 static const char *const not_hooked[] = {
     "__tls_get_addr",    /* compilers call it, some with the stack unaligned */
     "__morestack",       /* arguments in other registers, and it moves the stack */
     "__rust_probestack", /* the same */
-    "makecontext",       /* any number of arguments on the stack, */
-    "execl",             /* and so have these, */
+    "makecontext",       /* any number of arguments on the stack */
+    "execl",             /* the same, also below */
     "execle",
     "execlp",
 };
@@ -52,7 +52,7 @@ static struct object {
     const char *name;
 } objects[OBJECTS_MAX];
 static size_t objects_count;
-static unsigned long long loaded; /* objects since the program began, when they were listed */
+static unsigned long long loaded; /* the number of objects ever loaded, when they were listed */
 static char program[4096];
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *unused) {
@@ -84,7 +84,7 @@ static const struct object *object_at(uintptr_t address) {
 
 static const char *name_at(uintptr_t address) {
     const struct object *object = object_at(address);
-    return !object ? "" : object == objects ? program : object->name; /* listed first, always */
+    return !object ? "" : object == objects ? program : object->name; /* the program is first */
 }
 
 static int count_loaded(struct dl_phdr_info *info, size_t size, void *count) {
@@ -127,7 +127,7 @@ static bool add_slot(const struct carry_hook_place *place) {
     return true;
 }
 
-/* --- The state of registers, as thunks keep it --- */
+/* --- Registers that thunks save --- */
 
 #define XMM_BYTES 16
 #define YMM_BYTES 32
@@ -136,7 +136,7 @@ static bool is_dirty(const struct carry_thunk_call *call) {
     return call->vector_size > XMM_BYTES;
 }
 
-/* Has the thunk load the two vectors that may be results as xmm only, with clean uppers. */
+/* Makes the thunk load the two vectors that may be results as xmm registers, with clean uppers. */
 static void clean(struct carry_thunk_call *call) {
     unsigned char *vectors = call->vectors;
     memmove(vectors + XMM_BYTES, vectors + call->vector_size, XMM_BYTES);
@@ -148,9 +148,10 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
 }
 
 /*
- * Has uppers stay dirty that were so in registers that the thunk does not keep: zeroes that it
- * loads count as in use, but on AMD only until the next switch of threads. If the last vector that
- * it keeps is an argument or a result at all, it is an xmm register: its upper is nobody's.
+ * Keeps uppers dirty. If the uppers of all `kept` vectors are zero, registers that the thunk does
+ * not save were dirty: this then makes the last upper dirty, as loaded zeroes are in use, but on
+ * AMD only until the next switch of threads. Nothing reads that upper: if the vector is an argument
+ * or a result, it is an xmm register.
  */
 static void stay_dirty(struct carry_thunk_call *call, size_t kept) {
     const size_t half = call->vector_size / 2;
@@ -166,18 +167,18 @@ static void stay_dirty(struct carry_thunk_call *call, size_t kept) {
 
 /* --- Calls --- */
 
-/* What a thread remembers of the calls it is in: the innermost ones. */
+/* The number of calls of a thread that are recorded, the innermost ones. */
 #define FRAMES 64
 
 struct frame {
-    uintptr_t stack; /* which is a call's own as long as it lasts */
+    uintptr_t stack; /* the stack pointer, which identifies the call until it returns */
     bool dirty;
 };
 
 static _Thread_local struct {
     struct frame frames[FRAMES];
     size_t depth;
-    bool left; /* the uppers are still as a leaver left them that has been counted */
+    bool left; /* uppers are dirty since a leaver that was counted */
 } thread __attribute__((tls_model("initial-exec")));
 
 static struct frame *innermost(void) {
@@ -189,7 +190,7 @@ static void on_enter(const struct carry_hook_place *place, struct carry_thunk_ca
     uintptr_t stack = (uintptr_t)call->stack;
     (void)place;
     (void)user;
-    while (thread.depth && innermost()->stack <= stack) /* left by longjmp or an exception */
+    while (thread.depth && innermost()->stack <= stack) /* ended by longjmp or an exception */
         thread.depth--;
     thread.depth++;
     *innermost() = (struct frame){stack, is_dirty(call)};
@@ -198,7 +199,7 @@ static void on_enter(const struct carry_hook_place *place, struct carry_thunk_ca
         stay_dirty(call, ARGUMENTS);
 }
 
-/* How the call that returns was made; false if that is not known. */
+/* Finds the frame of the call that returns; returns false if it was not recorded. */
 static bool find_frame(const struct carry_thunk_call *call, struct frame *frame) {
     uintptr_t stack = (uintptr_t)call->stack;
     while (thread.depth && innermost()->stack < stack)
@@ -214,7 +215,7 @@ static void add(uint64_t *count) {
     __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }
 
-/* Is it this function that made the uppers dirty? */
+/* Counts a call, and returns whether its function made the uppers dirty. */
 static bool is_leaver(struct leavers_row *row, const struct carry_thunk_call *call) {
     struct frame frame;
     add(&row->calls);
@@ -227,7 +228,8 @@ static bool is_leaver(struct leavers_row *row, const struct carry_thunk_call *ca
     return false;
 }
 
-/* A leaver's dirt is cleaned. What was dirty before, the function around is to be judged by. */
+/* Judges a call. Cleans the uppers that a leaver made dirty; others are judged when the caller
+ * returns. */
 static void on_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
                      void *user) {
     struct leavers_row *row = slots[slot_of(place->address)].row;
@@ -271,7 +273,7 @@ static struct carry_hook lookups = {.wants = is_lookup, .enter = on_lookup};
 
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
-/* Returns 0, or what attaching does. */
+/* Hooks all calls that are not hooked yet. Returns 0, or an error of attaching. */
 static int attach(void) {
     if (pthread_mutex_trylock(&attaching) != 0)
         return CARRY_OK;
@@ -284,7 +286,7 @@ static int attach(void) {
     return error;
 }
 
-/* What looks functions up has loaded them before: objects of dlopen() are found here. */
+/* Hooks objects that dlopen() loaded: their functions must be looked up before they are called. */
 static void on_lookup(const struct carry_hook_place *place, struct carry_thunk_call *call,
                       void *user) {
     unsigned long long now = 0;
@@ -316,6 +318,6 @@ __attribute__((constructor)) static void begin(void) {
         return;
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
-    carry_cpu_set_mask("+fast_xgetbv1"); /* thunks are to look at what is in use, not at values */
+    carry_cpu_set_mask("+fast_xgetbv1"); /* thunks then read what is in use, not the values */
     add(attach() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a table of calls says. */
+/* Finds leavers in a table of calls, and reports them. */
 #ifndef CARRY_TOOLS_LEAVERS_REPORT_H
 #define CARRY_TOOLS_LEAVERS_REPORT_H
 
@@ -12,28 +12,30 @@
 struct leavers_function {
     const char *function, *object;
     uint64_t calls, ymm, zmm, called_dirty, unknown;
-    size_t first, count; /* of the calls */
+    size_t first, count; /* of its rows in findings->calls */
 };
 
-/* As one object calls it. */
+/* The calls of a function by one object. */
 struct leavers_call {
     struct leavers_names names;
     const struct leavers_row *row;
 };
 
 struct leavers_findings {
-    struct leavers_call *calls; /* those that were made, by functions */
+    struct leavers_call *calls; /* sorted by function */
     size_t calls_count;
-    struct leavers_function *functions; /* those that left uppers dirty most often first */
+    struct leavers_function *functions; /* sorted by how often they left uppers dirty */
     size_t functions_count;
     struct leavers_function
-        *called_dirty;           /* the same, those that were called so most often first */
+        *called_dirty; /* the same, sorted by how often they were called with dirty uppers */
     struct leavers_function sum; /* of all */
-    size_t leavers, victims;     /* how many of the two there are */
+    size_t leavers, victims;     /* how many functions left uppers dirty, or were called so */
     uint64_t processes, refused, lost;
 };
 
-/* False without memory. The table stays in use until findings are freed. */
+/* Finds leavers. Returns false without memory. The findings refer to the table until they are
+ * freed.
+ */
 bool leavers_find(struct leavers_findings *findings, const struct leavers_table *table);
 void leavers_free(struct leavers_findings *findings);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program with the hooks in it, and reports what they saw. */
+/* Runs a program with hooks, and reports their counts. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -17,11 +17,12 @@
 #include "common/start.h"
 #include "xstate/leavers_report.h"
 
-/* --- What is loaded into the program --- */
+/* --- Preloading --- */
 
 #define LIBRARY "libcarry-leavers.so"
 
-/* In front of what is loaded so already. Names are parted by spaces and colons. */
+/* Puts a library in front of those in LD_PRELOAD, which spaces and colons separate. Returns an exit
+ * status. */
 static int preload(const char *library) {
     const char *present = getenv("LD_PRELOAD");
     char *value = NULL;
@@ -38,8 +39,8 @@ static int preload(const char *library) {
 /* --- The table --- */
 
 /*
- * Processes open it by a name in /proc, which does not depend on descriptors that they inherit, and
- * of which nothing is left behind.
+ * Makes the table. Processes open it by a name in /proc, which needs no inherited descriptor, and
+ * leaves no file behind.
  */
 static struct leavers_table *make_table(const struct leavers_options *options) {
     char path[64];

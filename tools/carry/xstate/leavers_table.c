@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A process that was killed while it wrote a row is not waited for longer. */
+/* The most tries to wait for a row: the process that writes it may have been killed. */
 #define PATIENCE 1000
 
 /* --- Names --- */
 
-/* The end of a name, which must lie within the table. */
+/* Returns what follows a name; NULL if the name does not end within the table. */
 static const char *next_name(const struct leavers_table *table, const char *name) {
     const char *end = table->names + LEAVERS_BYTES;
     const char *zero = name < end ? memchr(name, '\0', (size_t)(end - name)) : NULL;
@@ -42,7 +42,7 @@ static bool has_room(const struct leavers_table *table, size_t size) {
     return size <= LEAVERS_BYTES - __atomic_load_n(&table->names_used, __ATOMIC_RELAXED);
 }
 
-/* Others may have taken the room meanwhile. */
+/* Writes the names of a row; returns false if other processes have taken the room. */
 static bool write_names(struct leavers_table *table, struct leavers_row *row, const char *caller,
                         const char *function, const char *called) {
     uint32_t size = (uint32_t)size_of(caller, function, called);
@@ -76,7 +76,8 @@ static bool is_row(const struct leavers_table *table, const struct leavers_row *
            strcmp(names.function, function) == 0 && strcmp(names.called, called) == 0;
 }
 
-/* Takes a free row. False if somebody else has, or the room for names: then nobody gets it. */
+/* Takes a free row; returns false if another process took it. If it took the room for names
+ * instead, the row stays unused. */
 static bool take(struct leavers_table *table, struct leavers_row *row, const char *caller,
                  const char *function, const char *called) {
     uint32_t state = LEAVERS_FREE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of saving and loading, and of libm, by what is in use. */
+/* Times saving and loading, sections, and libm, by the components in use. */
 #include "xstate/measure.h"
 
 #include <math.h>
@@ -94,7 +94,7 @@ size_t xstate_uppers(void) {
 
 static const struct op {
     xstate_loop_fn *loop;
-    const char *feature; /* it needs; NULL: none */
+    const char *feature; /* that the instruction needs, or NULL */
 } ops[XSTATE_OPS] = {
     [XSTATE_FXSAVE] = {xstate_loop_fxsave, NULL},
     [XSTATE_XSAVE] = {xstate_loop_xsave, "xsave"},
@@ -117,14 +117,14 @@ enum xstate_op xstate_saving_op(void) {
 
 struct saves {
     const uint64_t *masks;
-    uint64_t saved; /* what instructions are asked to save and load */
+    uint64_t saved; /* the components that instructions save and load */
     enum xstate_op columns[XSTATE_OPS];
     char *area;
 };
 
 /*
- * Makes it dirty, saves it and returns what was in use. Nothing runs between that might use vector
- * registers, as the C library's memset() does.
+ * Makes the components of `mask` dirty, saves those of `saved`, and returns those that were in use.
+ * Nothing between may use vector registers, as memset() of the C library does.
  */
 static uint64_t save_dirty(char *area, uint64_t mask, uint64_t saved) {
     const enum xstate_op op = xstate_saving_op();
@@ -148,7 +148,7 @@ static uint32_t run_save(const void *context, size_t cell, size_t subject, size_
     return (uint32_t)calls;
 }
 
-/* Room for what any of the instructions writes. */
+/* Returns the size of an area for all of the instructions. */
 static size_t area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
@@ -207,7 +207,7 @@ static uint32_t run_start(const void *context, size_t cell, size_t subject, size
     return (uint32_t)calls;
 }
 
-/* An area without any component: what is saved is taken out of XSTATE_BV. */
+/* Makes an area whose XSTATE_BV names no component. */
 static void save_initial(char *area, uint64_t mask) {
     static const uint64_t none;
     save_dirty(area, 0, mask);
@@ -278,7 +278,8 @@ static xstate_upper_fn *const uppers[XSTATE_UPPERS] = {
     [XSTATE_ZMM] = xstate_upper_zmm,
 };
 
-/* Uppers stay dirty over the calls: nothing in them executes vzeroupper. */
+/* Calls a function with uppers in the state of `subject`. They stay dirty, as the functions do not
+ * execute vzeroupper. */
 static uint32_t run_libm(const void *context, size_t cell, size_t subject, size_t first,
                          size_t calls) {
     math_fn *function = functions[cell];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What extended state costs on this CPU, as `carry xstate cost` and `carry xstate who` time it. */
+/* Times extended state on this CPU, for `carry xstate cost` and `carry xstate who`. */
 #ifndef CARRY_TOOLS_XSTATE_MEASURE_H
 #define CARRY_TOOLS_XSTATE_MEASURE_H
 
@@ -14,12 +14,12 @@
 #define GRID_ROWS    8
 #define GRID_COLUMNS 5
 
-/* Times of each row in each column, nanoseconds. */
+/* Times of rows and columns, in nanoseconds. */
 struct xstate_grid {
     size_t rows, columns;
     double ns[GRID_ROWS][GRID_COLUMNS];     /* medians */
-    double factor[GRID_ROWS][GRID_COLUMNS]; /* how often the first column fits in */
-    size_t rounds;                          /* that were taken */
+    double factor[GRID_ROWS][GRID_COLUMNS]; /* multiples of the first column */
+    size_t rounds;                          /* taken */
     struct bench_noise noise;
 };
 
@@ -31,15 +31,14 @@ struct xstate_effort {
     double seconds; /* as of struct bench_plan */
 };
 
-/* Measures a plan that has cells, subjects and work, and fills in the rest. False without memory.
- */
+/* Measures a plan whose cells, subjects and functions are set. Returns false without memory. */
 bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
                          const struct xstate_effort *effort);
 
-/* The components that xstate_dirty() can make dirty here. */
+/* Returns the components that xstate_dirty() can make dirty on this CPU. */
 uint64_t xstate_reachable(void);
 
-/* How many of enum xstate_upper this CPU can be in: without AVX, only the clean one. */
+/* Returns how many states of enum xstate_upper this CPU has: without AVX, one. */
 size_t xstate_uppers(void);
 
 /* --- Saving and loading: a row for each mask of components, a column for each instruction --- */
@@ -56,12 +55,12 @@ extern const char *const xstate_op_names[XSTATE_OPS];
 
 bool xstate_has_op(enum xstate_op op);
 
-/* The one that saves what is in use. */
+/* Returns the instruction by which the components in use are determined. */
 enum xstate_op xstate_saving_op(void);
 
 /*
- * With the components of so many masks, GRID_ROWS at most, made dirty; `masks` then tells what was
- * in use. Columns of instructions that this CPU lacks are zero.
+ * Measures with the components of each of `count` masks dirty, GRID_ROWS at most, and sets each
+ * mask to the components that were in use. Columns of instructions that this CPU lacks are zero.
  */
 bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort);
@@ -72,14 +71,14 @@ enum xstate_start { XSTATE_FNINIT, XSTATE_FNINIT_XRSTOR, XSTATE_XRSTOR_INITIAL, 
 extern const char *const xstate_start_names[XSTATE_STARTS];   /* for programs */
 extern const char *const xstate_start_summary[XSTATE_STARTS]; /* for people */
 
-/* With the columns that this CPU has, the first ones: one without XSAVE. */
+/* Measures the first columns, which this CPU can run: without XSAVE, one. */
 bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Sections: a row for each mask of components --- */
 
 extern const char *const xstate_section_names[XSTATE_SECTIONS];
 
-/* As xstate_measure_saves(); `masks` then tells what a section saved. */
+/* Measures as xstate_measure_saves() does; sets masks to the components that a section saved. */
 bool xstate_measure_sections(struct xstate_grid *grid, uint64_t *masks, size_t count,
                              const struct xstate_effort *effort);
 
@@ -88,7 +87,7 @@ bool xstate_measure_sections(struct xstate_grid *grid, uint64_t *masks, size_t c
 #define LIBM_ROWS 3
 extern const char *const xstate_libm_names[LIBM_ROWS];
 
-/* The first `rows` of them. */
+/* Measures the first `rows` functions. */
 bool xstate_measure_libm(struct xstate_grid *grid, size_t rows, const struct xstate_effort *effort);
 
 /* "clean", "ymm", "zmm". */
@@ -100,15 +99,15 @@ extern const char *const xstate_upper_names[XSTATE_UPPERS];
 #define AES_COLUMNS 5
 extern const size_t xstate_aes_sizes[AES_ROWS];
 
-/* "ymm_vzeroupper" */
+/* Returns the name of a column, such as "ymm_vzeroupper". */
 const char *xstate_aes_column(size_t column);
 
 bool xstate_has_aes(void);
 
-/* Does it encrypt SP 800-38A's example as that says? */
+/* Returns whether AES encrypts the test vector of SP 800-38A correctly. */
 bool xstate_aes_is_right(void);
 
-/* With as many columns as this CPU can be in. */
+/* Measures the first columns, whose states this CPU has. */
 bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Transitions: what dirty uppers add to single instructions; needs AVX --- */
@@ -117,15 +116,15 @@ bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *ef
 extern const char *const xstate_event_names[EVENT_ROWS];   /* for programs */
 extern const char *const xstate_event_summary[EVENT_ROWS]; /* for people */
 
-/* Differences of means: below the noise of the machine they may be negative. No factors. */
+/* Measures differences of means, without factors. Noise may make them negative. */
 bool xstate_measure_events(struct xstate_grid *grid, size_t rounds);
 
 /* --- The verdict --- */
 
-/* The largest factor of a row; 1 where it has no other column than the first. */
+/* Returns the largest factor of a row; 1 if it has one column. */
 double xstate_worst(const struct xstate_grid *grid, size_t row);
 
-/* Below it, times that differ are taken for equal. */
+/* Factors below it count as no difference. */
 #define XSTATE_PENALTY 1.25
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Masks of components by their names. */
+/* Writes masks of components as names. */
 #ifndef CARRY_TOOLS_XSTATE_NAMES_H
 #define CARRY_TOOLS_XSTATE_NAMES_H
 
@@ -9,10 +9,10 @@
 /* Room for the names of all. */
 #define XSTATE_NAMES_SIZE 256
 
-/* "SSE AVX", or "none"; returns `buffer`, of XSTATE_NAMES_SIZE bytes. */
+/* Writes "SSE AVX", or "none"; returns `buffer`, of XSTATE_NAMES_SIZE bytes. */
 char *xstate_names(char *buffer, uint64_t mask);
 
-/* The same as an array. */
+/* Returns the names as an array. */
 json_t *xstate_names_json(uint64_t mask);
 
 #endif

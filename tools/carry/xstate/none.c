@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the CPU is no x86-64: extended state is of x86 alone. */
+/* For other architectures than x86-64: only x86 has extended state. */
 #include "common/command.h"
 #include "xstate/parts.h"
 

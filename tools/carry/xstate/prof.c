@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate prof`: the functions in which the upper halves of vector registers are dirty. */
+/* `carry xstate prof`: samples the functions in which upper halves of vectors are dirty. */
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of `carry xstate prof`. */
+/* Runs `carry xstate prof`, after its options were read. */
 #ifndef CARRY_TOOLS_PROF_H
 #define CARRY_TOOLS_PROF_H
 
@@ -8,17 +8,17 @@
 #include <sys/types.h>
 
 struct prof_options {
-    char **command; /* NULL if a process is given */
+    char **command; /* NULL: follow `process` */
     pid_t process;
     uint64_t rate;
     uint64_t seconds;
-    uint64_t show; /* functions */
-    bool all;      /* of them, without dirty samples too */
+    uint64_t show; /* how many functions to list */
+    bool all;      /* lists functions without dirty samples, too */
     bool json;
     const char *output; /* NULL: standard error, or standard output for a process */
 };
 
-/* Returns an exit status. */
+/* Follows a program, and reports. Returns an exit status. */
 int prof_run(const struct prof_options *options);
 
 #endif

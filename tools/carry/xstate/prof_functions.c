@@ -7,7 +7,7 @@
 
 #include "xstate/prof_symbols.h"
 
-/* --- Each hit is a function at first --- */
+/* --- Hits: each becomes a function --- */
 
 static bool add_hit(struct functions *functions, const struct samples *samples,
                     const struct samples_hit *hit, const struct symbols *symbols) {
@@ -34,7 +34,7 @@ static bool add_object(struct functions *functions, const struct samples *sample
     return ok;
 }
 
-/* --- Then equal ones are merged --- */
+/* --- Merging of equal functions --- */
 
 static int by_place(const void *left, const void *right) {
     const struct function *a = left, *b = right;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of the same function, together. */
+/* Collects the samples of each function. */
 #ifndef CARRY_TOOLS_PROF_FUNCTIONS_H
 #define CARRY_TOOLS_PROF_FUNCTIONS_H
 
@@ -7,18 +7,18 @@
 
 struct function {
     const struct samples_object *object;
-    char *name; /* NULL if no symbol tells */
+    char *name; /* NULL without a symbol */
     uint64_t address;
     struct samples_counts counts;
 };
 
-/* Those of most dirty samples first, then those of most samples. */
+/* Sorted by dirty samples, then by samples, the most first. */
 struct functions {
     struct function *rows;
     size_t count;
 };
 
-/* False without memory. */
+/* Collects the functions of all hits; returns false without memory. */
 bool functions_collect(struct functions *functions, const struct samples *samples);
 void functions_free(struct functions *functions);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where libdw is missing. */
+/* For builds without libdw. */
 #include "common/command.h"
 #include "xstate/prof.h"
 

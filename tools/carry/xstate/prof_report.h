@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples, by functions. */
+/* Reports samples by function. */
 #ifndef CARRY_TOOLS_PROF_REPORT_H
 #define CARRY_TOOLS_PROF_REPORT_H
 
@@ -9,7 +9,7 @@
 #include "xstate/prof_functions.h"
 #include "xstate/prof_trace.h"
 
-/* What is reported. */
+/* The data of a report. */
 struct prof_report {
     const struct prof_options *options;
     const struct samples *samples;

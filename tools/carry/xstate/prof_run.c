@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs or follows a program, and reports. */
+/* Starts or follows a program, and reports its samples. */
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ static int report(const struct prof_options *options, const struct samples *samp
 
 /* --- The program --- */
 
-/* A program that has not ended has the terminal, and is waited for; now a signal ends that. */
+/* Reports, then waits for a launched program that has not ended, as it uses the terminal; from here
+ * on, a signal ends this process. */
 static int finish(const struct prof_options *options, struct launch *launch,
                   const struct samples *samples, const struct trace_result *result, FILE *stream) {
     int ended = STATUS_CLEAN;

@@ -18,7 +18,7 @@
 struct samples_process {
     pid_t process;
     struct process_map map;
-    uint32_t *objects; /* of each mapping that is executable */
+    uint32_t *objects; /* of each executable mapping */
 };
 
 /* --- Objects --- */
@@ -39,7 +39,7 @@ static uint32_t find_object(const struct samples *samples, const struct process_
     return NO_OBJECT;
 }
 
-/* Its file is opened at once: the process, and with it the way to the file, may be gone later. */
+/* Adds an object, and opens its file at once: its path may be gone when the process has ended. */
 static uint32_t add_object(struct samples *samples, const struct process_mapping *mapping,
                            pid_t process) {
     size_t count = samples->objects_count;
@@ -106,7 +106,7 @@ void samples_forget(struct samples *samples, pid_t process) {
     }
 }
 
-/* The mapping that the thread executes; the map is read anew where it has none that is known. */
+/* Returns the executable mapping at an address; reads the map again if it has none. */
 static const struct process_mapping *
 find_mapping(struct samples *samples, struct samples_process *process, uint64_t address) {
     const struct process_mapping *mapping = process_map_find(&process->map, address);
@@ -171,7 +171,7 @@ static bool count_hit(struct samples *samples, uint32_t object, uint64_t offset,
 
 /* --- A sample --- */
 
-/* The components that a stopped thread has in use, and where it stands. */
+/* Reads the components in use of a stopped thread, and its instruction pointer. */
 static bool read_thread(pid_t thread, uint64_t *in_use, uint64_t *address) {
     unsigned char image[CARRY_XSTATE_EXTENDED];
     struct iovec vector = {.iov_base = image, .iov_len = sizeof image};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where samples fell: by objects and offsets in their files, so that processes that have the same
- * object mapped share its rows, and names are looked up once, at the end.
+ * Counts samples by object and offset in its file. So processes that map the same object share its
+ * rows, and names are looked up once, at the end.
  */
 #ifndef CARRY_TOOLS_PROF_SAMPLES_H
 #define CARRY_TOOLS_PROF_SAMPLES_H
@@ -13,12 +13,12 @@
 
 struct samples_counts {
     uint64_t all;
-    uint64_t dirty; /* one or both of */
+    uint64_t dirty; /* AVX or ZMM_HI256 in use */
     uint64_t ymm;   /* AVX in use */
     uint64_t zmm;   /* ZMM_HI256 in use */
 };
 
-/* A file that is mapped, or memory that no file is behind. */
+/* A mapped file, or memory without a file. */
 struct samples_object {
     char *path;
     uint64_t device, inode;
@@ -33,7 +33,7 @@ struct samples_hit {
 
 struct samples {
     struct samples_counts counts;
-    uint64_t lost; /* that found no memory, or could not be read */
+    uint64_t lost; /* samples without memory, or of threads that could not be read */
     struct samples_object *objects;
     size_t objects_count;
     struct samples_hit *hits; /* a hash table; rows without samples are free */
@@ -45,7 +45,7 @@ struct samples {
 /* Takes a sample of a thread that is stopped. */
 void samples_take(struct samples *samples, pid_t process, pid_t thread);
 
-/* The process has ended, or executes another program: what it had mapped is no more. */
+/* Drops the map of a process that has ended, or executes another program. */
 void samples_forget(struct samples *samples, pid_t process);
 
 void samples_free(struct samples *samples);

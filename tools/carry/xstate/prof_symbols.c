@@ -12,7 +12,7 @@ struct symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Elf *elf;
-    GElf_Addr bias; /* from addresses in the file to those of libdwfl */
+    GElf_Addr bias; /* of libdwfl's addresses, from those of the file */
 };
 
 static Dwfl_Module *report(Dwfl *dwfl, const char *path, int file) {
@@ -24,7 +24,7 @@ static Dwfl_Module *report(Dwfl *dwfl, const char *path, int file) {
 }
 
 struct symbols *symbols_open(const char *path, int file) {
-    static char *debug_path; /* as elfutils has it by default */
+    static char *debug_path; /* NULL: the default of elfutils */
     static const Dwfl_Callbacks callbacks = {
         .find_debuginfo = dwfl_standard_find_debuginfo,
         .section_address = dwfl_offline_section_address,
@@ -79,7 +79,7 @@ static bool find_address(const struct symbols *symbols, uint64_t offset, uint64_
 struct eh_index {
     const uint8_t *rows;
     size_t count;
-    uint64_t address; /* what the rows count from */
+    uint64_t address; /* rows are relative to it */
 };
 
 static bool find_index(const struct symbols *symbols, struct eh_index *index) {
@@ -110,7 +110,7 @@ static uint64_t row_start(const struct eh_index *index, size_t row) {
     return index->address + (uint64_t)(int64_t)distance;
 }
 
-/* The last start that is not behind the address; the address itself if none is told. */
+/* Returns the last start that is not behind the address; the address itself without an index. */
 static uint64_t find_start(const struct symbols *symbols, uint64_t address) {
     struct eh_index index;
     if (!find_index(symbols, &index) || !index.count || address < row_start(&index, 0))

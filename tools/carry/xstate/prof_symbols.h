@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of an object, by their places in its file. */
+/* Finds the functions of an object by offsets in its file. */
 #ifndef CARRY_TOOLS_PROF_SYMBOLS_H
 #define CARRY_TOOLS_PROF_SYMBOLS_H
 
@@ -9,15 +9,16 @@
 struct symbols;
 
 struct symbols_function {
-    uint64_t address; /* in the object; where it starts */
-    const char *name; /* NULL if no symbol tells; good until the symbols are closed */
+    uint64_t address; /* of its start, in the object */
+    const char *name; /* NULL without a symbol; valid until the symbols are closed */
 };
 
-/* Of an open file; NULL if it is none that is executed. The path leads to its debug file. */
+/* Opens the symbols of an open file. Returns NULL unless the file holds executable code. `path` is
+ * used to find its debug file. */
 struct symbols *symbols_open(const char *path, int file);
 void symbols_close(struct symbols *symbols);
 
-/* False if nothing at this offset is executed. */
+/* Finds the function at an offset; returns false if the file has no code there. */
 bool symbols_find(const struct symbols *symbols, uint64_t offset,
                   struct symbols_function *function);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads that are traced. */
+/* A list of the traced threads. */
 #ifndef CARRY_TOOLS_PROF_THREADS_H
 #define CARRY_TOOLS_PROF_THREADS_H
 
@@ -10,19 +10,19 @@
 struct traced {
     pid_t thread;
     pid_t process;
-    bool asked; /* to stop, so that a sample is taken */
+    bool asked; /* the thread was asked to stop, for a sample */
 };
 
-/* In the order of their numbers: new ones mostly come at the end. */
+/* Sorted by number: new threads mostly have the highest. */
 struct threads {
     struct traced *rows;
     size_t count, capacity;
 };
 
-/* NULL if there is none. Pointers are good until a thread is added or removed. */
+/* Returns a thread or NULL. The pointer is valid until a thread is added or removed. */
 struct traced *threads_find(const struct threads *threads, pid_t thread);
 
-/* Finds it, or adds it; NULL without memory. */
+/* Returns a thread, which is added if it is new; NULL without memory. */
 struct traced *threads_add(struct threads *threads, pid_t thread);
 
 void threads_remove(struct threads *threads, pid_t thread);

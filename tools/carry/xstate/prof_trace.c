@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All tracing is done by one thread, and ends with it: the kernel then lets go of each thread that
- * it traced as it stands, with the signals that were on their way. To detach them here, all would
- * have to be stopped, also those that sleep, and some system calls do not go on after that.
+ * Traces from one thread. When it ends, the kernel releases all traced threads as they are, with
+ * their pending signals. To detach them, all would have to be stopped, including those that sleep,
+ * and some system calls do not resume after that.
  */
 #define _GNU_SOURCE
 #include "xstate/prof_trace.h"
@@ -26,7 +26,7 @@
 #include "xstate/prof_threads.h"
 #include "xstate/thread.h"
 
-/* Threads that are looked at each time: what more there are is next. */
+/* The most threads to sample at a time; the others are next. */
 #define LOOK_MAX 64
 
 #define FOLLOW (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
@@ -36,17 +36,17 @@ struct trace {
     struct samples *samples;
     struct trace_result *result;
     struct threads threads;
-    size_t next; /* of them to be looked at */
+    size_t next; /* the last thread that was sampled */
     sigset_t signals;
     int64_t started, due;
-    int status; /* of starting */
+    int status; /* the exit status if tracing cannot start */
     bool over;
     bool told_of_rights;
 };
 
-/* --- What /proc tells --- */
+/* --- /proc --- */
 
-/* 'R' if it runs; 0 if it is no more. */
+/* Returns the state of a thread: 'R' if it runs; 0 if it has ended. */
 static char state_of(const struct traced *traced) {
     char path[64], text[512];
     snprintf(path, sizeof path, "task/%d/stat", (int)traced->thread);
@@ -55,7 +55,7 @@ static char state_of(const struct traced *traced) {
     if (file >= 0)
         close(file);
     text[size > 0 ? size : 0] = '\0';
-    const char *name_end = strrchr(text, ')'); /* a name may hold anything */
+    const char *name_end = strrchr(text, ')'); /* a name may contain any character */
     return name_end && name_end[1] ? name_end[2] : '\0';
 }
 
@@ -71,7 +71,7 @@ static pid_t process_of(pid_t thread) {
     return process;
 }
 
-/* --- Threads come and go --- */
+/* --- Threads --- */
 
 static struct traced *add(struct trace *trace, pid_t thread) {
     struct traced *traced = threads_find(&trace->threads, thread);
@@ -97,14 +97,14 @@ static void on_end(struct trace *trace, pid_t thread, int status) {
     trace->over = true;
 }
 
-/* What would give a program rights that this process has not got; NULL if nothing does. */
+/* Returns the kind of rights that a program would gain if it were not traced, or NULL. */
 static const char *lost_rights(const struct stat *program, const struct stat *runs_as) {
     if (program->st_mode & S_ISUID && program->st_uid != runs_as->st_uid)
         return "set-uid";
     return program->st_mode & S_ISGID && program->st_gid != runs_as->st_gid ? "set-gid" : NULL;
 }
 
-/* A program with rights of its own does not get them from a tracer who has not got them. */
+/* Warns once that a set-uid or set-gid program does not gain its rights while it is traced. */
 static void warn_setuid(struct trace *trace, pid_t process) {
     char path[64], name[4096];
     struct stat program, runs_as;
@@ -121,7 +121,7 @@ static void warn_setuid(struct trace *trace, pid_t process) {
     trace->told_of_rights = true;
 }
 
-/* All threads of the process but one are no more, and that one has the number of the first. */
+/* Handles exec: the process has one thread left, which now has the number of the first thread. */
 static void on_exec(struct trace *trace, pid_t process) {
     unsigned long former;
     if (ptrace(PTRACE_GETEVENTMSG, process, NULL, &former) == 0 && (pid_t)former != process)
@@ -137,8 +137,8 @@ static bool is_stop_signal(int signal) {
 }
 
 /*
- * Every stop answers PTRACE_INTERRUPT, so the sample is taken at whichever comes first. A stop of
- * the whole process goes on until SIGCONT; a signal is handed on; anything else was for us.
+ * Handles a stop. Any stop fulfils PTRACE_INTERRUPT, so the first one after it is sampled. A stop
+ * of the whole process lasts until SIGCONT; signals are passed on; other stops are for this tracer.
  */
 static void on_stop(struct trace *trace, pid_t thread, int status) {
     int event = status >> 16, signal = WSTOPSIG(status);
@@ -157,7 +157,8 @@ static void on_stop(struct trace *trace, pid_t thread, int status) {
 
 /* --- Samples --- */
 
-/* A thread that sleeps is left alone: it executes nothing, and its system call might fail. */
+/* Asks a thread to stop if it runs. A thread that sleeps executes nothing, and to stop it could
+ * make its system call fail. */
 static void ask(struct trace *trace, struct traced *traced) {
     char state = traced->asked ? '\0' : state_of(traced);
     if (traced->asked)
@@ -176,7 +177,8 @@ static void look(struct trace *trace) {
     }
 }
 
-/* Intervals vary by half, so that they do not fall into step with what the program does. */
+/* Sets the time of the next samples. Intervals vary by half, so that they do not align with periods
+ * of the program. */
 static void set_due(struct trace *trace) {
     int64_t interval = CLOCK_SECOND / trace->options->rate;
     trace->due = clock_ns() + interval / 2 + (int64_t)((double)interval * drand48());
@@ -201,7 +203,7 @@ static void on_signal(struct trace *trace, const siginfo_t *info) {
     trace->over = true;
 }
 
-/* Until a signal comes, of which SIGCHLD tells of stops, or it is time for samples. */
+/* Sleeps until a signal arrives (SIGCHLD reports stops), or until samples are due. */
 static void sleep_until_due(struct trace *trace) {
     siginfo_t info;
     int64_t rest = trace->due - clock_ns();
@@ -210,7 +212,7 @@ static void sleep_until_due(struct trace *trace) {
         on_signal(trace, &info);
 }
 
-/* Those that end a program, unless whoever started this has them ignored. */
+/* Sets SIGCHLD and the signals that end a program, except those that this process ignores. */
 static void find_signals(sigset_t *signals) {
     static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
     struct sigaction present;
@@ -231,7 +233,7 @@ static int not_traced(pid_t process) {
                          xstate_thread_refusal(reason, process));
 }
 
-/* Seizes the threads that are not yet; false once there are none. */
+/* Seizes the threads that are not traced yet; returns false if there are none. */
 static bool seize_more(struct trace *trace, DIR *tasks) {
     size_t before = trace->threads.count;
     rewinddir(tasks);
@@ -244,8 +246,8 @@ static bool seize_more(struct trace *trace, DIR *tasks) {
     return trace->threads.count > before;
 }
 
-/* Threads that start meanwhile are found by the next round, if not through those that start them.
- */
+/* Seizes all threads of a process. Threads that start meanwhile are traced like their creators, or
+ * found in the next round. */
 static int seize_process(struct trace *trace, pid_t process) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
@@ -302,7 +304,7 @@ int trace_run(const struct trace_options *options, struct samples *samples,
     struct trace trace = {.options = options, .samples = samples, .result = result};
     pthread_t thread;
     sigset_t before;
-    signal(SIGCHLD, SIG_DFL); /* ignored, it would not come */
+    signal(SIGCHLD, SIG_DFL); /* an ignored signal does not arrive */
     find_signals(&trace.signals);
     pthread_sigmask(SIG_BLOCK, &trace.signals, &before);
     int error = pthread_create(&thread, NULL, run, &trace);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows a program by ptrace: all its threads, what it forks and what it executes. Threads that
- * run are stopped for a moment now and then, and a sample is taken of each.
+ * Follows a program by ptrace: all its threads, the processes that it forks, and the programs that
+ * it executes. It stops running threads at intervals for a moment, and takes a sample of each.
  */
 #ifndef CARRY_TOOLS_PROF_TRACE_H
 #define CARRY_TOOLS_PROF_TRACE_H
@@ -14,24 +14,24 @@
 #include "xstate/prof_samples.h"
 
 struct trace_options {
-    struct launch *launch; /* the program; NULL if `process` runs already */
+    struct launch *launch; /* the program; NULL: follow `process` */
     pid_t process;
-    unsigned rate;    /* per second */
-    unsigned seconds; /* to follow it; 0: until it ends */
+    unsigned rate;    /* samples a second */
+    unsigned seconds; /* how long to follow the program; 0: until it ends */
 };
 
 struct trace_result {
-    bool ended;      /* the program has, */
-    int wait_status; /* so */
+    bool ended;      /* the program has ended */
+    int wait_status; /* of its end */
     uint64_t threads;
     uint64_t processes;
     double seconds;
 };
 
 /*
- * Follows the program until it ends, the time is over, or SIGINT, SIGTERM or SIGHUP comes; such a
- * signal that was sent to this process alone is passed on to a program that was launched. Nothing
- * is traced any more when this returns. Returns an exit status.
+ * Follows the program until it ends, the time is over, or SIGINT, SIGTERM or SIGHUP arrives. If a
+ * process sent the signal to this one, a launched program gets it, too. Nothing is traced after the
+ * return. Returns an exit status.
  */
 int trace_run(const struct trace_options *options, struct samples *samples,
               struct trace_result *result);

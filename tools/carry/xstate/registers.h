@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The instructions of xstate/cost_x86_64.S, which says what each does. */
+/* The functions of xstate/cost_x86_64.S, which describes each. */
 #ifndef CARRY_TOOLS_XSTATE_REGISTERS_H
 #define CARRY_TOOLS_XSTATE_REGISTERS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Takes components of xstate_reachable() only: others are no instructions here. */
+/* Makes components dirty. `mask` must be within xstate_reachable(): this CPU lacks others. */
 void xstate_dirty(uint64_t mask);
 
 typedef void xstate_upper_fn(void);
 xstate_upper_fn xstate_upper_none, xstate_upper_ymm, xstate_upper_zmm, xstate_upper_ymm_clean,
     xstate_upper_zmm_clean;
 
-/* The states of uppers that events are timed in, and the tables' columns. */
+/* The states of uppers in which events are timed: the columns of tables. */
 enum xstate_upper { XSTATE_CLEAN, XSTATE_YMM, XSTATE_ZMM, XSTATE_UPPERS };
 
 typedef uint32_t xstate_shot_fn(uint32_t delay);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an operating-system kernel provides for sections: here one CPU, whose registers are those of
- * this process, and one thread. Its words cost what they cost in a kernel; CR0.TS is never set.
+ * Provides for sections what an operating-system kernel provides: one CPU, whose registers are
+ * those of this process, and one thread. Its variables cost the same as in a kernel; CR0.TS is
+ * never set.
  */
 #include "base/section_host.h"
 
@@ -16,7 +17,7 @@
 static struct {
     struct carry_section_cpu words;
     struct carry_section_thread thread;
-    void *nested; /* the area of what interrupts a section */
+    void *nested; /* the area of a section that interrupts another */
     unsigned preempt_depth;
     bool in_nmi;
     bool load_is_due;
@@ -69,7 +70,7 @@ void xstate_section_close(void) {
     free(self.nested);
 }
 
-/* As a kernel does with interrupts off. */
+/* Loads the thread's state if it is due, as a kernel does with interrupts off. */
 static void return_to_user(void) {
     if (!self.load_is_due)
         return;
@@ -84,7 +85,7 @@ static void enter_user(uint64_t in_use) {
     xstate_dirty(in_use);
 }
 
-/* What is in use in the section that is interrupted. */
+/* Runs sections that interrupt another one, in which the components of `in_use` are in use. */
 static void run_nested(uint64_t in_use, size_t calls) {
     struct carry_section outer, section;
     carry_section_begin(&outer, NULL, 0);

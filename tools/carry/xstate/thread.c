@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads of other processes, by ptrace(2). */
+/* Reads threads of other processes by ptrace(2). */
 #define _GNU_SOURCE
 #include "xstate/thread.h"
 
@@ -20,13 +20,13 @@
 #include "common/clock.h"
 #include "common/signals.h"
 
-/* How long a thread may take to stop: one that sleeps uninterruptibly does not. */
+/* The longest wait for a thread to stop: a thread in an uninterruptible sleep does not stop. */
 #define STOP_NS 500000000
 
 /* The regset NT_X86_XSTATE: the standard form of XSAVE (Linux, Documentation/arch/x86/xstate). */
 #define REGSET_BYTES 65536
 
-/* --- What /proc says of a thread --- */
+/* --- Threads in /proc --- */
 
 static FILE *open_proc(pid_t tid, const char *name) {
     char path[64];
@@ -52,7 +52,7 @@ struct status {
     bool is_kernel;
 };
 
-/* False if there is no such thread any more. */
+/* Reads the status of a thread; returns false if it has ended. */
 static bool read_status(struct status *status, pid_t tid) {
     char line[256];
     FILE *file = open_proc(tid, "status");
@@ -70,7 +70,7 @@ static bool read_status(struct status *status, pid_t tid) {
     return status->state != 'X' && status->state != 'Z';
 }
 
-/* --- Why a thread may not be traced --- */
+/* --- Refusals --- */
 
 static int ptrace_scope(void) {
     int scope = 0;
@@ -136,7 +136,7 @@ static void fail(struct xstate_thread *thread, int error) {
         snprintf(thread->problem, sizeof thread->problem, "%s", strerror(error));
 }
 
-/* --- Its registers --- */
+/* --- Registers --- */
 
 static int get_registers(struct xstate_thread *thread) {
     static uint8_t image[REGSET_BYTES];
@@ -153,9 +153,10 @@ static int get_registers(struct xstate_thread *thread) {
     return 0;
 }
 
-/* --- Its stop --- */
+/* --- Stops --- */
 
-/* The kernel tells of each stop by SIGCHLD, which is blocked, so none is missed. */
+/* Waits until a thread stops; returns 0 or an errno. Each stop sends SIGCHLD, which is blocked, so
+ * none is missed. */
 static int wait_for_stop(pid_t tid, int *status) {
     const int64_t deadline = clock_ns() + STOP_NS;
     sigset_t set;
@@ -175,7 +176,7 @@ static int wait_for_stop(pid_t tid, int *status) {
     }
 }
 
-/* What is delivered to a thread that a signal stopped before this program could: that signal. */
+/* Returns the signal that stopped a thread before this program did, or 0, to be delivered. */
 static int signal_of(int status) {
     return status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
 }
@@ -194,7 +195,7 @@ static int read_traced(struct xstate_thread *thread) {
 
 void xstate_thread_prepare(void) {
     sigset_t set;
-    signal(SIGCHLD, SIG_DFL); /* an ignored one is never sent */
+    signal(SIGCHLD, SIG_DFL); /* an ignored signal is never sent */
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);

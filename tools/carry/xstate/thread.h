@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread of another process has in use. */
+/* Reads the components in use of threads of other processes. */
 #ifndef CARRY_TOOLS_XSTATE_THREAD_H
 #define CARRY_TOOLS_XSTATE_THREAD_H
 
@@ -8,11 +8,11 @@
 
 enum xstate_reading {
     XSTATE_READ,
-    XSTATE_GONE,    /* it has ended */
-    XSTATE_REFUSED, /* `problem` says why */
+    XSTATE_GONE,    /* the thread has ended */
+    XSTATE_REFUSED, /* the reason is in `problem` */
 };
 
-/* Room for what may be wrong. */
+/* The size of a text that describes a problem. */
 #define XSTATE_PROBLEM_SIZE 128
 
 struct xstate_thread {
@@ -20,21 +20,21 @@ struct xstate_thread {
     char name[32];
     enum xstate_reading reading;
     uint64_t in_use;
-    uint64_t initial; /* those of them whose registers hold what the CPU starts with */
+    uint64_t initial; /* the components in use whose registers have their initial values */
     char problem[XSTATE_PROBLEM_SIZE];
 };
 
-/* Call once, before threads are read. */
+/* Must be called once, before threads are read. */
 void xstate_thread_prepare(void);
 
 /*
- * Stops the thread, which takes some microseconds, reads its registers and lets it go on; one that
- * was stopped before stays so. Signals that would end this program wait until that is done, and if
- * it is killed, the kernel lets the thread go on.
+ * Stops a thread for some microseconds, reads its registers, and resumes it, unless it was stopped
+ * before. Signals that would end this program wait meanwhile; if it is killed, the kernel resumes
+ * the thread.
  */
 void xstate_thread_read(struct xstate_thread *thread, pid_t tid);
 
-/* Says why ptrace(2) was not permitted (EPERM); returns `reason`, of XSTATE_PROBLEM_SIZE bytes. */
+/* Writes why ptrace(2) was refused (EPERM); returns `reason`, of XSTATE_PROBLEM_SIZE bytes. */
 char *xstate_thread_refusal(char *reason, pid_t tid);
 
 /* Reads the name of a thread or process, "" if there is none; returns `name`. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate who`: its options, and its course. */
+/* `carry xstate who`: reads the options and the threads, and reports. */
 #define _GNU_SOURCE
 #include "xstate/who.h"
 
@@ -95,7 +95,8 @@ static bool read_threads(struct who_process *process, DIR *folder) {
 
 /* --- The command --- */
 
-/* What could not be read; those that have ended meanwhile are nothing wrong. */
+/* Reports threads that could not be read, and returns an exit status. Threads that ended are no
+ * error. */
 static int print_problems(const struct who_process *process) {
     char others[64] = "";
     if (!process->read && !process->refused)

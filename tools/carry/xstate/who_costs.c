@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What switches cost with what threads have in use: each state of them is measured once. */
+/* Measures switches with the components that threads have in use, each state once. */
 #include <stdlib.h>
 
 #include "xstate/who.h"
@@ -29,7 +29,7 @@ static bool add_switch(struct who_costs *costs, uint64_t in_use) {
     return true;
 }
 
-/* As many as a grid holds, or fewer. */
+/* Measures switches; `count` is GRID_ROWS at most. */
 static bool measure_switches(struct who_switch *switches, size_t count) {
     struct xstate_grid grid;
     uint64_t masks[GRID_ROWS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `carry xstate who` tells people and programs. */
+/* The reports of `carry xstate who`: text and JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -60,7 +60,7 @@ static void print_groups(const struct who_process *process, const struct who_cos
     }
 }
 
-/* What dirty uppers cost here; the worst of what its threads have. */
+/* Prints the cost of dirty uppers, for the worst state of the threads. */
 static void print_penalty(const struct who_process *process, const struct xstate_grid *exp) {
     const bool is_zmm = who_verdict(process->threads[0].in_use) == WHO_DIRTY_ZMM;
     const size_t state = is_zmm ? XSTATE_ZMM : XSTATE_YMM;
@@ -122,7 +122,7 @@ static json_t *refused_json(const struct who_process *process) {
     return list;
 }
 
-/* exp() by the state of uppers; null where no thread has dirty ones. */
+/* Returns the times of exp() by the state of uppers; null if no thread has dirty uppers. */
 static json_t *exp_json(const struct who_process *process, const struct xstate_grid *exp) {
     if (!process->dirty)
         return json_null();
