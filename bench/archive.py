@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Models `carry audit` on an archive that no machine here holds, from what was measured here.
+"""Models `carry audit` on a very large archive, from measurements of its parts.
 
 usage: bench/archive.py
 
-Prints the tables of docs/explanation/scale.md, which a test compares with it.
+Prints the tables of docs/explanation/scale.md; a test compares both.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ import sys
 from dataclasses import dataclass
 
 # Measured on an AMD EPYC of family 23, model 1 (Zen 1), two cores; Ray 2.60, Python 3.11.
-CAPTURE_BYTES = 364  # of the driver's memory for a capture of the present wave
-SEEN_BYTES = 80  # for each name that was listed, so that none is read twice
-DONE_BYTES = 190  # for each capture that an earlier run has done
-ASK_SECONDS = 2e-6  # of the driver to look whether a capture was done
-CALL_SECONDS = 0.015  # of the driver for each call, Ray Data included
-CALL_BYTES = 60_000  # of its memory for each call of the present wave
-CHECK_BYTES = 3.7e9  # a second, of one core, from memory
-CAPTURE_SECONDS = 0.5e-3  # of a worker for each capture, beside its bytes
+CAPTURE_BYTES = 364  # of the driver's memory, for each capture of the current wave
+SEEN_BYTES = 80  # of the driver's memory, for each listed name, so that none is read twice
+DONE_BYTES = 190  # of the driver's memory, for each capture that an earlier run has done
+ASK_SECONDS = 2e-6  # of the driver, to look up whether a capture was done
+CALL_SECONDS = 0.015  # of the driver, for each call, Ray Data included
+CALL_BYTES = 60_000  # of the driver's memory, for each call of the current wave
+CHECK_BYTES = 3.7e9  # a second, by one core, from memory
+CAPTURE_SECONDS = 0.5e-3  # of a worker, for each capture, in addition to its bytes
 FILES_ROW_BYTES, COUNTS_ROW_BYTES = 58, 4.1  # in Parquet
 FILES_ROWS, COUNTS_ROWS = 370e3, 1.37e6  # a second, merged by one core
 
-# Of the program: plan.py and merge.py.
+# Constants of the program, in plan.py and merge.py.
 WAVE = 100_000
 BATCH_BYTES, BATCH_CAPTURES = 4 << 30, 500
 MERGED_FILES = 500
 
-# Assumed, since no store of this size is at hand.
-UNPACK_BYTES = 1e9  # a second, of one core: zstd
+# Assumed, since no store of this size is available.
+UNPACK_BYTES = 1e9  # a second, by one core: zstd
 LISTED = 1000  # names in one answer of a store
-LIST_SECONDS = 0.1  # for one
+LIST_SECONDS = 0.1  # for one answer
 OPEN_SECONDS = 0.03  # until an object's first byte
 MACHINES, CORES, NETWORK_BYTES = 100, 16, 1.25e9  # a second, of one machine: 10 Gbit/s
 COUNTS_OF_CAPTURE = 6
@@ -53,7 +53,7 @@ class Archive:
 
 
 def seconds(archive: Archive) -> list[tuple[str, float, str]]:
-    """What each part of a cluster is busy for, and why."""
+    """Returns how many seconds each part of a cluster is busy, and why."""
     cores = MACHINES * CORES
     n, size = archive.captures, archive.bytes
     opening = n * OPEN_SECONDS / cores
@@ -72,7 +72,7 @@ def seconds(archive: Archive) -> list[tuple[str, float, str]]:
 
 
 def memory(archive: Archive) -> list[tuple[str, float]]:
-    """What the driver holds."""
+    """Returns the bytes of the driver's memory."""
     wave = min(WAVE, archive.captures)
     return [
         ("captures of the present wave", wave * CAPTURE_BYTES),

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures `carry audit` beside `carry check` with as many threads, on captures of mixed sizes.
+"""Compares `carry audit` with `carry check` by as many threads, on captures of mixed sizes.
 
 usage: bench/audit.py --build BUILD [--quick] [--json]
 
 The captures are made in the folder for temporary files: 2,000 of 2 kB to 50 MB, 10 GB in all, or
-200 with --quick. Both read them from the page cache, in turns; figures are medians. The start of
-the engine is measured apart. Needs libcarry[audit].
+200 with --quick. Both commands read them from the page cache, by turns; figures are medians. The
+start of the engine is measured separately. Needs libcarry[audit].
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Any
 SOURCE = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(SOURCE / "tests/python"))
 
-LEAST, DECADES = 2_000, 4.4  # bytes of the smallest capture, and to the largest
+LEAST, DECADES = 2_000, 4.4  # bytes of the smallest capture, and powers of ten up to the largest
 PAYLOADS = (0, 20, 100, 500, 1400, 1448, 1448)
 ROUNDS = 7
 
 
 def write_captures(folder: Path, count: int) -> int:
-    """Captures of good TCP segments in twenty folders; their bytes."""
+    """Writes captures of good TCP segments into twenty folders; returns their bytes."""
     import captures
 
     chance = random.Random(1)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures two revisions of the library in turns: what `make bench-compare BASE=rev` runs.
+"""Measures two revisions of the library by turns; `make bench-compare BASE=rev` runs it.
 
-Prints how many times as fast this tree, with what is not committed, is as the other revision.
-Exit status: 0; 1 where a cell is slower by more than a twentieth, or somebody is wrong; 2 for
+Prints how many times as fast as the other revision this tree is, with uncommitted changes.
+Exit status: 0; 1 if a cell is slower by more than a twentieth, or a function is wrong; 2 for
 errors.
 
-    bench/compare.py main                   what has changed since main
-    bench/compare.py --quick HEAD           this tree's changes: a minute
+    bench/compare.py main                   changes since main
+    bench/compare.py --quick HEAD           changes of this tree: a minute
     bench/compare.py --all --json all.json HEAD~3
 """
 
@@ -42,8 +42,8 @@ NOTABLE = 0.005
 class Change(NamedTuple):
     cell: Cell
     function: str
-    speed: Estimate  # of this tree in that of the other
-    is_level: bool = False  # both take less than a clock cycle, and about as long
+    speed: Estimate  # of this tree, as a multiple of the other's
+    is_level: bool = False  # both cost less than a clock cycle, and about the same
 
     @property
     def is_notable(self) -> bool:
@@ -71,7 +71,7 @@ def commit_of(revision: str) -> str:
 
 
 def take_out(commit: str, folder: Path) -> Path:
-    """The commit's files. What was built of another one goes: it may be newer than these files."""
+    """Extracts a commit. Removes builds of other commits: they may be newer than these files."""
     mark, source = folder / "commit", folder / "source"
     if not mark.is_file() or mark.read_text() != commit:
         shutil.rmtree(folder, ignore_errors=True)
@@ -83,7 +83,7 @@ def take_out(commit: str, folder: Path) -> Path:
 
 
 def make_lane(name: str, source: Path, folder: Path, work: Path, cpu: int) -> Lane:
-    """The process of a revision's own functions."""
+    """Starts the process with the library's functions of a revision."""
     library = build.build_library(source, folder / "libcarry", build.LIBRARY)
     ours = [peer.name for peer in read_peers() if peer.ours]
     program, missing = build.build_language("c", ours, folder / "c", library, folder, source)
@@ -131,7 +131,7 @@ def show(change: Change) -> str:
 
 
 def summary(found: list[Change]) -> list[str]:
-    """Of each function and mode, the geometric mean."""
+    """Returns a line for each function and mode, with the geometric mean."""
     groups: dict[tuple[str, str], list[float]] = {}
     for change in found:
         key = (change.function, change.cell.mode)
@@ -143,7 +143,7 @@ def summary(found: list[Change]) -> list[str]:
 
 
 def report(found: list[Change], everything: bool) -> list[str]:
-    """What has changed, the slowest first."""
+    """Returns lines with the changes, the slowest first."""
     shown = [change for change in found if everything or change.is_notable]
     lines = [show(change) for change in sorted(shown, key=lambda change: change.speed.median)]
     if not lines:

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Cycles that llvm-mca's models of CPUs give for calls of the library's kernels.
+"""Prints the cycles of calls of kernels by llvm-mca's models of CPUs.
 
-    bench/models.py                             what docs/models.md holds
-    bench/models.py --write                     writes it there: what `make models` runs
+    bench/models.py                             the tables of docs/models.md
+    bench/models.py --write                     writes them there; `make models` runs this
     bench/models.py --cpu cascadelake --kernel adc,avx512vnni_vl256 --size 1,2,3,4,8,16,24
                                                 some kernels, sizes and CPUs
     bench/models.py --work copy --cpu znver4    copies
     bench/models.py --arch aarch64 --build build-aarch64
-                                                another architecture's, by an emulator, with
-                                                counts: what `make models-aarch64` runs
+                                                another architecture, by an emulator, with
+                                                counts; `make models-aarch64` runs this
 
-Of each call the instructions that it executes are modelled, and no others: docs/models.md says what
-that leaves out.
+Models only the instructions that a call executes: docs/models.md describes what that omits.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ from model.table import (
 DOCUMENT = ROOT / "docs/models.md"
 SIZES = (3, 8, 20, 32, 64, 256, 1500, 9000)
 COUNTED_SIZES = (8, 20, 64, 256, 1500, 9000, 65536)  # on AArch64
-# Whose kernels' table.
+# The table of kernels of each work.
 WORKS = {
     "sum": "sum/kernels.def",
     "sum_copy": "sum/kernels.def",
     "crc32c": "sum/crc32c_kernels.def",
     "copy": "copy/kernels.def",
 }
-# Name and needs; wants, which do not keep a kernel from being modelled; the width.
+# Name and needs; preferences, which do not matter to models; the width.
 ROW = r"^CARRY_\w+_KERNEL\((?:{arch}|any), (\w+), ([^,]+),\s+[^,]+, (\d+)\)$"
 
 
 def kernels(work: str, arch: str = "x86_64") -> list[Function]:
-    """As the library's table names them."""
+    """Returns the kernels of the library's table."""
     table = (ROOT / "src" / WORKS[work]).read_text()
     return [
         Function(name, f"carry_{work}_{name}", frozenset(re.findall(r"ON\((\w+)\)", needs)))
@@ -68,21 +67,21 @@ def kernels(work: str, arch: str = "x86_64") -> list[Function]:
 def call_regions(
     stepper: Stepper, functions: list[Function], work: str, sizes: Iterable[int]
 ) -> dict[tuple[Function, int], list[Region]]:
-    """Of each call, one that overlaps with the next, and one whose result the next waits for."""
+    """Returns two regions for each call: the next call overlaps it, or waits for its result."""
     keys = [(function, size) for function in functions for size in sizes]
     calls = [Call(function.symbol, work, size) for function, size in keys]
     waits = (False,) if work == "copy" else (False, True)
     return {
         key: [Region(call, wait, tuple(path)) for wait in waits]
         for key, call, path in zip(keys, calls, stepper.paths(calls), strict=True)
-        if not any(one.text.startswith("rep") for one in path)  # of which models know nothing
+        if not any(one.text.startswith("rep") for one in path)  # which models do not describe
     }
 
 
 def model(
     program: str, cpus: Iterable[Cpu], regions: dict[tuple[Function, int], list[Region]]
 ) -> Figures:
-    """In as many processes as there are CPUs; one for each CPU and function."""
+    """Models each pair of CPU and function by a process; as many run at once as there are CPUs."""
     jobs = [
         (cpu, function)
         for cpu in cpus
@@ -130,7 +129,7 @@ def choose(names: str, known: dict[str, Any]) -> list[Any]:
 
 
 def collect(arguments: argparse.Namespace) -> tuple[list[Function], list[Path]]:
-    """What is modelled, and the objects that hold it."""
+    """Returns the functions to model, and the objects that contain them."""
     functions = choose(arguments.kernel, {one.title: one for one in kernels(arguments.work)})
     objects = [arguments.build / "src/libcarry.a"]
     if arguments.work != "sum" or arguments.kernel:
@@ -143,7 +142,7 @@ def collect(arguments: argparse.Namespace) -> tuple[list[Function], list[Path]]:
 
 # --- AArch64 ---
 
-# What is modelled, and what is only counted.
+# True: modelled and counted; False: only counted.
 ARM_WORKS = {"sum": True, "sum_copy": False, "crc32c": True}
 Paths = dict[tuple[Function, int], list[Instruction]]
 
@@ -161,7 +160,7 @@ def arm_paths(program: Path, bits: int, work: str, functions: list[Function]) ->
 
 
 def arm_figures(mca: str, cpus: list[Cpu], work: str, paths: dict[int, Paths]) -> Figures:
-    """By vectors as long as each CPU has them."""
+    """Models each CPU with the length of its vectors."""
     figures: Figures = {}
     for cpu in cpus:
         regions = {}
@@ -204,7 +203,7 @@ def run_aarch64(arguments: argparse.Namespace, mca: str, version: int) -> list[s
     return lines[:-1]
 
 
-# --- The program, for either ---
+# --- The program, for both ---
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures libcarry for Python beside what programs in Python use today, on this machine.
+"""Compares libcarry for Python with what programs in Python use today, on this machine.
 
 usage: bench/python.py --build BUILD [--quick] [--json]
 
 Contenders take turns; each figure is the median of many rounds, with its ratio to the first.
-Contenders that are not installed are left out. The capture for whole files is made in the folder
+Contenders that are not installed are omitted. The capture for whole files is made in the folder
 for temporary files: 1 GiB, or 64 MiB with --quick.
 """
 
@@ -33,11 +33,11 @@ Contenders = dict[str, Callable[[], object]]
 
 @dataclass
 class Row:
-    """One thing to do, the ways to do it, and how often each is done in a round."""
+    """A task, the ways to do it, and how often each is done in a round."""
 
     name: str
     unit: str
-    scale: float  # what a second of one round is in this unit
+    scale: float  # units for a second of a round
     contenders: Contenders
     repeat: int = 1
     rounds: int = 15
@@ -60,7 +60,7 @@ class Row:
 
 
 def plain_sums(data: bytes) -> Contenders:
-    """One checksum, as scapy, dpkt and NumPy have it; and the time of measuring alone."""
+    """Returns ways to compute a checksum, and an empty call, which costs what measuring costs."""
     import libcarry
 
     ways: Contenders = {"libcarry": lambda: libcarry.checksum(data), "no call": lambda: None}
@@ -90,7 +90,7 @@ class Slice(ctypes.Structure):
 
 
 def many_sums(build: Path, count: int, size: int) -> Contenders:
-    """The same of many packets in one buffer: the loop in C is carry_sum_burst()."""
+    """Returns ways to sum many packets in one buffer; carry_sum_burst() is the loop in C."""
     import libcarry
 
     buffer = bytearray(count * size)
@@ -112,7 +112,7 @@ def many_sums(build: Path, count: int, size: int) -> Contenders:
 
 
 def write_capture(path: Path, size: int, *, bad: bool) -> int:
-    """TCP packets of 1,514 bytes; the number of them."""
+    """Writes TCP packets of 1,514 bytes; returns their number."""
     import captures
 
     segment = captures.packet(captures.TCP, bytes(1460), sums="bad" if bad else "good")
@@ -146,7 +146,7 @@ def whole_files(build: Path, path: Path) -> Contenders:
 
 
 def frames_of(path: Path) -> Contenders:
-    """Each frame in a loop, its checksums judged where that is possible at all."""
+    """Returns ways to read each frame in a loop, and to check it if they can."""
     import libcarry
 
     def batches() -> int:
@@ -182,7 +182,7 @@ def frames_of(path: Path) -> Contenders:
 
 
 class Findings:
-    """A million of them, as Arrow's consumers ask for them: through the stream, to its end."""
+    """Reads a million findings as consumers of Arrow do: through the stream, to its end."""
 
     def __init__(self, path: Path, count: int) -> None:
         import libcarry

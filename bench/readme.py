@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps the tables of README.md and docs/bench.md those of results in the tree.
+"""Writes the tables of README.md and docs/bench.md from results in the tree.
 
-    bench/readme.py                 writes the tables anew
+    bench/readme.py                 writes the tables again
     bench/readme.py RESULT          the same, with another result in the README's large table
-    bench/readme.py --check         says whether they are what would be written (exit status 1: no)
+    bench/readme.py --check         only checks whether they are up to date (exit status 1: no)
 
-A line before each table names its result, and what the table shows of it:
+A line before each table names its result, and the kind of table:
 
     <!-- table of RESULT -->        figures by size and peer
     <!-- short table of RESULT -->  a few of them, for a further CPU
-    <!-- losses of RESULT -->       lost cells; the text of its last column stays
+    <!-- losses of RESULT -->       lost cells; the text of its last column is kept
 
-    <!-- end of the table -->       ends it, or of the short table, or of the losses
+    <!-- end of the table -->       ends it; likewise of the short table, or of the losses
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BLOCK = re.compile(
     r"<!-- (table|short table|losses) of (\S+) -->\n(.*?)<!-- end of the \1 -->\n", re.DOTALL
 )
 
-# Columns: peers in C by name, of other languages their fastest. The report tells of all.
+# Columns: peers in C by name, and the fastest of each other language. The report shows all.
 PEERS_IN_C = {"dpdk": "DPDK", "linux": "Linux", "linux-generic": "Linux, C"}
 LANGUAGES = ("rust", "go")
 SMALL = 256
@@ -62,7 +62,7 @@ PROGRAMS = (
 
 
 class ReadmeError(Exception):
-    """What is wrong with the README, or with the result."""
+    """The README or the result is wrong; the message says how."""
 
 
 def row_title(mode: str, size: int) -> str:
@@ -85,7 +85,7 @@ class Column:
 
 
 def fastest_of(found: result.Result, peers: list[str]) -> list[str]:
-    """The function of these peers that is the fastest of them in most rows of the table."""
+    """Returns the function of these peers that is fastest in most rows of the table."""
     functions = found["functions"]
     names = {name for name in functions if functions[name]["peer"] in peers}
     return result.fastest((find_cell(found, *row) for row in ROWS), names)
@@ -96,7 +96,7 @@ def fastest_in(found: result.Result, language: str) -> list[str]:
 
 
 def choose_columns(found: result.Result) -> list[Column]:
-    """For what the result has."""
+    """Returns the columns for the functions of the result."""
     ours = OURS["sum"]
     columns = [Column(function_title(found, ours), ours)]
     for peer, title in PEERS_IN_C.items():
@@ -111,7 +111,7 @@ def choose_columns(found: result.Result) -> list[Column]:
 
 
 def linux_title(found: result.Result) -> str:
-    """With the version, as far as it names a release: csum_partial() changes with them."""
+    """Returns a title with the release of Linux, as csum_partial() differs between releases."""
     fetched = found["notes"].get("c", {}).get("version-linux", "")
     version = re.match(r"\d+\.\d+", fetched)
     return f"Linux {version[0]}" if version else "Linux"
@@ -133,14 +133,14 @@ def time_of(cell: dict[str, Any], name: str) -> str:
 
 
 def bold(found: result.Result, cell: dict[str, Any], name: str) -> str:
-    """The time, bold if it is the fastest. No time is bold if the library has none."""
+    """Returns a time, bold if it is the fastest. No time is bold if the library has none."""
     text = time_of(cell, name)
     judged = OURS[cell["work"]] in cell["ns"]
     return f"**{text}**" if judged and name in result.winners(found, cell) else text
 
 
 def table_row(found: result.Result, mode: str, size: int, columns: list[Column]) -> str:
-    """The fastest but for bounds is bold."""
+    """Returns a row, in which the fastest time except bounds is bold."""
     cell = find_cell(found, mode, size)
     shown = [bold(found, cell, column.function) for column in columns]
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
@@ -158,12 +158,12 @@ def fill(text: str) -> list[str]:
 
 
 def fill_item(text: str) -> list[str]:
-    """Of a list; nothing makes none."""
+    """Returns the lines of an item of a list; none for an empty text."""
     return [("  " if place else "- ") + line for place, line in enumerate(fill(text))]
 
 
 def column_sentence(found: result.Result, columns: list[Column]) -> str:
-    """What the columns are, and that no column may hold the fastest."""
+    """Returns sentences about the columns, and about rows whose fastest function has no column."""
     chosen = [column for column in columns if found["functions"][column.function]["kind"] == "peer"]
     titles = dict.fromkeys(function_title(found, column.function) for column in chosen)
     text = f"Of variants and languages the fastest are shown: {'; '.join(titles)}."
@@ -179,7 +179,7 @@ def column_sentence(found: result.Result, columns: list[Column]) -> str:
 
 
 def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
-    """Where a time of the table, of a function in a cell, has an arrow."""
+    """Returns a sentence about the arrow, if a time of a function in a cell has it."""
     slowest = max((cell["clock"].get(name, 1.0) for cell, name in shown), default=1.0)
     if slowest <= TOLERANCE:
         return ""
@@ -189,7 +189,7 @@ def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
 
 
 def python_sentence(found: result.Result) -> str:
-    """Too slow for a column."""
+    """Returns a sentence about Python, which is too slow for a column."""
     for name in fastest_in(found, "python"):
         cells = (find_cell(found, *row)["speedup"] for row in ROWS)
         speeds = [speedup[name][0] for speedup in cells if name in speedup]
@@ -199,7 +199,7 @@ def python_sentence(found: result.Result) -> str:
 
 
 def standing_sentence(found: result.Result) -> str:
-    """What all cells say together."""
+    """Returns sentences that summarise all cells."""
     ones = result.standings(found)
     lost = [one for one in ones if one.loses]
     best, linux = (against(found, "hot", 1500, peer) for peer in (None, "linux"))
@@ -226,7 +226,7 @@ def shown_added(ns: float) -> str:
 
 
 def beside_text(found: result.Result) -> str:
-    """What a call costs a program."""
+    """Returns a sentence about the cost of a call beside other work."""
     for cell in found["cells"]:
         above = cell.get("above", {})
         if (cell["work"], cell["mode"], cell["size"]) == ("sum", "beside", 1500):
@@ -252,7 +252,7 @@ def switch_sentence(found: result.Result) -> str:
 
 
 def capture_sentence(found: result.Result) -> str:
-    """Whole programs, by task."""
+    """Returns a sentence about the speed of whole programs."""
     programs = (found["captures"] or {}).get("programs", [])
     speeds = {one["program"]: one["gb_per_s"] for one in programs if one.get("gb_per_s")}
     if "carry check" not in speeds:
@@ -280,7 +280,7 @@ def make_table(found: result.Result, _: str) -> list[str]:
     ]
 
 
-# --- Of further CPUs ---
+# --- Other CPUs ---
 
 
 def short_cells(found: result.Result) -> list[dict[str, Any]]:
@@ -293,7 +293,7 @@ def best_peer(found: result.Result, cell: dict[str, Any]) -> str | None:
 
 
 def fastest_peer(found: result.Result, cell: dict[str, Any]) -> str:
-    """The time and the name of the fastest peer."""
+    """Returns the time and the name of the fastest peer."""
     best = best_peer(found, cell)
     if not best:
         return "-"
@@ -329,7 +329,7 @@ def make_short_table(found: result.Result, _: str) -> list[str]:
     ]
 
 
-# --- What is lost, and what was done about it ---
+# --- Losses ---
 
 LOSSES_HEAD = "| lost | cells | worst | what was done, and what should come of it |"
 
@@ -350,7 +350,7 @@ def group_worst(found: result.Result, group: Group) -> str:
 
 
 def written(old: str) -> dict[str, str]:
-    """The last column, by the first."""
+    """Returns the text of the last column, by that of the first."""
     rows = (line.strip("| \n").split(" | ") for line in old.splitlines() if line.startswith("| `"))
     return {cells[0]: cells[3] for cells in rows if len(cells) == 4}
 
@@ -376,7 +376,7 @@ def make_block(found: result.Result, name: str, kind: str = "table", old: str = 
 
 
 def rewrite(text: str, chosen: str | None = None, root: Path = ROOT) -> str:
-    """A document with its tables made anew."""
+    """Returns a document with new tables."""
 
     def made(block: re.Match[str]) -> str:
         kind, name, old = block.groups()

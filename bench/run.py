@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures the library among its peers: what `make bench` runs.
+"""Measures the library among its peers; `make bench` runs it.
 
-Writes bench/results/<cpu>-<date>.json, and a report of it beside that: .html. A result that is
-there already stays: the next one of a day is <cpu>-<date>-2.json.
-Exit status: 0; 4 if others used the machine so much that a headline has no interval of use; 1 for
-errors.
+Writes bench/results/<cpu>-<date>.json, and beside it a report, .html. An existing result is never
+replaced: the next one of a day is <cpu>-<date>-2.json.
+Exit status: 0; 4 if other programs used the machine so much that the interval of a headline is
+useless; 1 for errors.
 
     bench/run.py                            all cells: a quarter of an hour at most
     bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
     bench/run.py --report bench/results/some-cpu-2026-01-02.json
-                                            makes the report of a result anew
+                                            makes the report of a result again
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ TOO_NOISY = 4  # exit status: there is a result, and the machine was too busy fo
 def start_lanes(
     built: build.Built, peers: list[Peer], work: Path, cpu: int | None
 ) -> tuple[list[Lane], dict[str, str]]:
-    """The processes, started, and the peers of those that do not start."""
+    """Starts the processes; returns them, and the peers of those that do not start."""
     lanes, missing = [], {}
     for language, program in built.programs.items():
         lane = Lane(language, PeerProcess(program, work, cpu))
@@ -59,7 +59,7 @@ def start_lanes(
 
 
 def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
-    """What `carry bench capture` says; None where it does not run."""
+    """Returns the result of `carry bench capture`; None if it does not run."""
     command = [tool, "bench", "capture", "--json", f"--size={CAPTURE_BYTES[quick]}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=CAPTURE_SECONDS)
@@ -69,7 +69,7 @@ def measure_captures(tool: Path, quick: bool) -> dict[str, Any] | None:
 
 
 def say_alike(progress: Progress, what: str, reasons: dict[str, str]) -> None:
-    """A line for each reason, with all that have it."""
+    """Prints a line for each reason, with all names that have it."""
     for reason in dict.fromkeys(reasons.values()):
         names = [name for name in reasons if reasons[name] == reason]
         progress.say(f"{what}: {', '.join(names)}: {reason}")
@@ -128,7 +128,7 @@ def make_result(
 
 
 def list_wrong(wrong: list[tuple[str, Any]], subjects: list[Subject]) -> list[dict[str, Any]]:
-    """By the oracle; and those who died later."""
+    """Returns the functions that are wrong by the oracle, and those that died later."""
     rows = [{"function": name, "limit": v.limit, "text": v.text} for name, v in wrong]
     died = [subject for subject in subjects if subject.broken]
     return rows + [{"function": s.name, "limit": 0, "text": s.broken} for s in died]

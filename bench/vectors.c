@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes what peers work on, and what the oracle says of it: the files `data` and `vectors` of
+ * Writes the data that peers use, and the sums by the oracle: the files `data` and `vectors` of
  * CONTRACT.md.
  *
  * usage: vectors FOLDER MIB < CELLS
  *
- * MIB is how much of `data` is random; each line of CELLS is "OFFSET TO SIZE", of what will be
- * timed there. Behind it, for vectors alone, lie bytes that are all ones, all zeros, and words that
- * carry often.
+ * The first MIB of `data` are random. Each line of CELLS is "OFFSET TO SIZE" of a cell that will be
+ * timed there. Behind them, for vectors alone, are bytes of all ones, of all zeros, and words whose
+ * sums often carry.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "oracle.h"
 
 #define PATTERN_BYTES ((size_t)1 << 18)
-#define MARGIN        4096 /* for peers that look at what is behind a copy */
-#define SMALL         256  /* every size below */
+#define MARGIN        4096 /* for peers that read the bytes behind a copy */
+#define SMALL         256  /* every smaller size is tested */
 #define LARGEST       65536
 
 struct vector {
@@ -30,7 +30,7 @@ static size_t random_size, data_size;
 static struct vector *vectors;
 static size_t vector_count, vector_room;
 
-/* xorshift64*: the same numbers in every run. */
+/* The state of xorshift64*, which gives the same numbers in every run. */
 static uint64_t state = 1;
 
 static uint32_t next_random(void) {
@@ -69,7 +69,7 @@ static void add(size_t offset, size_t to, size_t size, uint32_t seed) {
     vectors[vector_count++] = (struct vector){offset, to, size, seed};
 }
 
-/* On each pattern, at any alignment, with and without an earlier sum. */
+/* Adds vectors of a size on each pattern, at random alignments, with and without an earlier sum. */
 static void add_size(size_t size) {
     for (size_t pattern = 0; pattern < 4; pattern++) {
         size_t offset = pattern ? random_size + (pattern - 1) * PATTERN_BYTES : 0;

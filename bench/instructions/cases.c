@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What scripts/check_instructions.py counts: one call for each case. Under callgrind a case leaves
- * one part of the output, named "WORK ON KERNEL". Prints the compiler, and the cases whose kernel
- * cannot run here.
+ * Makes one call for each case, which scripts/check_instructions.py counts. Under callgrind each
+ * case writes one part of the output, named "WORK ON KERNEL". Prints the compiler, and the cases
+ * whose kernel cannot run here.
  */
 #include <carry/copy.h>
 #include <carry/packet.h>
@@ -43,7 +43,7 @@ static void run_copy(size_t size) {
     carry_copy(target, source, size);
 }
 
-/* The library's own: the caller's would be part of this program. */
+/* The function in the library: an inlined one would be part of this program. */
 static uint16_t (*const volatile update)(uint16_t check, const void *from, const void *to,
                                          size_t size) = carry_sum_update;
 
@@ -67,7 +67,7 @@ static const struct work burst_work = {"burst", carry_sum_select, NULL, run_burs
 
 /* --- Frames --- */
 
-static struct frame *frame; /* as it was made */
+static struct frame *frame; /* unchanged, as it was made */
 
 static struct carry_frame view(void) {
     return (struct carry_frame){
@@ -87,7 +87,7 @@ static void restore(size_t size) {
     memcpy(target, frame->bytes, size);
 }
 
-/* As a sender leaves it to the network card. */
+/* Clears all sums, as a sender does that leaves them to the network card. */
 static void clear_sums(size_t size) {
     restore(size);
     for (size_t count = check_target(); count > 0; count--)
@@ -162,7 +162,7 @@ static struct frame *make_vxlan(void) {
     return made;
 }
 
-/* A datagram of UDP, of which this holds the part that `flags_and_place` says. */
+/* Makes the fragment of a UDP datagram whose flags and offset are `flags_and_place`. */
 static struct frame *fragment(uint32_t flags_and_place) {
     struct frame *made = start(ETHERNET4);
     uint32_t ip = put_ip(made, UDP, 108);
@@ -202,7 +202,7 @@ static const struct {
     {"vxlan-ipv4-tcp-43", make_vxlan, 4, CARRY_VERDICT_GOOD},
 };
 
-/* Is the frame what its name says? */
+/* Returns whether a frame has the sums that its row names. */
 static bool is_as_meant(size_t index) {
     restore(frame->size);
     return check_target() == frames[index].sums &&
@@ -211,7 +211,7 @@ static bool is_as_meant(size_t index) {
 
 /* --- Counting --- */
 
-/* The first call chooses and binds; the second one is what counts. */
+/* Makes two calls: the first chooses kernels and binds symbols, the second is counted. */
 static void count(const struct work *work, const char *on, size_t size, const char *kernel) {
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", work->name, on, kernel);
@@ -253,8 +253,7 @@ static void count_frames(const char *kernels) {
     }
 }
 
-/* What makes the code that it makes: by default, some distributions' compilers mark jump targets.
- */
+/* Prints the compiler and its options: those of some distributions mark jump targets by default. */
 static void print_compiler(void) {
 #ifdef __clang__
     printf("compiler: " ARCH " clang %d.%d.%d", __clang_major__, __clang_minor__,

@@ -20,7 +20,7 @@ BUILD_SECONDS = 600
 
 
 class BuildError(Exception):
-    """What the benchmark cannot do without."""
+    """A part that the benchmark requires could not be built."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ LIBRARY, TOOL = "src/libcarry.a", "tools/carry/carry"
 
 
 def build_library(source: Path, folder: Path, *targets: str) -> Path:
-    """The library as its users get it: by meson, with its defaults."""
+    """Builds the library as its users do: by meson, with its defaults."""
     if not (folder / "build.ninja").is_file():
         run("meson", "setup", "-Dtool=enabled", folder, source)
     run("ninja", "--quiet", "-C", folder, *targets)
@@ -47,7 +47,7 @@ def build_library(source: Path, folder: Path, *targets: str) -> Path:
 
 
 def carry_version() -> str:
-    """The version, and what was built if that is known."""
+    """Returns the version, and the revision if it is known."""
     version = subprocess.run([ROOT / "scripts/version"], capture_output=True, text=True).stdout
     described = subprocess.run(
         ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True
@@ -56,7 +56,7 @@ def carry_version() -> str:
 
 
 def library_notes(folder: Path) -> dict[str, str]:
-    """By what the library was compiled, and how."""
+    """Returns the compiler of the library, and its flags."""
     asked = ["meson", "introspect", "--buildoptions", folder]
     done = subprocess.run(asked, capture_output=True, text=True)
     options = {option["name"]: option["value"] for option in json.loads(done.stdout or "[]")}
@@ -68,14 +68,14 @@ def library_notes(folder: Path) -> dict[str, str]:
 
 
 def pathless(reason: str) -> str:
-    """Nobody else has this machine's folders."""
+    """Removes this machine's folders from a reason."""
     return reason.replace(f"{ROOT}/", "")
 
 
 def build_language(
     language: str, names: list[str], out: Path, library: Path, debs: Path, source: Path = ROOT
 ) -> tuple[Path | None, dict[str, str]]:
-    """Its program with these peers, and which of them are missing."""
+    """Builds the program of a language; returns it, and the peers that are missing."""
     out.mkdir(parents=True, exist_ok=True)
     command = [BENCH / "peers" / language / "build", out, *names]
     places = {"BENCH_CARRY": library, "BENCH_SOURCE": source, "BENCH_DEBS": debs}
@@ -118,7 +118,7 @@ def build_peers(
 
 
 def prepare_work(cells: list[Cell], folder: Path) -> Path:
-    """The folder that CONTRACT.md calls WORK."""
+    """Makes the folder that CONTRACT.md calls WORK."""
     work = folder / "work"
     work.mkdir(parents=True, exist_ok=True)
     program = folder / "vectors"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Tells a neighbour's noise from a clock that a function lowers.
+"""Distinguishes noise of other programs from a clock that a function lowers.
 
-The canary is a loop of integers that takes as long each time, unless somebody else uses the core or
-its clock changes. It runs beside each function, and before that beside an empty one. A neighbour
-makes both slow, and each function as often as any other: such samples are thrown away. What is slow
-beside one function, and was not beside the empty one just before, is what this function does to the
-clock: such samples stay, as that is what the function costs.
+The canary is a loop of integers that costs the same each time, unless another program uses the core
+or its clock changes. It runs beside each function, and before that beside an empty one. Another
+program slows both, and all functions equally often: such samples are discarded. A canary that is
+slow beside one function, but not beside the empty one just before, shows that this function lowers
+the clock: such samples are kept, as that is a cost of the function.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from measure.plan import TOLERANCE
 
-QUIETEST = 0.25  # of the canaries beside the empty function: as they are without neighbours
-MORE_OFTEN = 0.25  # slow in so many more of its samples than neighbours explain: the function is
-OWN_USUAL = 0.8  # of the canaries beside a function that lowers the clock
+QUIETEST = 0.25  # the quantile of canaries beside the empty function that is the undisturbed time
+MORE_OFTEN = 0.25  # a function lowers the clock if such a share is slow beyond what others explain
+OWN_USUAL = 0.8  # the quantile of canaries beside a function that lowers the clock: its usual time
 FEWEST = 8  # samples to judge a function by
 
 
@@ -27,10 +27,10 @@ FEWEST = 8  # samples to judge a function by
 class Canaries:
     """Nanoseconds, by cell and subject, then start and round; NaN where nothing ran."""
 
-    rest_before: np.ndarray  # beside the empty function, before and after its calls
-    rest: np.ndarray
-    before: np.ndarray  # beside the function that is timed, likewise
-    after: np.ndarray
+    rest_before: np.ndarray  # beside the empty function, before its calls
+    rest: np.ndarray  # after them
+    before: np.ndarray  # beside the timed function, before its calls
+    after: np.ndarray  # after them
 
     @classmethod
     def empty(cls, shape: tuple[int, ...]) -> Canaries:
@@ -43,13 +43,13 @@ class Canaries:
 
 @dataclass
 class Judgement:
-    disturbed: np.ndarray  # samples beside which somebody else made the canary slow
-    lowers: np.ndarray  # by cell and subject: whether the function makes it slow
-    clock: np.ndarray  # by cell and subject: how long it takes, in its usual time beside nothing
+    disturbed: np.ndarray  # samples whose canary another program slowed
+    lowers: np.ndarray  # by cell and subject: whether the function slows the canary
+    clock: np.ndarray  # by cell and subject: the canary's time, divided by its undisturbed time
 
 
 def usual(probes: list[int]) -> float:
-    """What the canary takes beside the empty function, of some that had time to recover."""
+    """Returns the undisturbed time of the canary, from probes beside the empty function."""
     return float(np.quantile(probes, QUIETEST)) if probes else math.inf
 
 
@@ -58,7 +58,7 @@ def share(of: np.ndarray, among: np.ndarray) -> float:
 
 
 def explained(slow_before: np.ndarray, slow: np.ndarray, rests: np.ndarray) -> np.ndarray:
-    """How often a neighbour makes the canary slow within a sample that is so many rests long."""
+    """Returns the share of samples, `rests` rests long, whose canary other programs slow."""
     seen = ~np.isnan(rests)
     within_a_rest = share(slow, seen & ~slow_before)
     ever = share(slow, seen)
@@ -66,7 +66,7 @@ def explained(slow_before: np.ndarray, slow: np.ndarray, rests: np.ndarray) -> n
 
 
 def own_limit(slowness: np.ndarray, calm: np.ndarray, lowers: np.ndarray) -> np.ndarray:
-    """Up to where a canary is as usual: by cell and subject, in those beside the empty function."""
+    """Returns the largest usual slowness of canaries, by cell and subject."""
     limit = np.full(lowers.shape, TOLERANCE)
     for at in zip(*np.nonzero(lowers), strict=True):
         usual = np.nanquantile(slowness[at][calm[at]], OWN_USUAL)
@@ -75,17 +75,17 @@ def own_limit(slowness: np.ndarray, calm: np.ndarray, lowers: np.ndarray) -> np.
 
 
 def mean(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Over starts and rounds; NaN where there are none."""
+    """Returns means over starts and rounds; NaN where there are none."""
     count = np.count_nonzero(where, axis=(2, 3))
     total = np.where(where, values, 0.0).sum(axis=(2, 3))
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
 
 
 def judge(canaries: Canaries, quiet: np.ndarray, rests: np.ndarray) -> Judgement:
-    """Of one process.
+    """Judges the samples of one process.
 
-    `quiet` holds by start what its canary usually takes; `rests` says how long samples are, in
-    rests beside the empty function.
+    `quiet` has the undisturbed time of its canary at each start; `rests` has the lengths of
+    samples, in rests beside the empty function.
     """
     taken = ~np.isnan(canaries.rest) & ~np.isnan(canaries.after)
     usual = quiet[:, None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the library is built for, and whether a result shows it."""
+"""Checks whether a result shows what the library claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from measure.result import LOSES_BELOW, Result, Standing, standings, unmeasured
 from measure.stats import Estimate
 from measure.text import join, show_speed
 
-WIDEST = 0.1  # of a figure: an interval that is wider is of no use
+WIDEST = 0.1  # of a figure: a wider interval is useless
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Claim:
     text: str
     wanted: float
     speed: Estimate | None
-    lacks: tuple[str, ...] = ()  # parts of it without a figure
-    lost: bool = False  # the samples of a cell that belongs to it were all thrown away
+    lacks: tuple[str, ...] = ()  # parts without a figure
+    lost: bool = False  # all samples of one of its cells were discarded
 
     @property
     def value(self) -> float | None:
@@ -33,7 +33,7 @@ class Claim:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether noise left no interval of use. What was never timed has no figure either."""
+        """Whether noise made the interval useless; false if there are no times at all."""
         wide = self.speed and self.speed.high - self.speed.low > WIDEST * self.speed.median
         return self.lost or bool(wide)
 
@@ -48,7 +48,7 @@ def least(speeds: Iterable[Estimate | None]) -> Estimate | None:
 
 
 def against(result: Result, mode: str, size: int, peer: str | None = None) -> Estimate | None:
-    """The least speed of sums in cells of a mode, against a peer or the fastest of each cell."""
+    """Returns the least speed of sums in cells, against a peer or the fastest of each cell."""
     found = (
         one.cell["speedup"].get(peer or one.best)
         for one in standings(result)
@@ -58,7 +58,7 @@ def against(result: Result, mode: str, size: int, peer: str | None = None) -> Es
 
 
 def is_lost(result: Result, mode: str, size: int, peer: str | None = None) -> bool:
-    """Whether others have times in cells of a mode, and the library has none."""
+    """Returns whether peers have times in cells of a mode, and the library has none."""
     return any(
         is_at(cell, mode, size) and (peer is None or peer in cell["ns"])
         for cell in unmeasured(result)
@@ -95,7 +95,7 @@ def claims(result: Result) -> list[Claim]:
 
 
 def unknown(found: list[Claim]) -> list[str]:
-    """What has no figure, or has one of a part alone."""
+    """Returns the claims without a figure, or with figures of some parts alone."""
     texts = []
     for claim in found:
         if claim.value is None:
@@ -106,7 +106,7 @@ def unknown(found: list[Claim]) -> list[str]:
 
 
 def noisy(found: list[Claim]) -> list[str]:
-    """The headlines that noise left without an interval of use, with what they have."""
+    """Returns the headlines whose interval noise made useless, with that interval."""
     texts = []
     for claim in found:
         if claim.lost:

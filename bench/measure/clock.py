@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What functions do to the clock: a section of the report."""
+"""The section of the report about functions that lower the clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNKNOWN = (
 
 @dataclass(frozen=True)
 class Effect:
-    """Of a function on the clock."""
+    """The effect of a function on the clock."""
 
     name: str
     lowered: list[dict[str, Any]]  # cells
@@ -36,7 +36,7 @@ class Effect:
 
 
 def effects(result: Result, work: Work) -> Iterator[Effect]:
-    """Of those functions of a work that have one."""
+    """Returns the effects of the functions of a work that lower the clock."""
     cells = [cell for cell in result["cells"] if cell["work"] == work.name]
     for name in functions_of(result, work.name):
         lowered = [cell for cell in cells if lowers_clock(cell, name)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Debian packages of peers, and sources: downloaded and unpacked, never installed.
+"""Downloads and unpacks Debian packages of peers, and sources, without installing them.
 
-A name may end in the release that it comes from, as in libdpdk-dev@trixie. Without one it comes
-from the releases that this system has packages of.
+A name may end with a release, as in libdpdk-dev@trixie. Without one, the package comes from the
+releases that this system uses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class FetchError(Exception):
-    """Why a package could not be had."""
+    """A package is not available; the message says why."""
 
 
 def output(*command: str, folder: Path | None = None) -> str:
@@ -30,17 +30,17 @@ def output(*command: str, folder: Path | None = None) -> str:
 
 
 def meant_by(package: str) -> list[str]:
-    """The package, and what it stands for: linux-source is linux-source-6.1."""
+    """Returns a package, and the packages that it refers to: linux-source to linux-source-6.1."""
     stem = package.removesuffix("-dev")
     depends = re.findall(r"Depends: (\S+)", output("apt-cache", "depends", package))
     return [package, *(name for name in depends if name.startswith(stem))]
 
 
 def own_apt(kind: str, release: str, folder: Path) -> list[str]:
-    """apt-get with lists of its own, of packages (deb) or sources (deb-src) of Debian."""
+    """Returns a command apt-get with lists of its own, of packages (deb) or sources (deb-src)."""
     shown = f"{kind} $(REPO_URI) {release or '$(RELEASE)'} $(COMPONENT)"
     asked = ["indextargets", "--format", shown, "Created-By: Packages", "Origin: Debian"]
-    asked += ["Label: Debian"] if release else []  # other archives have no such release
+    asked += ["Label: Debian"] if release else []  # other archives lack such a release
     rows = sorted(set(output("apt-get", *asked).splitlines()))
     (folder / "sources.list").write_text("".join(f"{row}\n" for row in rows))
     for name in ("lists", "cache"):
@@ -65,7 +65,7 @@ def download(package: str, release: str, folder: Path) -> None:
 
 
 def fetch_package(name: str, debs: Path) -> None:
-    """Leaves it unpacked as `debs`/`package`, and its version beside that."""
+    """Unpacks a package into `debs`/`package`, and writes its version beside it."""
     package, _, release = name.partition("@")
     folder = debs / package
     if folder.is_dir():
@@ -79,14 +79,14 @@ def fetch_package(name: str, debs: Path) -> None:
     for archive in downloads.glob("*.deb"):
         output("dpkg-deb", "-x", str(archive), str(unpacked))
         versions.add(output("dpkg-deb", "-f", str(archive), "Version").strip())
-    # The longest belongs to what the others stand for.
+    # The longest is the version of the package that others refer to.
     (debs / f"{package}.version").write_text(max(versions, key=len) + "\n")
     unpacked.rename(folder)
     shutil.rmtree(downloads)
 
 
 def fetch_source(name: str, debs: Path) -> None:
-    """Leaves its upstream source unpacked as `debs`/`package`-source, and its version beside it."""
+    """Unpacks an upstream source into `debs`/`package`-source; writes its version beside it."""
     package, _, release = name.partition("@")
     folder = debs / f"{package}-source"
     if folder.is_dir():
@@ -110,7 +110,7 @@ def fetch_source(name: str, debs: Path) -> None:
 def fetch_all(
     fetch: Callable[[str, Path], None], packages: Iterable[str], debs: Path
 ) -> dict[str, str]:
-    """Which could not be had, and why."""
+    """Fetches packages; returns those that are not available, with the reasons."""
     failed = {}
     for package in packages:
         try:

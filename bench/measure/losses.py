@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What stands on top of the report: how all cells end, and each that the library loses."""
+"""The first part of the report: a tally of all cells, and the cells that the library loses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORDER = {work.name: place for place, work in enumerate(WORKS)}
 
 
 def place_text(cell: dict[str, Any]) -> str:
-    """Where in its mode a cell is: "1,500 from 1"."""
+    """Returns the place of a cell in its mode: "1,500 from 1"."""
     if not cell["size"]:
         return MIX_TITLES.get(cell["mode"], "&ndash;")
     at = f" from {cell['offset']}" if cell["offset"] else ""
@@ -35,7 +35,7 @@ def times(value: float) -> str:
     return f"{show_speed(value)}&times;"
 
 
-# --- How all cells end ---
+# --- The tally ---
 
 
 def left(text: str) -> str:
@@ -43,7 +43,7 @@ def left(text: str) -> str:
 
 
 def tally(result: Result) -> str:
-    """A row a work, and one for all."""
+    """Returns a table with a row for each work, and one for all."""
     found = standings(result)
     rows = []
     for work in WORKS:
@@ -69,17 +69,17 @@ def tally_row(title: str, api: str, ones: list[Standing]) -> str:
     return row([escape(title), tag("td", escape(api), class_="left"), *counts, red, *ends])
 
 
-# --- What is lost ---
+# --- Losses ---
 
 
 @dataclass(frozen=True)
 class Group:
-    """Neighbouring sizes of a work and mode, in each of which a cell is lost."""
+    """Adjacent sizes of a work and mode, each with a lost cell."""
 
     work: str
     mode: str
     lost: list[Standing]
-    cells: int  # that these sizes have
+    cells: int  # all cells of these sizes
 
     @property
     def worst(self) -> Standing:
@@ -104,13 +104,13 @@ def groups(found: list[Standing]) -> Iterator[Group]:
 
 
 def time_above_floor(result: Result, one: Standing, name: str) -> str:
-    """A function's time, and how much of that a call of an empty function does not take."""
+    """Returns a function's time, and its excess over a call of an empty function."""
     time, floor = one.cell["ns"][name][0], floor_of(result, one.cell, name)
     return f"{show_ns(time)} ({show_added(time - floor)})" if floor else show_ns(time)
 
 
 def both(result: Result, one: Standing) -> list[str]:
-    """The library's time, and the peer's."""
+    """Returns the library's time, and the peer's."""
     return [time_above_floor(result, one, name) for name in (OURS[one.cell["work"]], one.best)]
 
 
@@ -151,7 +151,7 @@ def cell_row(result: Result, one: Standing) -> str:
 
 
 def losses(result: Result) -> str:
-    """Every cell where the library loses, grouped, and one by one."""
+    """Returns all cells that the library loses, in groups and one by one."""
     found = standings(result)
     lost = [one for one in found if one.loses]
     behind = sum(one.behind for one in found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On what was measured."""
+"""Describes this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cpu_fields() -> dict[str, str]:
-    """Of the first CPU, as Linux tells."""
+    """Returns the fields of the first CPU in /proc/cpuinfo."""
     try:
         text = Path("/proc/cpuinfo").read_text().split("\n\n")[0]
     except OSError:
@@ -30,11 +30,11 @@ def lscpu(field: str) -> str:
 
 
 def cpu_name() -> str:
-    """On Arm, Linux tells numbers alone; lscpu knows names for them."""
+    """Returns the name of the CPU. On Arm, Linux gives numbers alone; lscpu knows their names."""
     return cpu_fields().get("model name") or lscpu("Model name") or platform.machine()
 
 
-# As x86 has them, or else Arm.
+# The fields of x86, or of Arm.
 NUMBERS = (("cpu family", "CPU implementer"), ("model", "CPU part"), ("stepping", "CPU revision"))
 
 
@@ -52,7 +52,7 @@ def describe() -> dict[str, str]:
 
 
 def short_name() -> str:
-    """For names of files."""
+    """Returns a name of the CPU for names of files."""
     name = cpu_name()
     name = re.sub(r"\((R|TM|r|tm)\)|CPU|Processor|@.*", " ", name)
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "cpu"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Takes samples: which function runs when, and for how long."""
+"""Takes samples: decides which function runs when, and for how long."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from measure.process import Function, PeerProcess, ProcessError, Sample, Verdict
 
 SAMPLE_NS = 100_000
 REST_NS = 20_000  # of the empty function, before each sample
-SETTLE_NS = 1_200_000  # instead, behind who lowers the clock: that lasts about a millisecond
-HABIT = 2  # times in a row make one
-EMPTY_CALLS = 1 << 12  # to see how long one takes
-SLOW_CALL_NS = 20_000_000  # who takes longer is not timed there
+SETTLE_NS = 1_200_000  # behind a function that lowers the clock, which lasts about a millisecond
+HABIT = 2  # slow canaries in a row that show that a function lowers the clock
+EMPTY_CALLS = 1 << 12  # to measure an empty call
+SLOW_CALL_NS = 20_000_000  # functions whose calls cost more are not timed in a cell
 MIX_SAMPLE_CALLS = 4096
 LARGE_EVERY = 4  # rounds
 RARE_SIZE = 1 << 18
@@ -28,15 +28,15 @@ RARE_SIZE = 1 << 18
 
 @dataclass
 class Lane:
-    """A process, and what it has to offer."""
+    """A process, and its functions."""
 
     name: str
     process: PeerProcess
     functions: list[Function] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     empty: Function | None = None
-    empty_ns: float = 1.0  # a call of it
-    usual: float = math.inf  # what the canary takes beside it
+    empty_ns: float = 1.0  # of a call of the empty function
+    usual: float = math.inf  # nanoseconds of the canary beside the empty function
 
     def ask_list(self) -> None:
         self.functions, self.notes = self.process.list()
@@ -48,7 +48,7 @@ class Lane:
         self.empty_ns = max(1, min(trial.ns for trial in trials)) / EMPTY_CALLS
 
     def rest_question(self, ns: float) -> str:
-        """The empty function, for so long."""
+        """Returns a question that runs the empty function for so long."""
         return self.empty_question(math.ceil(ns / self.empty_ns))
 
     def empty_question(self, calls: int) -> str:
@@ -76,7 +76,7 @@ class Subject:
 class Plan:
     starts: int
     rounds: int  # for each start
-    seconds: float  # no start after these
+    seconds: float  # no start begins later
 
 
 @dataclass
@@ -84,18 +84,18 @@ class Samples:
     """Nanoseconds a call: by cell and subject, then start and round; NaN where there is none."""
 
     ns: np.ndarray
-    clock: np.ndarray  # by cell and subject: what the canary takes, in its time beside nothing
+    clock: np.ndarray  # by cell and subject: the canary's time, divided by its undisturbed time
     taken: int
     discarded: int
-    lowered: int  # kept, although the clock was low: the function lowers it
+    lowered: int  # samples that were kept although the clock was low: the function lowers it
     starts: int
 
 
-Answer = tuple[Sample, Sample]  # of the empty function, and of the one that is timed
+Answer = tuple[Sample, Sample]  # of the empty function, and of the timed function
 
 
 def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]:
-    """What can be timed, and who was wrong."""
+    """Returns the functions that can be timed, and those that are wrong."""
     subjects, wrong = [], []
     for lane in lanes:
         for function in lane.functions:
@@ -131,13 +131,13 @@ class Run:
         self.probes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
 
     def rest_before(self, lane: Lane, cell: int, subject: int) -> str:
-        """The clock recovers from a function that lowers it."""
+        """Returns a question that rests before a sample, until the clock recovers from the last."""
         ns = SETTLE_NS if self.slow[self.last] >= HABIT else REST_NS
         self.last = (cell, subject)
         return lane.rest_question(ns)
 
     def ask(self, cell: int, subjects: list[int], questions: list[str]) -> list[Answer | None]:
-        """Questions to one process. Who ends it is not asked again."""
+        """Asks one process several questions. A function that ends it is not timed again."""
         lane = self.subjects[subjects[0]].lane
         asked = [
             (self.rest_before(lane, cell, subject), question)
@@ -161,7 +161,7 @@ class Run:
         return answers
 
     def calibrate(self, cell: int, subject: int) -> int:
-        """How many calls make a sample; 0: not to be timed."""
+        """Returns the number of calls of a sample; 0: the function is not timed in the cell."""
         function = self.subjects[subject].function.name
         calls = 1
         while True:
@@ -178,8 +178,8 @@ class Run:
         if took / calls > SLOW_CALL_NS:
             return 0
         fitting = max(1, round(calls * SAMPLE_NS / took))
-        # Every function makes the same number of calls of a mix, except one that would take
-        # very long. Beside other work every function takes about as long, so no rule is needed.
+        # Every function makes the same number of calls of a mix, unless that would take very long.
+        # Beside other work, all functions take about as long, so no rule is needed.
         if self.cells[cell].is_mix and not self.cells[cell].is_beside:
             return MIX_SAMPLE_CALLS if fitting * 64 >= MIX_SAMPLE_CALLS else max(fitting, 16)
         return fitting
@@ -211,7 +211,7 @@ class Run:
             for place, subject in enumerate(asked):
                 calls = self.calls[cell, subject]
                 name = self.subjects[subject].function.name
-                # Of a mix nobody does the calls that another has just done, and left in the caches.
+                # No function repeats calls of a mix whose data the previous one left in caches.
                 first_call = (number * len(asked) + place) * calls
                 questions.append(shape.question(name, first_call, calls))
             for subject, answer in zip(asked, self.ask(cell, asked, questions), strict=True):
@@ -230,7 +230,7 @@ class Run:
         return [index for index, subject in enumerate(self.subjects) if subject.lane is lane]
 
     def probe(self, start: int) -> None:
-        """What the canary takes beside each process's empty function, once the clock is back."""
+        """Times the canary beside each process's empty function, when the clock has recovered."""
         for place, lane in enumerate(self.lanes):
             try:
                 settled = lane.process.times([lane.rest_question(SETTLE_NS)])[0]
@@ -241,14 +241,14 @@ class Run:
             lane.usual = usual(self.probes[place, start])
 
     def rests(self, starts: int) -> np.ndarray:
-        """How long samples are, in rests beside the empty function."""
+        """Returns the lengths of samples, in rests beside the empty function."""
         calls = np.zeros(self.ns.shape[:2])
         for at, count in self.calls.items():
             calls[at] = count
         return self.ns[:, :, :starts] * calls[:, :, None, None] / REST_NS
 
     def samples(self, starts: int) -> Samples:
-        """Without those that somebody else disturbed."""
+        """Returns the samples that no other program disturbed."""
         ns, rests = self.ns[:, :, :starts], self.rests(starts)
         taken = np.count_nonzero(~np.isnan(ns))
         clock, lowered = np.full(ns.shape[:2], np.nan), 0
@@ -264,7 +264,7 @@ class Run:
         return Samples(ns, clock, taken, discarded, lowered, starts)
 
     def tell(self, start: int, turn: int, cell: int, seconds: float) -> None:
-        """How far it is: by what is done, or by the time that it may take."""
+        """Reports progress, by the rounds that are done or by the time that has passed."""
         rounds = start * self.plan.rounds + turn + cell / len(self.cells)
         share = rounds / (self.plan.starts * self.plan.rounds)
         share = min(1.0, max(share, seconds / self.plan.seconds))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ends the program where this Python lacks what measuring needs; imported before that."""
+"""Ends the program if this Python lacks required packages. To be imported before they are."""
 
 from __future__ import annotations
 

@@ -39,5 +39,5 @@ def read_peers(table: Path = TABLE) -> list[Peer]:
 
 
 def peer_name(function: str) -> str:
-    """Whose function it is."""
+    """Returns the peer of a function."""
     return function.split("/")[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is timed: works, and the cells of each."""
+"""Lists what is timed: works, and the cells of each."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 KIB, MIB = 1 << 10, 1 << 20
 
 MIX_CALLS = 1 << 17
-MIX_BYTES = MIB  # over which addresses vary
+MIX_BYTES = MIB  # the range of addresses
 DATA_MIB = 64
-TOLERANCE = 1.05  # of the canary: above that time it is slow
+TOLERANCE = 1.05  # a canary is slow above this multiple of its usual time
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Work:
     name: str
     title: str
     ours: str  # the function that is judged
-    api: str  # what it is to its users
+    api: str  # the function that users call
 
 
 WORKS = (
@@ -65,7 +65,7 @@ MIX_TITLES = {
 
 
 def is_beside(mode: str) -> bool:
-    """Whether other work stands between the calls."""
+    """Returns whether a mode has other work between the calls."""
     return mode.partition("-")[0] == "beside"
 
 
@@ -134,7 +134,7 @@ def make_cells(quick: bool) -> list[Cell]:
 
 
 def write_mix(name: str, folder: Path) -> None:
-    """The file `mix-NAME`."""
+    """Writes the file `mix-NAME`."""
     draw = random.Random(name)
     shares = MIXES[name]
     picked = draw.choices(shares, [share.weight for share in shares], k=MIX_CALLS)

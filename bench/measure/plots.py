@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plots for the report, as SVG that needs nothing from elsewhere."""
+"""Draws plots for the report, as SVG that loads no other file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from measure.html import quiet, tag
 from measure.result import Result, fastest, language_of, takes_part
 from measure.text import join, show_bytes
 
-# The page's style gives colours their values, as they differ by day and night.
+# The page's style defines the colours, which differ between light and dark.
 COLORS = {
     **{"#111111": "var(--ink)", "#222222": "var(--quiet)", "#333333": "var(--line)"},
     **{"#444444": "var(--ours)"},
@@ -28,9 +28,9 @@ INK, QUIET, GRID, OURS, *PEERS = COLORS
 DASHES = {"c": "-", "rust": (0, (5, 1.5)), "go": (0, (1, 1)), "python": (0, (5, 1.5, 1, 1.5))}
 BOUND_DASH, FLOOR_DASH = (0, (6, 3)), (0, (1, 3))
 
-SMALL = 256  # bytes: with a plot of their own
-LEAST, LARGEST = 64, 1 << 16  # of the plot by logarithms
-FAR = 10  # times as slow as the library everywhere: not drawn
+SMALL = 256  # bytes: smaller sizes have a plot of their own
+LEAST, LARGEST = 64, 1 << 16  # bytes of the logarithmic plot
+FAR = 10  # a function that is everywhere so many times as slow as the library is not drawn
 HEIGHT, AXES_WIDTH, LETTER_WIDTH = 4.6, 4.6, 0.09  # inches
 LABEL_GAP = 0.05  # of the height
 
@@ -50,7 +50,7 @@ STYLE = {
 }
 
 
-# --- What is drawn ---
+# --- Selection ---
 
 
 def is_far(cells: list[dict[str, Any]], name: str) -> bool:
@@ -59,7 +59,7 @@ def is_far(cells: list[dict[str, Any]], name: str) -> bool:
 
 
 def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
-    """What is judged, of each peer the fastest variant, and what no call can beat."""
+    """Returns the judged function, the fastest variant of each peer, and the bounds."""
     functions = result["functions"]
     timed = [name for name in functions if any(name in cell["ns"] for cell in cells)]
     peers: dict[str, list[str]] = {}
@@ -78,7 +78,7 @@ def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
 def caption(
     result: Result, cells: list[dict[str, Any]], drawn: list[str], lines: Curves, top: float
 ) -> str:
-    """Says what is not drawn, and where to look for names that the first plot lacks."""
+    """Returns a caption: what is not drawn, and where names are that the first plot lacks."""
     functions = result["functions"]
     timed = {name for cell in cells for name in cell["ns"]}
     left = [name for name in functions if name in timed - set(drawn)]
@@ -95,7 +95,7 @@ def caption(
 
 
 def looks(result: Result, names: list[str]) -> dict[str, dict[str, Any]]:
-    """Colours by peer, dashes by language; the library and bounds stand apart."""
+    """Returns styles of lines: colours by peer, dashes by language, distinct for the library."""
     colors = cycle(PEERS)
     chosen = {}
     for name in names:
@@ -112,7 +112,7 @@ def looks(result: Result, names: list[str]) -> dict[str, dict[str, Any]]:
 
 
 def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int) -> Curves:
-    """Time against size, by function; where `least` is not measured, from the size below."""
+    """Returns times by size for each function, from `least` or the next smaller size."""
     sizes = sorted({cell["size"] for cell in cells})
     start = max((size for size in sizes if size <= least), default=least)
     found: Curves = {}
@@ -127,7 +127,7 @@ def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int)
 
 
 def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
-    """Ascending places, moved until they are `gap` apart, and none is above `top`."""
+    """Moves ascending places until they are `gap` apart, and none is above `top`."""
     moved: list[float] = []
     for place in places:
         moved.append(max(place, moved[-1] + gap) if moved else place)
@@ -138,7 +138,7 @@ def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
 
 
 def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str, Any]) -> None:
-    """Names lines where they end, on the right; who has left through the top is not there."""
+    """Writes names where lines end, on the right; lines that left through the top have none."""
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = sorted((*reversed(to_axes.transform(line[-1])), name) for name, line in lines.items())
     ends = [end for end in ends if end[0] <= 1]
@@ -157,7 +157,7 @@ def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str,
 
 
 def plot(lines: Curves, look: dict[str, Any], least: int) -> plt.Axes:
-    """From `least` to the largest size."""
+    """Draws lines from `least` to the largest size."""
     _, axes = plt.subplots(figsize=(AXES_WIDTH, HEIGHT))
     for name, line in lines.items():
         sizes, times = zip(*line, strict=True)
@@ -189,7 +189,7 @@ def wide_plot(lines: Curves, look: dict[str, Any]) -> plt.Axes:
 
 
 def finish(axes: plt.Axes, lines: Curves, look: dict[str, Any], titles: dict[str, str]) -> str:
-    """Beside the plot is as much room as the longest title takes."""
+    """Returns the plot as an element, with room beside it for the longest title."""
     room = LETTER_WIDTH * max(map(len, titles.values())) + 0.3
     width = AXES_WIDTH + room
     axes.figure.set_size_inches(width, HEIGHT)
@@ -199,7 +199,7 @@ def finish(axes: plt.Axes, lines: Curves, look: dict[str, Any], titles: dict[str
 
 
 def plot_sizes(result: Result, cells: list[dict[str, Any]], ours: str) -> str:
-    """Time against size: of small sizes, and by logarithms of all that packets have."""
+    """Returns two plots of time against size: of small sizes, and logarithmic of all sizes."""
     cells = [cell for cell in cells if cell["size"] <= LARGEST]
     names = choose(result, cells)
     look = looks(result, names)
@@ -221,9 +221,9 @@ def to_svg(figure: plt.Figure) -> str:
     plt.close(figure)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Metadata name vocabularies by addresses, which nobody needs to load.
+    # Metadata contain addresses of vocabularies, which need not be loaded.
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Several plots of a page would have the same names for their groups.
+    # Several plots in a page would have the same names of groups.
     svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     for drawn, shown in COLORS.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The process of a language's peers, by the protocol in CONTRACT.md."""
+"""Talks to the process of a language's peers, by the protocol in CONTRACT.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ANSWER_SECONDS = 60.0
 
 
 class ProcessError(Exception):
-    """The process died, hung, or said what the contract does not know."""
+    """The process died, hung, or violated the contract."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Right below `limit` bytes; everywhere, if that is None."""
+    """A function is right below `limit` bytes; for all sizes if that is None."""
 
     limit: int | None = None
     text: str = ""
@@ -71,7 +71,7 @@ class PeerProcess:
         self.selector.register(self.child.stdout, selectors.EVENT_READ)
 
     def stop(self) -> None:
-        """Ends its input, which ends it; or else kills it."""
+        """Closes the process's input, which ends it; otherwise kills it."""
         child, self.child = self.child, None
         if not child:
             return
@@ -116,7 +116,7 @@ class PeerProcess:
     # --- Questions ---
 
     def list(self) -> tuple[list[Function], dict[str, str]]:
-        """Its functions, and its notes."""
+        """Returns the functions and the notes of the process."""
         functions, notes = [], {}
         self.send("list")
         while (line := self.read_line()) != "end":
@@ -133,7 +133,7 @@ class PeerProcess:
         return functions, notes
 
     def verify(self, function: Function) -> Verdict:
-        """Who dies of it is wrong, and its process is started again."""
+        """Verifies a function. If the process dies, the function is wrong; the process restarts."""
         try:
             self.send(f"verify {function.name}")
             line = self.read_line()
@@ -148,7 +148,7 @@ class PeerProcess:
         return Verdict(0, f"does not say right or wrong: {line[:80]}")
 
     def times(self, questions: list[str]) -> list[Sample]:
-        """Answers to questions like "NAME MODE OFFSET TO SIZE FIRST CALLS", in turn."""
+        """Returns the answers to questions like "NAME MODE OFFSET TO SIZE FIRST CALLS"."""
         self.send(*(f"time {question}" for question in questions))
         samples = []
         for question in questions:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tells on standard error what goes on: by a bar on a terminal, by lines elsewhere."""
+"""Reports progress on standard error: by a bar on a terminal, otherwise by lines."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Progress:
         self.stream.flush()
 
     def say(self, text: str) -> None:
-        """A line, in place of the bar."""
+        """Prints a line in place of the bar."""
         clear = CLEAR if self.drawn else ""
         self.drawn = 0.0
         self.write(f"{clear}bench: {text}\n")
 
     def step(self, share: float, what: str) -> None:
-        """`share` of a work is done that began with the first step."""
+        """Reports that `share` of the work is done, which began with the first step."""
         now = time.monotonic()
         self.begin = self.begin or now
         if not self.is_terminal:

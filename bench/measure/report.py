@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The report: one HTML file that loads nothing."""
+"""Writes the report: one HTML file that loads no other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from measure.text import LANGUAGE_TITLES, join, show_bytes, show_ns, show_speed
 
 STYLE = Path(__file__).with_name("report.css")
 
-# --- On top ---
+# --- The head ---
 
 
 def judged(result: Result) -> str:
@@ -28,7 +28,7 @@ def judged(result: Result) -> str:
 
 
 def floors(result: Result) -> str:
-    """What an empty call takes, by language: the median of its cells."""
+    """Returns the times of empty calls, by language: the medians of their cells."""
     found = []
     for name, function in result["functions"].items():
         if function["work"] != "sum" or function["kind"] != "floor":
@@ -42,7 +42,7 @@ def floors(result: Result) -> str:
 
 
 def compilers(notes: dict[str, str]) -> str:
-    """By what everything of a process is compiled; flags of single peers stand with them."""
+    """Returns the compilers and flags of a process; flags of single peers are shown with them."""
     keys = [key for key in notes if key == "compiler" or key.startswith("compiler-")]
     flags = [notes["flags"]] if notes.get("flags") else []
     return "; ".join([*(notes[key] for key in keys), *flags])
@@ -108,7 +108,7 @@ def claim_table(result: Result) -> str:
 
 
 def no_headlines(result: Result) -> list[str]:
-    """Headlines that could not be measured."""
+    """Returns texts about headlines that could not be measured."""
     texts = [f"Not measured: {text}." for text in unknown(claims(result))]
     if cells := len(unmeasured(result)):
         texts.append(f"The library has no time in {cells} of {len(result['cells'])} cells.")
@@ -116,7 +116,7 @@ def no_headlines(result: Result) -> list[str]:
 
 
 def too_noisy(result: Result) -> list[str]:
-    """The headlines that noise spoiled, by the width of their intervals."""
+    """Returns a text about headlines whose intervals noise made too wide."""
     headlines = noisy(claims(result))
     if not headlines:
         return []
@@ -128,7 +128,7 @@ def too_noisy(result: Result) -> list[str]:
 
 
 def doubts(result: Result) -> list[str]:
-    """Why what follows may say less than it seems to; the worst first."""
+    """Returns reasons to doubt the report, the worst first."""
     texts = [*too_noisy(result), *no_headlines(result)]
     if result["method"]["quick"]:
         texts.append("A quick run: few cells and rounds.")
@@ -160,7 +160,7 @@ def absent(result: Result) -> str:
 
 
 def wrong_rows(result: Result) -> list[str]:
-    """One for all that are wrong alike."""
+    """Returns a row for each kind of error, with all functions that have it."""
     alike: dict[tuple[int, str], list[str]] = {}
     for one in result["wrong"]:
         name = function_title(result, one["function"])
@@ -175,7 +175,7 @@ def wrong_rows(result: Result) -> list[str]:
 
 
 def function_title(result: Result, name: str) -> str:
-    """Also of one that was not timed, so that the result does not describe it."""
+    """Returns the title of a function, also of one that was not timed and is not in the result."""
     if name in result["functions"]:
         return result["functions"][name]["title"]
     peer, _, variant = name.partition("/")
@@ -213,7 +213,7 @@ def work_section(result: Result, work: Work) -> str:
     return title + (byte_work(result, work, cells) if has_bytes else loop_table(result, cells))
 
 
-# --- Captures, and how it was measured ---
+# --- Captures and method ---
 
 TASKS = {
     "verify": "verify the checksums",
@@ -276,7 +276,7 @@ def method(result: Result) -> str:
 
 
 def own_notes(notes: dict[str, str], kind: str, name: str) -> str:
-    """What notes say of a peer, and of its functions where they differ."""
+    """Returns the notes on a peer, and on those of its functions that differ."""
     lines = [notes[f"{kind}-{name}"]] if f"{kind}-{name}" in notes else []
     for key, text in notes.items():
         if key.startswith(f"{kind}-{name}/"):
@@ -285,7 +285,7 @@ def own_notes(notes: dict[str, str], kind: str, name: str) -> str:
 
 
 def peers(result: Result) -> str:
-    """Everybody else's code, and how it was compiled."""
+    """Returns a table of peers, with how they were compiled."""
     rows = []
     for peer in result["peers"]:
         if peer["package"] == "this tree":

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""The result: what it holds, how it is written and read.
+"""Writes and reads results, which contain:
 
     format      2
     date        UTC
     libcarry    version and revision
     machine     name -> text
     notes       process -> key -> text: compilers, flags, versions
-    method      starts, rounds, quick; of samples how many were taken, discarded, and kept beside a
-                clock that the function itself lowers (lowered)
+    method      starts, rounds, quick; the numbers of samples that were taken, discarded, and kept
+                although the function lowers the clock (lowered)
     peers       rows of the table whose functions were timed
     functions   name -> {peer, title, work, kind}; kind: ours, peer, floor, bound
     missing     [{peer, reason}]
     wrong       [{function, limit, text}]: not timed on `limit` bytes and more
-    captures    what `carry bench capture` says, or null
+    captures    the result of `carry bench capture`, or null
     cells       [{work, mode, size, offset, to, ns, speedup, clock}]
 
-Of a cell `ns` and `speedup` map functions to [median, low, high]; low and high are the ends of its
-95 % interval. `speedup` is the time of a peer in that of the library. `clock` maps functions to
-what the canary takes beside them, in its time beside an empty function: 1.5 says that the function
-makes everything beside it take half as long again. A cell of a mode that puts other work between
-the calls has `above` too: by function, [median, low, high] of what a call adds to that work.
+In a cell, `ns` and `speedup` map functions to [median, low, high]; low and high are the ends of the
+95 % interval. `speedup` is the time of a peer, divided by that of the library. `clock` maps
+functions to the time of the canary beside them, divided by its time beside an empty function: 1.5
+means that everything beside the function takes 1.5 times as long. A cell whose mode has other work
+between the calls also has `above`: by function, [median, low, high] of what a call adds to that
+work.
 
-In the file a cell is [work, mode, size, offset, to, values, clocks, above]; values holds
-[*ns, *speedup], [*ns] or null for each function of the work, in the order of `functions`, clocks a
-number or null, and above, if it is there, an interval or null.
+In the file, a cell is [work, mode, size, offset, to, values, clocks, above]. For each function of
+the work, in the order of `functions`, values has [*ns, *speedup], [*ns] or null; clocks has a
+number or null; above, which may be absent, has an interval or null.
 
-Format 1 knew no clocks, and `discarded` all samples beside a slow canary.
+Format 1 had no clocks, and `discarded` included all samples beside a slow canary.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from measure.shape import (
 FORMAT, WITHOUT_CLOCKS = 2, 1
 LOSES_BELOW = 0.95
 CYCLE_NS = 0.3  # a clock cycle, about
-LEVEL_NS = 0.1  # times below a cycle that differ by no more do not say who is faster
+LEVEL_NS = 0.1  # times below a cycle that differ by no more are equal
 
 Result = dict[str, Any]
 
@@ -73,7 +74,7 @@ def functions_of(result: Result, work: str) -> list[str]:
 
 
 def pack(result: Result, cell: dict[str, Any]) -> list[Any]:
-    """As it is in the file."""
+    """Returns a cell as it is in the file."""
     values = [
         [*cell["ns"][name], *cell["speedup"].get(name, ())] if name in cell["ns"] else None
         for name in functions_of(result, cell["work"])
@@ -101,7 +102,7 @@ def unpack(result: Result, packed: list[Any]) -> dict[str, Any]:
 
 
 def dump(result: Result) -> str:
-    """JSON with a line a cell, so that two results can be compared."""
+    """Returns JSON with a line for each cell, so that two results can be compared."""
     parts = []
     for key, value in result.items():
         if key == "cells":
@@ -122,7 +123,7 @@ def is_estimate(value: object) -> bool:
 
 
 def is_measured(value: object) -> bool:
-    """Of a function in a cell of a file: times and speeds, times alone, or nothing."""
+    """Returns whether a value of a function has times and speeds, times alone, or nothing."""
     if value is None:
         return True
     return isinstance(value, list) and (
@@ -139,7 +140,7 @@ def is_clocks(value: object) -> bool:
 
 
 def is_above(value: object) -> bool:
-    """It may be below, as calls and other work overlap."""
+    """Returns whether a value is a list of intervals, which may be negative: calls overlap."""
     return isinstance(value, list) and all(
         one is None or (isinstance(one, list) and len(one) == 3 and all(map(is_difference, one)))
         for one in value
@@ -206,7 +207,7 @@ def read(path: Path) -> Result:
     return result
 
 
-# --- Asking one ---
+# --- Questions ---
 
 
 def discarded_share(result: Result) -> float:
@@ -218,7 +219,7 @@ def lowers_clock(cell: dict[str, Any], name: str) -> bool:
 
 
 def unmeasured(result: Result) -> list[dict[str, Any]]:
-    """Cells in which others have times, and the library has none."""
+    """Returns the cells in which the library has no time."""
     return [
         cell
         for cell in result["cells"]
@@ -227,19 +228,19 @@ def unmeasured(result: Result) -> list[dict[str, Any]]:
 
 
 def takes_part(result: Result, name: str) -> bool:
-    """Peers do, and of the library's functions the one that is judged."""
+    """Returns whether a function is compared: those of peers, and the judged one of the library."""
     function = result["functions"][name]
     return function["kind"] == "peer" or OURS.get(function["work"]) == name
 
 
 def winners(result: Result, cell: dict[str, Any]) -> set[str]:
-    """The fastest of those that take part; several if they take as long."""
+    """Returns the fastest functions that are compared; several if their times are equal."""
     times = {name: value[0] for name, value in cell["ns"].items() if takes_part(result, name)}
     return {name for name, time in times.items() if time == min(times.values())}
 
 
 def fastest(cells: Iterable[dict[str, Any]], names: Container[str]) -> list[str]:
-    """Of these functions the one that is the fastest of them in most cells; none without times."""
+    """Returns the function of `names` that is fastest in most cells; none without times."""
     wins: Counter[str] = Counter()
     for cell in cells:
         times = [(value[0], name) for name, value in cell["ns"].items() if name in names]
@@ -248,13 +249,13 @@ def fastest(cells: Iterable[dict[str, Any]], names: Container[str]) -> list[str]
 
 
 def language_of(result: Result, name: str) -> str:
-    """Whose process calls a function."""
+    """Returns the language whose process calls a function."""
     own = result["functions"][name]["peer"]
     return next((peer["language"] for peer in result["peers"] if peer["name"] == own), "")
 
 
 def floor_of(result: Result, cell: dict[str, Any], name: str) -> float | None:
-    """What a call of an empty function takes, from where the function is called."""
+    """Returns the time of an empty function in the process that calls the function."""
     language = language_of(result, name)
     for floor, row in result["functions"].items():
         if row["kind"] == "floor" and floor.endswith(f"@{language}") and floor in cell["ns"]:
@@ -263,13 +264,13 @@ def floor_of(result: Result, cell: dict[str, Any], name: str) -> float | None:
 
 
 def is_level(one: float, other: float) -> bool:
-    """Whether two times are below a clock cycle, and too near to each other to be compared."""
+    """Returns whether two times are below a clock cycle, and too close to be compared."""
     return max(one, other) < CYCLE_NS and abs(one - other) <= LEVEL_NS
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How the library stands in a cell."""
+    """The library against the best peer, in a cell."""
 
     cell: dict[str, Any]
     best: str  # of the peers
@@ -277,7 +278,7 @@ class Standing:
 
     @property
     def is_level(self) -> bool:
-        """Both take less than a clock cycle, and about as long."""
+        """Whether both take less than a clock cycle, and about as long."""
         times = self.cell["ns"]
         return is_level(times[OURS[self.cell["work"]]][0], times[self.best][0])
 
@@ -288,7 +289,7 @@ class Standing:
 
     @property
     def loses(self) -> bool:
-        """Slower than the best peer by more than noise and a twentieth."""
+        """Whether the library is slower than the best peer, by more than noise and a twentieth."""
         return self.speed < LOSES_BELOW and self.speedup[2] < 1
 
     @property
@@ -297,7 +298,7 @@ class Standing:
 
 
 def standing(result: Result, cell: dict[str, Any]) -> Standing | None:
-    """Against the fastest peer; None without a peer."""
+    """Compares the library with the fastest peer; returns None without a peer."""
     kinds = {name: row["kind"] for name, row in result["functions"].items()}
     peers = [name for name in cell["speedup"] if kinds[name] == "peer"]
     if not peers:

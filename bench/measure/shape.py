@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Whether JSON holds what a program expects.
+"""Checks whether JSON has the shape that a program expects.
 
 A shape is one of
 
     a function      that judges a value
     {name: shape}   members of an object, which may have others
-    Each(shape)     all members of an object, whatever their names
+    Each(shape)     all members of an object, with any names
     [shape]         all items of a list
-    Maybe(shape)    null, or that
+    Maybe(shape)    null or the shape
     (shape, ...)    all of these
 """
 
@@ -33,7 +33,7 @@ ABSENT = object()
 
 
 def misfit(value: object, shape: Shape, place: str = "") -> str | None:
-    """The first place that lacks its shape, as ".peers[3].title"; None if there is none."""
+    """Returns the first place that lacks its shape, as ".peers[3].title", or None."""
     if callable(shape):
         return None if shape(value) else place
     inner = (misfit(part, own, step) for part, own, step in parts(value, shape, place))
@@ -41,7 +41,7 @@ def misfit(value: object, shape: Shape, place: str = "") -> str | None:
 
 
 def parts(value: object, shape: Shape, place: str) -> Iterator[tuple[object, Shape, str]]:
-    """What is in a value, with the shapes that it must have, and the places."""
+    """Yields the parts of a value, with their shapes and places."""
     match shape, value:
         case tuple(), _:
             yield from ((value, one, place) for one in shape)
@@ -62,12 +62,12 @@ def parts(value: object, shape: Shape, place: str) -> Iterator[tuple[object, Sha
 
 # --- Values ---
 
-# No time, speed or size is beyond these, and calculations stay within what numbers can be.
+# The limits of times, speeds and sizes, so that calculations do not overflow.
 LEAST, MOST = 1e-12, 1e15
 
 
 def is_text(value: object) -> bool:
-    """With letters that UTF-8 has."""
+    """Returns whether a value is text that UTF-8 can encode."""
     return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Medians, and how far to trust them.
+"""Computes medians and their intervals.
 
-Samples come in rows: one for each start of the processes, since where code, stack and data lie is
-drawn anew at each start. So the interval of a median is found by drawing whole rows with
-replacement: a median that differs from start to start has a wide one.
+Samples come in rows, one for each start of the processes: the addresses of code, stack and data
+change with each start. So the interval of a median is found by drawing whole rows with
+replacement: a median that differs between starts has a wide interval.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 DRAWS = 200
 CONFIDENCE = 0.95
-FEWEST = 3  # samples that make a median
+FEWEST = 3  # the fewest samples of a median
 
 
 class Estimate(NamedTuple):
@@ -24,7 +24,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(samples: np.ndarray) -> Estimate | None:
-    """Of samples in rows, where NaN stands for none."""
+    """Estimates the median of samples in rows; NaN means no sample."""
     rows = samples[~np.isnan(samples).all(axis=1)]
     if np.count_nonzero(~np.isnan(rows)) < FEWEST:
         return None
@@ -36,5 +36,5 @@ def estimate(samples: np.ndarray) -> Estimate | None:
 
 
 def speedup(ours: np.ndarray, theirs: np.ndarray) -> Estimate | None:
-    """How many times as fast ours is, from samples that were taken one after the other."""
+    """Estimates how many times as fast ours is, from samples that were taken by turns."""
     return estimate(theirs / ours)

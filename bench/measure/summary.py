@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes of samples what a result holds of them."""
+"""Summarises samples for a result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def title_of(subject: Subject, peer: Peer | None) -> str:
 
 
 def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
-    """In the order of the table; what is no peer comes first."""
+    """Describes functions in the order of the table; those that are no peers come first."""
     table = {peer.name: peer for peer in peers}
     places = {peer.name: place for place, peer in enumerate(peers)}
     described = {}
@@ -57,7 +57,7 @@ def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, 
 
 
 def floor_of(subjects: list[Subject], subject: Subject) -> int | None:
-    """The empty function that is called as a subject is."""
+    """Returns the index of the empty function of a subject's process and work."""
     for number, floor in enumerate(subjects):
         alike = floor.lane is subject.lane and floor.function.work == subject.function.work
         if alike and "floor" in floor.function.flags:
@@ -66,7 +66,7 @@ def floor_of(subjects: list[Subject], subject: Subject) -> int | None:
 
 
 def add_above(made: dict[str, Any], index: int, subjects: list[Subject], samples: Samples) -> None:
-    """What a call adds to the work around it."""
+    """Adds to a cell what calls add to the work around them."""
     made["above"] = {}
     for number, subject in enumerate(subjects):
         floor = floor_of(subjects, subject)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of times, and maps of speeds."""
+"""Makes tables of times, and heat maps of speeds."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def time_cell(result: Result, cell: dict[str, Any], name: str) -> str:
 
 
 def in_order(result: Result, cells: list[dict[str, Any]]) -> list[str]:
-    """The library, others that have times, and what does not take part."""
+    """Returns the functions in order: the library, peers, then those that are not compared."""
     timed = {name for cell in cells for name in (*cell["ns"], OURS[cell["work"]])}
     names = [name for name in result["functions"] if name in timed]
     return sorted(names, key=lambda name: KINDS.index(result["functions"][name]["kind"]))
 
 
 def time_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """A row for each function, a column for each place, the winner bold."""
+    """Returns a table: a row for each function, a column for each place, the winner bold."""
     rows = []
     for name in in_order(result, cells):
         look = "" if takes_part(result, name) else "floor"
@@ -96,7 +96,7 @@ def time_tables(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def beside_cell(result: Result, cell: dict[str, Any], name: str) -> str:
-    """The whole turn, and how much of that the call adds."""
+    """Returns the time of a whole turn, and how much of it the call adds."""
     added = cell["above"].get(name)
     whole = time_cell(result, cell, name)
     if not added:
@@ -106,7 +106,7 @@ def beside_cell(result: Result, cell: dict[str, Any], name: str) -> str:
 
 
 def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """What calls add to a program that does something else between them."""
+    """Returns a table of what calls add to a program that does other work between them."""
     beside = [cell for cell in cells if is_beside(cell["mode"])]
     if not beside:
         return ""
@@ -129,7 +129,7 @@ def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def heat_style(speed: float) -> str:
-    """Red where slower, blue where faster; full at half and at four times the speed."""
+    """Returns red if slower, blue if faster; full at half and at four times the speed."""
     if speed < 1:
         name, part = "slower", 1 / speed - 1
     else:
@@ -156,14 +156,14 @@ def legend() -> str:
 
 
 def line_title(cell: dict[str, Any]) -> str:
-    """The row in which a cell stands: "hot, from 14 to 2"."""
+    """Returns the title of a cell's row: "hot, from 14 to 2"."""
     at = f", from {cell['offset']}" if cell["offset"] else ""
     to = f", to {cell['to']}" if cell["to"] else ""
     return f"{cell['mode']}{at}{to}"
 
 
 def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
-    """Speed against the fastest peer: sizes across, modes and alignments down."""
+    """Returns a map of speeds against the fastest peer: sizes across, modes and alignments down."""
     packets = [cell for cell in cells if cell["mode"] in ("hot", "latency", "beside")]
     sizes = sorted({cell["size"] for cell in packets})
     lines: dict[str, dict[int, Standing | None]] = {}
@@ -191,7 +191,7 @@ def heat_map(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def loop_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """A row for each function, the fastest first."""
+    """Returns a table: a row for each function, the fastest first."""
     rows = []
     for cell in cells:
         for name in sorted(cell["ns"], key=lambda name: cell["ns"][name][0]):

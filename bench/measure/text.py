@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers as people read them."""
+"""Formats numbers for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ LANGUAGE_TITLES = {"c": "C", "rust": "Rust", "go": "Go", "python": "Python"}
 
 
 def join(names: list[str]) -> str:
-    """A list: by semicolons where names have commas."""
+    """Returns a list, separated by semicolons if a name has a comma, otherwise by commas."""
     return ("; " if any("," in name for name in names) else ", ").join(names)
 
 
@@ -19,16 +19,16 @@ def show_bytes(size: float) -> str:
 
 
 def show_ns(value: float) -> str:
-    """Three digits, or whole."""
+    """Returns a time with three digits, or without decimals."""
     return f"{value:#.3g}".removesuffix(".") if value < 999.5 else f"{value:,.0f}"
 
 
 def show_added(value: float) -> str:
-    """A difference of times: with a sign, and as many decimals as tell something."""
+    """Returns a difference of times, with a sign and useful decimals."""
     decimals = 2 if abs(value) < 99.5 else 0
     return f"{round(value, decimals) + 0.0:+,.{decimals}f}"  # not -0.00
 
 
 def show_speed(value: float) -> str:
-    """How many times as fast."""
+    """Returns a speed as a multiple."""
     return f"{value:.2f}" if value < 9.995 else f"{value:,.0f}"

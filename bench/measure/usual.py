@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of every program that measures."""
+"""Options that all programs share that measure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from measure.peers import ROOT
 
 
 def add(parser: argparse.ArgumentParser, folder: str) -> None:
-    """The CPU, and where to build, which is `folder` of the tree."""
+    """Adds options for the CPU, and for where to build (`folder` of the tree)."""
     last = max(os.sched_getaffinity(0))
     parser.add_argument("--cpu", type=int, default=last, help="where to measure (the last one)")
     parser.add_argument(

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls functions, for an emulator that writes down what it executes. Its standard input holds
- * lines
+ * Calls functions, for an emulator that logs the instructions that it executes. Its standard input
+ * has lines
  *
  *     FUNCTION ARGUMENT...       a function with four arguments, of which it may take fewer
  *
- * of hexadecimal numbers. `next_call` is executed before each call. The symbols of this program
- * tell all addresses; `source` and `target` are for arguments.
+ * of hexadecimal numbers. `next_call` is executed before each call. Addresses are those of this
+ * program's symbols; `source` and `target` are for arguments.
  */
 #include <inttypes.h>
 #include <stdint.h>

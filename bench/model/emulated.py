@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions a call executes on AArch64: QEMU executes call.c, and writes down each one.
+"""Records which instructions a call executes on AArch64: QEMU executes call.c, and logs each one.
 
-With one instruction in each block of translated code, the log of executed blocks is the path. No
-plugin is needed, of which Debian's QEMU has none.
+Each block of translated code contains one instruction, so the log of executed blocks is the path.
+No plugin is needed; Debian's QEMU has none.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ CROSS = "aarch64-linux-gnu-"
 QEMU = "qemu-aarch64"
 SECONDS = 300
 COMMENT = re.compile(r"\s*(//|<).*")
-# Behind the name, or the last operand, of what names an address.
+# The address behind the name, or behind the last operand, of a branch or ADR.
 TARGET = re.compile(r"^((?:bl?|b\.\w+)(?=\s)|(?:cbn?z|tbn?z|adrp?)\s.*,)\s*[0-9a-f]+$")
-BEGIN = "next_call"  # of call.c: what is executed before each call
+BEGIN = "next_call"  # the function of call.c that is executed before each call
 TRACE = re.compile(r"^Trace \d+: \w+ \[\w+/(\w+)/", re.MULTILINE)
 
 
 def shown(text: str) -> str:
-    """Without comments, and with a name for where a branch goes."""
+    """Returns an instruction without comments, and with a name for its target."""
     return TARGET.sub(r"\1 somewhere", COMMENT.sub("", text)).replace("\t", " ")
 
 
 def build(out: Path, functions: Iterable[str], objects: Iterable[Path]) -> Path:
-    """A program at fixed addresses with these functions in it."""
+    """Builds a program at fixed addresses that contains these functions."""
     program = out / "call"
     flags = ["-std=gnu11", "-O2", "-static", "-no-pie", "-Wall", "-Wextra"]
     wanted = [f"-Wl,-u,{name}" for name in functions]
@@ -40,7 +40,7 @@ def build(out: Path, functions: Iterable[str], objects: Iterable[Path]) -> Path:
 
 
 class Emulator:
-    """Calls of functions of a program, on a CPU with vectors of some length."""
+    """Calls functions of a program, on a CPU with vectors of some length."""
 
     def __init__(self, program: Path, vector_bits: int) -> None:
         self.program = program
@@ -50,7 +50,7 @@ class Emulator:
         self.command = [QEMU, "-cpu", vectors, "-singlestep", "-d", "exec,nochain"]
 
     def paths(self, calls: list[Call], inside: Iterable[str]) -> list[list[Instruction]]:
-        """Of each call, what it executes of the functions `inside`."""
+        """Returns the instructions of the functions `inside` that each call executes."""
         parts = [self.listing.code_of(name) for name in (BEGIN, *inside)]
         ranges = [f"0x{min(part):x}..0x{max(part):x}" for part in parts]
         code = {at: one for part in parts for at, one in part.items()}
@@ -66,7 +66,7 @@ class Emulator:
         return paths
 
     def trace(self, calls: list[Call], ranges: str) -> Iterable[int]:
-        """The addresses in these ranges, as they are executed."""
+        """Yields the executed addresses within these ranges."""
         symbols, lines = self.listing.symbols, []
         for call in calls:
             words = [symbols[call.function], *call.arguments(symbols)]

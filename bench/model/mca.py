@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What llvm-mca makes of executed instructions: cycles a call, on CPUs that it has models of."""
+"""Computes cycles of calls from executed instructions, by llvm-mca's models of CPUs."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from dataclasses import dataclass
 from model.path import Call, Instruction
 
 SECONDS = 300
-INSTRUCTIONS = 4000  # of all turns of a path: enough for its steady state
+INSTRUCTIONS = 4000  # in all turns of a path: enough to reach its steady state
 TURNS_MIN = 4
 
 
 class ModelError(Exception):
-    """llvm-mca is missing, or did not take what it was given; the message says why."""
+    """llvm-mca is missing, or refused its input; the message says why."""
 
 
 @dataclass(frozen=True)
 class Cpu:
     """A CPU that LLVM has a model of.
 
-    `llvm` is the first version with a model of its own for it: older ones take another CPU's.
-    `serial` says that the model makes all operands of an instruction wait for the one in memory,
-    and a register that is cleared by itself for its last value. CPUs do neither, so loads are then
-    instructions of their own, and registers cleared from one that never changes.
+    `llvm` is the first version with its own model: older ones use that of another CPU. `serial`
+    says that in the model all operands of an instruction wait for the one in memory, and a register
+    that is cleared by itself waits for its last value. CPUs do neither, so loads are then separate
+    instructions, and registers are cleared by one that never changes.
     """
 
     name: str
     title: str
     llvm: int
-    features: frozenset[str]  # of include/carry/features.def, those that kernels need
+    features: frozenset[str]  # of include/carry/features.def, as far as kernels need them
     serial: bool = False
     arch: str = "x86_64"
-    vector_bits: int = 128  # of SVE, or of NEON; AArch64 alone
+    vector_bits: int = 128  # of SVE or NEON; AArch64 alone
 
 
 AVX2 = frozenset({"avx2", "bmi2", "erms"})
@@ -54,7 +54,7 @@ CPUS = (
     Cpu("znver4", "Zen 4", 16, VNNI),
 )
 
-# Of a Cortex-A72 this has no PMULL, since the Raspberry Pi 4 has none.
+# Without PMULL for the Cortex-A72, since the Raspberry Pi 4 lacks it.
 CRC32 = frozenset({"neon", "crc32"})
 NEON = CRC32 | {"pmull"}
 SVE = NEON | {"sve"}
@@ -71,7 +71,7 @@ ARM_CPUS = (
 
 
 def find_programs() -> dict[int, str]:
-    """By version, what is on the PATH."""
+    """Returns the programs on the PATH, by version."""
     names = ["llvm-mca", *(f"llvm-mca-{version}" for version in range(14, 40))]
     found = {}
     for program in filter(None, map(shutil.which, names)):
@@ -81,7 +81,7 @@ def find_programs() -> dict[int, str]:
     return found
 
 
-# --- What it is given ---
+# --- Input ---
 
 SUM = ["leaq 4096(%r15), %rdi", "movl ${size}, %esi", "xorl %edx, %edx"]
 COPY = ["movl $8192, %edi", "leaq 4096(%r15), %rsi", "movl ${size}, %edx"]
@@ -101,7 +101,7 @@ START = {
         "copy": ARM_COPY,
     },
 }
-# The next call's address waits for this sum.
+# Makes the address of the next call wait for this sum.
 WAIT = {
     "x86_64": ["andq %r14, %rax", "movq %rax, %r15"],
     "aarch64": ["and x0, x0, x20", "mov x19, x0"],
@@ -109,7 +109,7 @@ WAIT = {
 COMMENT = {"x86_64": "#", "aarch64": "//"}
 
 
-# A source in memory beside one in a register.
+# An instruction with a source in memory and one in a register.
 LOADS = re.compile(
     r"((?:\{vex\} )?(?:v\w+|add|adc|and|or|xor|sub|sbb|imul)\w*) +([^,%$]*\([^)]*\)), *(.*)"
 )
@@ -117,7 +117,7 @@ CLEARED = re.compile(r"(xor|vpxord?|vpcmpeq\w) +(%\w+),(%\w+)(?:,(%\w+))?")
 
 
 def split(text: str, spare: int) -> list[str]:
-    """A load, and what is done with it; the vector register `spare` is free."""
+    """Splits an instruction into a load and an operation; the vector register `spare` is free."""
     found = LOADS.fullmatch(text)
     if not found:
         return [text]
@@ -126,7 +126,7 @@ def split(text: str, spare: int) -> list[str]:
     if not width:
         free = "%r13" if re.fullmatch(r"%r(..|8|9|1\d)", others) else "%r13d"
         return [f"mov {memory}, {free}", f"{operation} {free}, {others}"]
-    if "," not in others:  # of the load's value alone
+    if "," not in others:  # the load's value is its only source
         return [text]
     free = f"%{width[1]}mm{spare}"
     load = "vmovdqu64" if width[1] == "z" else "vmovdqu"
@@ -134,7 +134,7 @@ def split(text: str, spare: int) -> list[str]:
 
 
 def clear(text: str, spare: int) -> str:
-    """The same without the register's last value, where that does not matter."""
+    """Returns an instruction that does not wait for the last value of a register that it clears."""
     found = CLEARED.fullmatch(text)
     if not found or len({*filter(None, found.groups()[1:])}) > 1:
         return text
@@ -152,7 +152,7 @@ def spare_vector(path: Iterable[Instruction]) -> int:
 
 @dataclass(frozen=True)
 class Region:
-    """The instructions of one call, with those that give its arguments."""
+    """The instructions of one call, and of setting its arguments."""
 
     call: Call
     waits: bool
@@ -163,7 +163,8 @@ class Region:
         return max(TURNS_MIN, INSTRUCTIONS // len(self.path))
 
     def assembly(self, cpu: Cpu) -> str:
-        """`endbr64` does nothing; models of Zen take it for a system call."""
+        """Returns the assembly. A NOP replaces `endbr64`, which models of Zen take for a system
+        call."""
         start = START[cpu.arch][self.call.work]
         start = [line.replace("{size}", str(self.call.size)) for line in start]
         code = [one.text for one in self.path if not one.text.startswith("ret")]
@@ -180,19 +181,19 @@ def total_cycles(program: str, cpu: Cpu, regions: list[Region], turns: int) -> l
         f"{mark}-BEGIN {at}\n{one.assembly(cpu)}\n{mark}-END\n" for at, one in enumerate(regions)
     )
     command = [program, f"-mtriple={cpu.arch}-linux-gnu", f"-mcpu={cpu.name}"]
-    command += ["-mattr=+aes"] if "pmull" in cpu.features else []  # where LLVM leaves it open
+    command += ["-mattr=+aes"] if "pmull" in cpu.features else []  # LLVM does not imply it
     command += [f"-iterations={turns}", "-json", "-"]
     done = subprocess.run(
         command, input="".join(texts), capture_output=True, text=True, timeout=SECONDS
     )
-    if done.returncode or "error:" in done.stderr:  # which older ones print, and go on
+    if done.returncode or "error:" in done.stderr:  # older versions print errors, and continue
         raise ModelError(done.stderr)
     found = json.loads(done.stdout[done.stdout.index("{") :])
     return [one["SummaryView"]["TotalCycles"] for one in found["CodeRegions"]]
 
 
 def cycles(program: str, cpu: Cpu, regions: Iterable[Region]) -> dict[Region, float]:
-    """Of one turn of many: what more turns add."""
+    """Returns the cycles of one turn among many: what additional turns add."""
     by_turns: dict[int, list[Region]] = {}
     for region in regions:
         by_turns.setdefault(region.turns, []).append(region)

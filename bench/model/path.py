@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Which instructions a call of a given size executes: step.c executes it step by step.
+"""Records which instructions a call of a given size executes: step.c executes it step by step.
 
-Vector instructions do nothing there, so the CPU need not have them. They work on the data, and
-where a call goes depends on its size and addresses alone.
+Vector instructions are skipped, so the CPU need not have them. They process data alone, and the
+path of a call depends on its size and addresses alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LABEL = re.compile(r"^([0-9a-f]+) <(\S+)>:$")
 
 
 class PathError(Exception):
-    """Nothing could be executed, or it went where nothing is known; the message says why."""
+    """A call could not be executed, or left the known functions; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Instruction:
 
 @dataclass
 class Listing:
-    """What objdump says of a program."""
+    """The output of objdump for a program."""
 
     symbols: dict[str, int] = field(default_factory=dict)
     functions: dict[int, dict[int, Instruction]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def run(*command: str | Path, text: str | None = None) -> str:
 
 
 def shown(text: str) -> str:
-    """Without comments and padding, and with a name for where a jump goes."""
+    """Returns an instruction without comments and padding, and with a name for its target."""
     words = re.sub(r" *(#|<).*", "", text).strip()
     words = PADDING.sub("", words)
     return re.sub(r"^((?:\w+ )*j\w+|call) +[0-9a-f]+$", r"\1 somewhere", words)
@@ -84,7 +84,7 @@ def parse_listing(text: str, show: Callable[[str], str] = shown) -> Listing:
 
 
 def read_listing(program: Path, tools: str = "", show: Callable[[str], str] = shown) -> Listing:
-    """By binutils whose names begin with `tools`."""
+    """Reads the listing of a program, by binutils whose names begin with `tools`."""
     listing = parse_listing(run(f"{tools}objdump", "-d", "-w", program), show)
     for line in run(f"{tools}nm", program).splitlines():
         *address, _, name = line.split()
@@ -94,7 +94,7 @@ def read_listing(program: Path, tools: str = "", show: Callable[[str], str] = sh
 
 
 def build(out: Path, functions: Iterable[str], objects: Iterable[Path]) -> Path:
-    """A program at fixed addresses with these functions in it."""
+    """Builds a program at fixed addresses that contains these functions."""
     program = out / "step"
     flags = ["-std=gnu11", "-O2", "-mno-red-zone", "-static", "-no-pie", "-Wall", "-Wextra"]
     wanted = [f"-Wl,-u,{name}" for name in functions]
@@ -123,7 +123,7 @@ class Call:
 
 
 class Stepper:
-    """Calls of these functions of a program, executed step by step."""
+    """Executes calls of functions of a program step by step."""
 
     def __init__(self, program: Path, functions: Iterable[str]) -> None:
         self.program = program

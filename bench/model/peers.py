@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Peers of the benchmark as models take them: for CPUs by what compilers make for their level.
+"""Builds peers of the benchmark for models, compiled for levels of x86-64.
 
-What cannot be fetched or built is named, and the rest modelled.
+Peers that cannot be fetched or built are listed as missing; the others are modelled.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Wanted:
     row: str  # of peers.toml
     title: str
     package: str
-    level: str = ""  # of x86-64, for which it is compiled
+    level: str = ""  # the level of x86-64 for which it is compiled
 
 
 WANTED = (
@@ -50,7 +50,7 @@ class Built:
 
 
 def load_builder() -> ModuleType:
-    """The script that builds the benchmark's peers in C knows what each needs."""
+    """Loads the script that builds the benchmark's peers in C, which knows what each needs."""
     loader = SourceFileLoader("build_c", str(C))
     module = module_from_spec(spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -58,7 +58,7 @@ def load_builder() -> ModuleType:
 
 
 def renamed(wanted: Wanted, symbol: str) -> dict[str, Any]:
-    """The peer's row, its function called `symbol`; by gcc, as most of its users have it."""
+    """Returns the peer's row with its function named `symbol`, to be built by gcc."""
     row = next(row for row in tomllib.loads(TABLE.read_text())["peer"] if row["name"] == wanted.row)
     flags = f"{row.get('flags', '')} -Dsum={symbol}"
     if wanted.level:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Says which instructions a call executes. Its standard input holds lines
+ * Prints which instructions a call executes. Its standard input has lines
  *
  *     skip ADDRESS BYTES 0 0 0        from now on these bytes do nothing
  *     call FUNCTION ARGUMENT...       a function with four arguments, of which it may take fewer
  *
- * of hexadecimal numbers. It answers each call with one line, the addresses that were executed. The
- * symbols of this program tell all addresses; `source` and `target` are for arguments.
+ * of hexadecimal numbers. It answers each call with one line, the addresses that were executed.
+ * Addresses are those of this program's symbols; `source` and `target` are for arguments.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -26,7 +26,7 @@
 extern uint8_t source[], target[];
 __attribute__((aligned(PAGE_BYTES))) uint8_t source[BUFFER_BYTES], target[BUFFER_BYTES];
 
-static volatile uintptr_t steps[STEPS_MAX]; /* written by a handler */
+static volatile uintptr_t steps[STEPS_MAX]; /* written by the signal handler */
 static volatile size_t step_count;
 
 static void on_step(int signal, siginfo_t *info, void *context) {
@@ -37,7 +37,7 @@ static void on_step(int signal, siginfo_t *info, void *context) {
         steps[step_count++] = (uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
 }
 
-/* The trap flag stops the thread behind each instruction, the first and last ones here too. */
+/* Calls a function with the trap flag set, which traps behind each instruction, also in here. */
 __attribute__((noinline)) static void call(const uintptr_t words[WORDS]) {
     uintptr_t first = words[1], second = words[2], third = words[3], fourth = words[4];
     __asm__ volatile("pushfq\n\t"

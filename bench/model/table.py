@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of docs/models.md: what the models say, and how far they are off."""
+"""Makes the tables of docs/models.md: cycles by models, and how far they are from measured ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from model.mca import Cpu
 from model.path import Function
 
 MEASURED = Path(__file__).resolve().parent / "measured.toml"
-# For x86-64, and for AArch64.
+# The marks of the tables for x86-64 and for AArch64.
 BEGIN = "<!-- made by make models -->\n"
 ARM_BEGIN = "<!-- made by make models-aarch64 -->\n"
 END = "<!-- end of what is made -->\n"
 
-# Of calls that overlap, and of those that wait for the last one's result where there is one.
+# Cycles of calls that overlap, and of calls that wait for the last result, if there is one.
 Figures = dict[tuple[Cpu, Function, int], tuple[float, ...]]
 
 
@@ -37,7 +37,7 @@ def head_lines(*columns: str, sizes: Iterable[int]) -> Iterator[str]:
 
 
 def best_of(figures: Figures, cpu: Cpu, size: int) -> tuple[float, ...]:
-    """The least of each figure."""
+    """Returns the least of each figure."""
     values = [value for (one, _, at), value in figures.items() if (one, at) == (cpu, size)]
     return tuple(min(column) for column in zip(*values, strict=True))
 
@@ -60,7 +60,7 @@ def table_lines(figures: Figures) -> Iterator[str]:
         before = cpu
 
 
-# --- Beside what was measured ---
+# --- Comparison with measured times ---
 
 
 def read_measured(path: Path = MEASURED) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def read_measured(path: Path = MEASURED) -> list[dict[str, Any]]:
 
 
 def compare(row: dict[str, Any], title: str, modelled: dict[tuple[str, int], float]) -> list[str]:
-    """Cycles that were measured, and the model's in them."""
+    """Returns measured cycles, each with the ratio of the model's cycles to them."""
     cells = []
     for size, ghz, ns in zip(row["sizes"], row["ghz"], row["ns"][title], strict=True):
         cycles = ns * ghz
@@ -78,7 +78,7 @@ def compare(row: dict[str, Any], title: str, modelled: dict[tuple[str, int], flo
 
 
 def measured_lines(figures: Figures, rows: list[dict[str, Any]] | None = None) -> Iterator[str]:
-    """What calls that overlap took, in cycles, and behind it what part of that the model says."""
+    """Yields measured cycles of calls that overlap, each with the share that the model predicts."""
     rows = read_measured() if rows is None else rows
     sizes = rows[0]["sizes"]
     yield from head_lines("measured on", "function", sizes=sizes)

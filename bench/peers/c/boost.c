@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Boost.Context's fibers and continuations are made of; the library exports it to C. */
+/* Switches by Boost.Context's functions below fibers and continuations, which it exports to C. */
 #include "peer.h"
 
 typedef void *fcontext_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A loop of branches that are off: sixteen in a row, or the loop itself would hide them. */
+/* Loops of branches that are off: sixteen in a row, so that the loop does not hide them. */
 #ifndef BENCH_BRANCHES_H
 #define BENCH_BRANCHES_H
 
@@ -14,7 +14,7 @@
 #define BRANCHES_8(test)  BRANCHES_4(test) BRANCHES_4(test)
 #define BRANCHES_16(test) BRANCHES_8(test) BRANCHES_8(test)
 
-/* size_t name(size_t calls): passes `calls` branches on `test`, and says how many were off. */
+/* Defines size_t name(size_t calls): passes branches on `test`, and returns how many were off. */
 #define BRANCHES(name, test)                                                                       \
     static size_t name(size_t calls) {                                                             \
         size_t done = 0;                                                                           \

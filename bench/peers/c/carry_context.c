@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This library's switches of contexts. */
+/* Context switches of this library. */
 #include "peer.h"
 
 #include <carry/carry.h>

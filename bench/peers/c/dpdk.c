@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* DPDK's checksum: inline functions of its headers, so it is what the compiler makes of them. */
+/* DPDK's checksum: inline functions of its headers, so the compiler decides its speed. */
 #include <rte_config.h>
-#undef RTE_USE_LIBBSD /* one more package, of which the checksum needs nothing */
+#undef RTE_USE_LIBBSD /* needs another package, which the checksum does not use */
 
 #include <rte_ip.h>
 

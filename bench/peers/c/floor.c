@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What no peer can beat: functions that do nothing, and functions that only load the bytes. */
+/* Bounds for all peers: functions that do nothing, and functions that only load the bytes. */
 #include "peer.h"
 
 #include "bench/load.h"
 #include "branches.h"
 #include "callee.h"
 
-/* Nothing but to depend on the argument, as the latency mode needs. */
+/* Does nothing; its result depends on its arguments, as the latency mode needs. */
 static uint32_t sum(const void *data, size_t size, uint32_t seed) {
     (void)size;
     return (uint32_t)(uintptr_t)data + seed;
@@ -21,7 +21,7 @@ static void copy(void *to, const void *data, size_t size) {
     (void)to, (void)data, (void)size;
 }
 
-/* As far as a loop can be from being removed without doing anything else. */
+/* Runs an empty loop that the compiler cannot remove. */
 static size_t loop(size_t calls) {
     size_t count = 0;
     for (; calls; calls--)
@@ -38,7 +38,7 @@ PEER_FUNCTION(copy_row) = {"floor-copy", "copy", "floor", PEER_COPY, {.copy = co
 PEER_FUNCTION(call_row) = {"floor-call", "call", "floor", PEER_LOOP, {.loop = loop}};
 PEER_FUNCTION(branch_row) = {"floor-branch", "branch", "floor", PEER_LOOP, {.loop = no_branches}};
 
-/* What a patched call becomes. */
+/* Calls directly, as patched calls do. */
 static size_t direct_call(size_t calls) {
     size_t count = 0;
     for (; calls; calls--)
@@ -48,7 +48,7 @@ static size_t direct_call(size_t calls) {
 
 PEER_FUNCTION(direct_row) = {"direct", "call", "bound", PEER_LOOP, {.loop = direct_call}};
 
-/* The widest loads that this CPU has, chosen when the process starts. */
+/* The widest loads of this CPU, chosen when the process starts. */
 PEER_FUNCTION(load_row) = {"load", "sum", "bound", PEER_SUM, {.sum = NULL}};
 
 __attribute__((constructor)) static void choose(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A call of what a resolver chose when the process started. */
+/* A call of a function that a resolver chose when the process started. */
 #include "callee.h"
 #include "peer.h"
 

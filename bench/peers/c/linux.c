@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linux's checksums for x86-64, compiled for user space: linux.h stands in for its headers. */
+/* Linux's checksums for x86-64, compiled for user space: linux.h replaces its headers. */
 #include "linux.h"
 
 #include "arch/x86/lib/csum-partial_64.c"
@@ -14,7 +14,7 @@ __attribute__((flatten)) static uint32_t sum(const void *data, size_t size, uint
     return csum_partial(data, (int)size, seed);
 }
 
-/* What csum_partial_copy_nocheck() and users without a joint function do. */
+/* Copies, then sums, as csum_partial_copy_nocheck() and users without a joint function do. */
 __attribute__((flatten)) static uint32_t copy_then_sum(void *to, const void *data, size_t size,
                                                        uint32_t seed) {
     memcpy(to, data, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What Linux's checksums need of its headers, in user space. The headers that they include by name
- * are empty files, which the build makes; this one is included before, in assembly too.
+ * Defines what Linux's checksums need of its headers, in user space. The headers that they include
+ * by name are empty files, which the build makes. This file is included before, in assembly too.
  */
 #ifndef BENCH_LINUX_H
 #define BENCH_LINUX_H
@@ -12,7 +12,7 @@
 #define SYM_FUNC_START(name) .globl name; .type name, @function; .balign 16; name:
 #define SYM_FUNC_END(name)   .size name, . - name
 #define RET                  ret
-/* Nothing faults here, so no table says where to go on. */
+/* Nothing faults here, so no table of fixups is needed. */
 #define _ASM_EXTABLE(from, to)
 #define _ASM_EXTABLE_UA(from, to)
 .section .note.GNU-stack, "", @progbits
@@ -43,7 +43,7 @@ static inline u64 ror64(u64 word, unsigned shift) {
     return word >> (shift & 63) | word << (-shift & 63);
 }
 
-/* In the kernel what follows the data may be a page that is not there; here it is. */
+/* Loads a word. In the operating-system kernel the page behind the data may be absent, not here. */
 static inline unsigned long load_unaligned_zeropad(const void *data) {
     unsigned long word;
     __builtin_memcpy(&word, data, sizeof word);
@@ -55,7 +55,7 @@ static inline unsigned add32_with_carry(unsigned a, unsigned b) {
     return a;
 }
 
-/* The kernel's own, for ip_compute_csum(), which nobody calls here. */
+/* Folds a sum, for ip_compute_csum(), which is not called here. */
 static inline __sum16 csum_fold(__wsum sum) {
     sum = (sum & 0xffff) + (sum >> 16);
     return (__sum16) ~(sum + (sum >> 16));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process of the peers in C: ../../CONTRACT.md says what it answers. */
+/* The process of the peers in C, which answers as ../../CONTRACT.md describes. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <stdarg.h>
@@ -19,9 +19,9 @@
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
 #define PAGE_BYTES      4096
 #define LINE_BYTES      4096
-#define MARGIN          64 /* before and behind a copy, that must not change */
+#define MARGIN          64 /* bytes before and behind a copy, which must not change */
 #define CANARY_TURNS    2000
-#define LOOP_CALLS      1000 /* to see whether a loop does what it should */
+#define LOOP_CALLS      1000 /* to verify a loop */
 
 struct call {
     uint32_t offset, to, size;
@@ -32,11 +32,11 @@ struct mix {
     struct call *calls;
 };
 
-/* A question of how long something takes. */
+/* A question about a time. */
 struct question {
     const struct peer_function *function;
     bool dependent;
-    bool beside;              /* other work stands between the calls */
+    bool beside;              /* other work lies between the calls */
     const struct call *calls; /* of a mix, or NULL: each call is `one` */
     struct call one;
     size_t first, count;
@@ -59,7 +59,7 @@ __attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *for
     exit(1);
 }
 
-/* --- What the driver left in the folder --- */
+/* --- Files of the driver --- */
 
 static FILE *open_work(const char *name, const char *mode) {
     char path[LINE_BYTES];
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) uint32_t run_one(const struct quest
     return total;
 }
 
-/* The mask is 0, which the compiler cannot know: the address stays, but waits for the sum. */
+/* Makes each call wait for the last: the mask is 0, which the compiler does not know. */
 static inline __attribute__((always_inline)) uint32_t
 run_latency(const struct question *question, enum peer_form form, size_t count) {
     const struct peer_function function = *question->function;
@@ -250,7 +250,7 @@ struct vector {
     uint32_t seed, sum;
 };
 
-/* What is wrong with one vector, or NULL. */
+/* Returns what is wrong with a vector, or NULL. */
 static const char *judge(const struct peer_function *function, const struct vector *vector) {
     const bool copies = function->form != PEER_SUM;
     unsigned char *to = target + vector->to;
@@ -319,8 +319,9 @@ static uint64_t canary(void) {
 }
 
 /*
- * Each call stores its return address, and loads from the same place of another page may wait for
- * that store. So the stack is moved to the end of a page: data begins at the beginning of one.
+ * Times a question. Each call stores its return address, and loads from the same offset of another
+ * page may wait for that store. So the stack is moved to the end of a page: data begins at the
+ * start of one.
  */
 static void take_time(const struct question *question) {
     void *moved = alloca((uintptr_t)__builtin_frame_address(0) % PAGE_BYTES);
@@ -342,7 +343,7 @@ static bool is_inside(const struct call *call) {
            (size_t)call->to + call->size <= source_size;
 }
 
-/* What follows "beside": nothing, or a dash and a mode. */
+/* Returns the mode behind "beside-", "hot" for "beside", or NULL for other modes. */
 static const char *behind_beside(const char *mode) {
     const size_t length = strlen("beside");
     if (strncmp(mode, "beside", length) || (mode[length] && mode[length] != '-'))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * passt's checksum, inverted: with AVX2, where the compiler may use it, once it has come to a
- * multiple of 32 bytes; else in C.
+ * passt's checksum, inverted. It uses AVX2, if the compiler may, from a multiple of 32 bytes on;
+ * otherwise C.
  */
 #include "checksum.c"
 

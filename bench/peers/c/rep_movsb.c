@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruction that copies. */
+/* The instruction rep movsb. */
 #include "peer.h"
 
 static void copy(void *to, const void *data, size_t size) {

@@ -2,5 +2,5 @@
 
 package checksum
 
-// Sum is what main.go times.
+// Sum is the function that main.go times.
 var Sum = Checksum

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The process of the peers in Go: ../../CONTRACT.md says what it answers.
+// The process of the peers in Go, which answers as ../../CONTRACT.md describes.
 package main
 
 import (
@@ -35,7 +35,7 @@ type question struct {
 	first, count int
 }
 
-// seed is what peers take an earlier sum as.
+// seed is a type of earlier sums that peers accept.
 type seed interface{ uint16 | uint64 }
 
 // peer is a function on packets: it takes and returns sums as numbers read in network order.
@@ -45,7 +45,7 @@ type peer[S seed] struct {
 	sum   func(packet []byte, initial S) uint16
 }
 
-// anyPeer is a peer, whatever it takes an earlier sum as.
+// anyPeer is a peer with any type of earlier sums.
 type anyPeer interface {
 	row() (name, flags string)
 	one(packet []byte, initial uint16) uint16
@@ -58,7 +58,7 @@ var (
 	mixes      = map[string][]call{}
 	peers      = []anyPeer{peer[uint16]{"floor", "floor", floor}}
 	notes      [][2]string
-	zero       int // which the compiler cannot know
+	zero       int // always 0, which the compiler does not know
 	kept       uint16
 )
 
@@ -68,7 +68,7 @@ func add[S seed](name, version string, sum func(packet []byte, initial S) uint16
 	notes = append(notes, [2]string{"version-" + name, version})
 }
 
-// floor does nothing but depend on the address, as the latency mode needs.
+// floor does nothing; its result depends on the address, as the latency mode needs.
 //
 //go:noinline
 func floor(packet []byte, initial uint16) uint16 {
@@ -80,7 +80,7 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// --- What the driver left in the folder ---
+// --- Files of the driver ---
 
 func getMemory(size int) []byte {
 	size = (size + hugePageBytes - 1) &^ (hugePageBytes - 1)
@@ -170,7 +170,7 @@ func (p peer[S]) runMix(calls []call, first, count int) (total uint16) {
 
 func mixName(mode string) string { return strings.TrimPrefix(mode, "beside-") }
 
-// workBeside is what a program does between two calls: each multiplication waits for the last one.
+// workBeside does the work between two calls: each multiplication waits for the last one.
 //
 //go:noinline
 func workBeside(x uint64) uint64 {

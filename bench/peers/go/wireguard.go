@@ -2,5 +2,5 @@
 
 package tun
 
-// Sum is what main.go times: what sums the packets that the tunnel coalesces.
+// Sum is the function that main.go times: it sums the packets that the tunnel coalesces.
 var Sum = checksum

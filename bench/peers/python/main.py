@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The process of the peers in Python: ../../CONTRACT.md says what it answers.
+"""The process of the peers in Python, which answers as ../../CONTRACT.md describes.
 
 usage: main.py MODULE... WORK
 """
@@ -20,14 +20,14 @@ from pathlib import Path
 Sum = Callable[[bytes], int]
 
 MIX_CALLS = 1 << 17
-MEMORY_BYTES = 1 << 30  # dpkt makes 20 times as much of a packet, and ends its machine with it
-CANARY_TURNS = 20  # in Python as long as 2,000 elsewhere
+MEMORY_BYTES = 1 << 30  # a limit: dpkt needs 20 times the memory of a packet
+CANARY_TURNS = 20  # these take as long in Python as 2,000 elsewhere
 CANARY_TRIES = 5
 MASK = (1 << 64) - 1
 
 
 class QuestionError(Exception):
-    """What cannot be answered."""
+    """A question cannot be answered."""
 
 
 def floor(packet: bytes) -> int:
@@ -46,7 +46,7 @@ def multiply() -> int:
 
 
 def canary() -> int:
-    """The shortest: what was called before has left caches without the interpreter."""
+    """Returns the shortest of some times: the previous call evicted the interpreter from caches."""
     return min(multiply() for _ in range(CANARY_TRIES))
 
 
@@ -65,7 +65,7 @@ def run_one(function: Sum, packet: bytes, calls: int) -> int:
 
 
 def run_latency(function: Sum, packet: bytes, calls: int) -> int:
-    """Which packet is next waits for the last sum; it is always the same."""
+    """Times calls whose packet depends on the last sum; it is always the same packet."""
     packets = [packet]
     last = 0
     start = time.perf_counter_ns()
@@ -85,7 +85,7 @@ class Process:
         self.mixes: dict[str, array[int]] = {}
 
     def packet(self, offset: int, size: int) -> bytes:
-        """Peers take nothing but bytes, which lie where Python put them."""
+        """Returns a copy of a packet: peers accept bytes alone, whose address Python chooses."""
         if offset + size > len(self.data):
             raise QuestionError("outside the data")
         return self.data[offset : offset + size]

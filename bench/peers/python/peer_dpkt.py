@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""dpkt: what it fills into packets that it makes."""
+"""dpkt: the checksum that it stores in packets."""
 
 import dpkt
 

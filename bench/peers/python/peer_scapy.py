@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Scapy: what it fills into packets that are sent."""
+"""Scapy: the checksum that it stores in packets to send."""
 
 import scapy
 from scapy.utils import checksum

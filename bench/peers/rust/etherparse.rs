@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! etherparse: what its headers use, before they turn the bytes around.
+//! etherparse: the sum that its headers use, before they swap the bytes.
 
 use etherparse::checksum::Sum16BitWords;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The process of the peers in Rust: ../../CONTRACT.md says what it answers.
+//! The process of the peers in Rust, which answers as ../../CONTRACT.md describes.
 
 use std::alloc::{alloc_zeroed, Layout};
 use std::arch::asm;
@@ -13,7 +13,7 @@ use std::process;
 use std::time::Instant;
 
 mod peer;
-mod table; // made by build: NOTES, and peers(): their names and what they are
+mod table; // made by build: NOTES, and peers() with their names and functions
 
 use peer::Peer;
 
@@ -21,7 +21,7 @@ const MIX_CALLS: usize = 1 << 17;
 const HUGE_PAGE_BYTES: usize = 1 << 21;
 const ADVISE_HUGE: i32 = 14; // MADV_HUGEPAGE
 const CANARY_TURNS: usize = 2000;
-const LOOP_CALLS: usize = 1000; // to see whether a loop does what it should
+const LOOP_CALLS: usize = 1000; // to verify a loop
 const BESIDE_TURNS: usize = 1000;
 
 extern "C" {
@@ -50,12 +50,12 @@ struct Process {
 
 type Answer = Result<String, String>;
 
-/// Nothing but to depend on the address, as the latency mode needs.
+/// Does nothing; the result depends on the address, as the latency mode needs.
 fn floor(packet: &[u8]) -> u16 {
     packet.as_ptr() as usize as u16
 }
 
-/// As far as a loop can be from being removed without doing anything else.
+/// Runs an empty loop that the compiler cannot remove.
 fn floor_branches(calls: usize) -> usize {
     let mut done = 0;
     while calls - done >= 16 {
@@ -66,12 +66,12 @@ fn floor_branches(calls: usize) -> usize {
     calls
 }
 
-// --- What the driver left in the folder ---
+// --- Files of the driver ---
 
 fn get_memory(size: usize) -> &'static mut [u8] {
     let whole = size.next_multiple_of(HUGE_PAGE_BYTES);
     let layout = Layout::from_size_align(whole, HUGE_PAGE_BYTES).expect("a size");
-    // SAFETY: the memory is the process's as long as it lives; advice changes no bytes.
+    // SAFETY: the memory belongs to the process until its end; advice changes no bytes.
     unsafe {
         let memory = alloc_zeroed(layout);
         assert!(!memory.is_null(), "no memory for {whole} bytes");
@@ -93,7 +93,7 @@ fn read_mix(bytes: &[u8]) -> Vec<Call> {
 
 // --- Calls ---
 
-/// Of a mode.
+/// Returns the mode of the calls, without `beside-`.
 fn mix_of(mode: &str) -> &str {
     mode.strip_prefix("beside-").unwrap_or(mode)
 }
@@ -106,7 +106,7 @@ fn run_hot(sum: fn(&[u8]) -> u16, packet: &[u8], count: usize) -> u16 {
     total
 }
 
-/// The mask is 0, which the compiler cannot know: the address stays, but waits for the sum.
+/// Makes each call wait for the last: the mask is 0, which the compiler does not know.
 fn run_latency(sum: fn(&[u8]) -> u16, data: &[u8], size: usize, count: usize) -> u16 {
     let mask = black_box(0);
     let mut last = 0u16;
@@ -126,7 +126,7 @@ fn run_mix(sum: fn(&[u8]) -> u16, data: &[u8], calls: &[Call], first: usize, cou
     total
 }
 
-/// What a program does between two calls: multiplications, each of which waits for the last one.
+/// Does the work between two calls: multiplications, each of which waits for the last one.
 fn work_beside(mut x: u64) -> u64 {
     for _ in 0..BESIDE_TURNS {
         x = x.wrapping_mul(0x5851f42d4c957f2d).wrapping_add(1);

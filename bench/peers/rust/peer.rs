@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! What the function `peer()` of a file with a peer in Rust gives to the process around it.
+//! The interface of a file with a peer in Rust: the result of its function `peer()`.
 
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub enum Peer {
-    /// A function on packets, and what makes a sum of what it returns: in memory order, on a
+    /// A function on packets, and a function that converts its result to a sum in memory order of a
     /// little-endian machine.
     Sum(fn(&[u8]) -> u16, fn(u16) -> u16),
-    /// Passes as many branches as told, all of them off, and says how many it passed.
+    /// Passes so many branches, all off, and returns how many it passed.
     Branches(fn(usize) -> usize),
 }

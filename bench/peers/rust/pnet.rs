@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! libpnet. Its users name a word that counts as zero, the checksum; here that lies behind the end.
+//! libpnet. Its users pass the index of the checksum, which counts as zero; here: behind the end.
 
 use crate::peer::Peer;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! s2n-quic: the inverted sum. Its crate looks at the CPU once, and takes AVX2 where that is.
+//! s2n-quic: the inverted sum. Its crate examines the CPU once, and uses AVX2 if it has that.
 
 use crate::peer::Peer;
 

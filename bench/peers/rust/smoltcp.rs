@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! smoltcp: the sum that it inverts when it has added a pseudo header.
+//! smoltcp: the sum, before it adds a pseudo-header and inverts.
 
 use crate::peer::Peer;
 

@@ -20,7 +20,7 @@ macro_rules! branches {
     };
 }
 
-/// Sixteen in a row, or the loop itself would hide them. It is that of c/branches.h.
+/// Passes sixteen branches in a row, so that the loop does not hide them, as c/branches.h does.
 fn pass(calls: usize) -> usize {
     let mut done = 0;
     while calls - done >= 16 {
@@ -36,7 +36,7 @@ fn pass(calls: usize) -> usize {
     done
 }
 
-/// As it starts: on a Zen 5, code in pages that the crate has written to takes longer.
+/// The key is in its first state: on a Zen 5, code in pages that the crate has written is slower.
 pub fn peer() -> Peer {
     static_keys::global_init();
     Peer::Branches(pass)
