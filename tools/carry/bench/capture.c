@@ -181,7 +181,7 @@ static int set_quick(const char *command, const struct option_row *row, const ch
 }
 
 /* Reads the options; returns as options_read() does. */
-static bool read_options(int argc, char **argv, struct options *options, int *status) {
+static bool read_capture_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"size", .set = set_size, .target = &options->size},
         {"quick", .set = set_quick, .value = VALUE_NONE, .target = &options->size},
@@ -207,7 +207,7 @@ static const char *work_folder(void) {
     return folder && *folder ? folder : "/tmp";
 }
 
-static int create(char *path, size_t size) {
+static int create_work_file(char *path, size_t size) {
     snprintf(path, size, "%s/carry-bench-XXXXXX", work_folder());
     return mkstemp(path);
 }
@@ -217,7 +217,7 @@ static FILE *open_nameless(void) {
     char path[PATH_SIZE];
     sigset_t before;
     signals_hold(&before);
-    int descriptor = create(path, sizeof path);
+    int descriptor = create_work_file(path, sizeof path);
     if (descriptor >= 0)
         unlink(path);
     signals_release(&before);
@@ -237,14 +237,14 @@ static void remove_copy(void) {
 static bool create_copy(void) {
     sigset_t before;
     signals_hold(&before);
-    int descriptor = create(copy_path, sizeof copy_path);
+    int descriptor = create_work_file(copy_path, sizeof copy_path);
     signals_undo(remove_copy);
     signals_release(&before);
     return descriptor >= 0 && close(descriptor) == 0;
 }
 
 /* Makes a capture in a child: programs started here are charged with memory of this process. */
-static bool make(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
+static bool make_capture(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
     int status;
     pid_t child = fork();
     if (child == 0)
@@ -264,22 +264,24 @@ static bool make_captures(struct bench *bench) {
         command_error("cannot create a capture in %s: %s", work_folder(), strerror(errno));
         return false;
     }
-    return make(bench->whole, options->source, options->size, &bench->whole_bytes) &&
-           make(bench->part, options->source, options->size / PART_DIVISOR, &bench->part_bytes);
+    return make_capture(bench->whole, options->source, options->size, &bench->whole_bytes) &&
+           make_capture(bench->part, options->source, options->size / PART_DIVISOR,
+                        &bench->part_bytes);
 }
 
 /* --- Measuring --- */
 
-static const char *stand_for(const char *argument, const char *capture) {
+static const char *expand_argument(const char *argument, const char *capture) {
     if (strcmp(argument, FILE_NAME) == 0)
         return capture;
     return strcmp(argument, COPY_NAME) == 0 ? copy_path : argument;
 }
 
-static void start(const struct subject *subject, const char *name, const struct bench_ends *ends) {
+static void exec_subject(const struct subject *subject, const char *name,
+                         const struct bench_ends *ends) {
     char *arguments[ARGUMENTS + 1] = {0};
     for (size_t i = 0; i < ARGUMENTS && subject->command[i]; i++)
-        arguments[i] = (char *)stand_for(subject->command[i], name);
+        arguments[i] = (char *)expand_argument(subject->command[i], name);
     if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
         _exit(BENCH_CAPTURE_MISSING);
     bench_ends_take(ends);
@@ -293,7 +295,7 @@ static void start(const struct subject *subject, const char *name, const struct 
 }
 
 /* Returns the state for a wait status. A program that finds bad sums has not failed. */
-static enum state state_of(int status) {
+static enum state subject_state(int status) {
     if (!WIFEXITED(status) ||
         (WEXITSTATUS(status) > STATUS_BAD && WEXITSTATUS(status) != BENCH_CAPTURE_MISSING))
         return BROKEN;
@@ -311,7 +313,7 @@ static bool run_once(const struct subject *subject, const char *name, int *statu
     const bool opened = bench_ends_open(&ends, ends_kinds[subject->way], name, copy_path);
     const pid_t child = opened ? fork() : -1;
     if (child == 0)
-        start(subject, name, &ends);
+        exec_subject(subject, name, &ends);
     running = child;
     bench_ends_close(&ends);
     const bool ended = child > 0 && wait4(child, status, 0, used) == child;
@@ -334,7 +336,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     }
     result->cpu_seconds[result->rounds] = seconds_of(&used.ru_utime) + seconds_of(&used.ru_stime);
     result->seconds[result->rounds++] = (double)(clock_ns() - before) / CLOCK_SECOND;
-    result->state = state_of(status);
+    result->state = subject_state(status);
     result->exit_status = WEXITSTATUS(status);
     const uint64_t peak = (uint64_t)used.ru_maxrss * 1024;
     result->peak_bytes = peak > result->peak_bytes ? peak : result->peak_bytes;
@@ -344,16 +346,16 @@ static bool is_slow(const struct subject *subject) {
     return subject->way == PART;
 }
 
-static bool is_wanted(const struct bench *bench, size_t subject) {
+static bool is_subject_wanted(const struct bench *bench, size_t subject) {
     return bench->options.pipes == (subjects[subject].task == PASS);
 }
 
 /* Runs each program once: in rounds, a slow moment of the machine hits all programs alike. */
-static void measure_round(struct bench *bench, size_t round) {
+static void run_programs(struct bench *bench, size_t round) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct subject *subject = &subjects[i];
         struct result *result = &bench->results[i];
-        if (!is_wanted(bench, i))
+        if (!is_subject_wanted(bench, i))
             continue;
         result->bytes = is_slow(subject) ? bench->part_bytes : bench->whole_bytes;
         if (round == 0 || (!is_slow(subject) && result->state == MEASURED))
@@ -364,7 +366,7 @@ static void measure_round(struct bench *bench, size_t round) {
 }
 
 /* Adds the noise of programs that ran more than once: others have no interval. */
-static void add_noise(struct bench *bench) {
+static void add_capture_noise(struct bench *bench) {
     bench->noise.ended_early = bench->rounds < ROUNDS;
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct result *result = &bench->results[i];
@@ -376,19 +378,19 @@ static void add_noise(struct bench *bench) {
     }
 }
 
-static void measure(struct bench *bench) {
+static void measure_programs(struct bench *bench) {
     const int64_t begin = clock_ns();
     progress_begin_steps(ROUNDS * SUBJECTS);
     while (bench->rounds < ROUNDS && clock_ns() - begin <= SECONDS_MOST * CLOCK_SECOND)
-        measure_round(bench, bench->rounds++);
+        run_programs(bench, bench->rounds++);
     progress_end();
-    add_noise(bench);
+    add_capture_noise(bench);
 }
 
 /* --- What was measured --- */
 
 /* Returns gigabytes (10^9 bytes) a second. */
-static struct bench_stats rates(const struct result *result) {
+static struct bench_stats result_rates(const struct result *result) {
     struct bench_stats seconds = bench_stats(result->seconds, result->rounds);
     const double bytes = (double)result->bytes / 1e9;
     return (struct bench_stats){
@@ -399,7 +401,7 @@ static void print_result(const struct subject *subject, const struct result *res
     char title[TEXT_SIZE], peak[TEXT_SIZE];
     snprintf(title, sizeof title, "%s%s", subject->title, is_slow(subject) ? " *" : "");
     if (result->state == MEASURED)
-        printf("    %-20s %9.3f %12s\n", title, rates(result).median,
+        printf("    %-20s %9.3f %12s\n", title, result_rates(result).median,
                text_bytes(peak, result->peak_bytes));
     else
         printf("    %-20s %s\n", title, result->state == MISSING ? "not installed" : "failed");
@@ -431,7 +433,7 @@ static void print_passes(const struct bench *bench) {
     printf("  %-26s %9s %6s %9s %6s %12s\n", tasks[PASS].heading, "time, s", "speed", "CPU, s",
            "speed", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {
-        if (!is_wanted(bench, i))
+        if (!is_subject_wanted(bench, i))
             continue;
         first = first ? first : &bench->results[i];
         print_pass(&subjects[i], &bench->results[i], first);
@@ -441,7 +443,7 @@ static void print_passes(const struct bench *bench) {
 static void print_programs(const struct bench *bench) {
     printf("  %-22s %9s %12s\n", "", "GB/s", "peak memory");
     for (size_t i = 0; i < SUBJECTS; i++) {
-        if (!is_wanted(bench, i))
+        if (!is_subject_wanted(bench, i))
             continue;
         if (i == 0 || subjects[i].task != subjects[i - 1].task)
             printf("  %s\n", tasks[subjects[i].task].heading);
@@ -449,7 +451,7 @@ static void print_programs(const struct bench *bench) {
     }
 }
 
-static void print_text(const struct bench *bench) {
+static void print_capture_text(const struct bench *bench) {
     struct bench_machine machine;
     char whole[TEXT_SIZE], part[TEXT_SIZE];
     bench_machine(&machine);
@@ -473,7 +475,7 @@ static json_t *result_json(const struct subject *subject, const struct result *r
     struct bench_stats rate = {0};
     double cpu = 0;
     if (result->state == MEASURED) {
-        rate = rates(result);
+        rate = result_rates(result);
         cpu = median_of(result->cpu_seconds, result);
     }
     const struct {
@@ -494,10 +496,10 @@ static json_t *result_json(const struct subject *subject, const struct result *r
     return object;
 }
 
-static void print_json(const struct bench *bench) {
+static void print_capture_json(const struct bench *bench) {
     json_t *programs = json_array();
     for (size_t i = 0; i < SUBJECTS; i++)
-        if (is_wanted(bench, i))
+        if (is_subject_wanted(bench, i))
             json_array_append_new(programs, result_json(&subjects[i], &bench->results[i]));
     json_t *object =
         json_pack("{s:s, s:o, s:I, s:o, s:o}", "bench", "capture", "machine", bench_machine_json(),
@@ -507,37 +509,37 @@ static void print_json(const struct bench *bench) {
 }
 
 /* Returns whether carry ran, and found every sum of a made-up capture good. */
-static bool checked(const struct bench *bench) {
+static bool has_carry_passed(const struct bench *bench) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct result *result = &bench->results[i];
         bool clean = bench->options.source || result->exit_status == STATUS_CLEAN;
-        if (is_wanted(bench, i) && subjects[i].task != READ &&
+        if (is_subject_wanted(bench, i) && subjects[i].task != READ &&
             strcmp(subjects[i].command[0], SELF) == 0 && (result->state != MEASURED || !clean))
             return false;
     }
     return true;
 }
 
-static int run_bench(struct bench *bench) {
+static int run_capture_bench(struct bench *bench) {
     fflush(stdout);
     if (!make_captures(bench))
         return STATUS_ERROR;
-    measure(bench);
+    measure_programs(bench);
     if (bench->options.json)
-        print_json(bench);
+        print_capture_json(bench);
     else
-        print_text(bench);
-    return checked(bench) ? STATUS_CLEAN : STATUS_BAD;
+        print_capture_text(bench);
+    return has_carry_passed(bench) ? STATUS_CLEAN : STATUS_BAD;
 }
 
 int bench_capture(int argc, char **argv) {
     struct bench bench = {.options.size = SIZE_DEFAULT};
     int status;
-    if (!read_options(argc, argv, &bench.options, &status))
+    if (!read_capture_options(argc, argv, &bench.options, &status))
         return status;
     if (bench.options.libpcap_loop)
         return bench_capture_loop(bench.options.source);
-    status = run_bench(&bench);
+    status = run_capture_bench(&bench);
     remove_copy();
     if (bench.whole)
         fclose(bench.whole);

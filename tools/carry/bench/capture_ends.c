@@ -12,7 +12,7 @@
 static uint8_t piece[PIECE_BYTES];
 
 /* Writes a file to a descriptor. SIGPIPE ends this process if the program ends first. */
-static void write_file(int descriptor, const char *path) {
+static void feed_file(int descriptor, const char *path) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t size, written = 0;
     while (written >= 0 && (size = read(file, piece, sizeof piece)) > 0)
@@ -44,14 +44,14 @@ static int connect_process(struct bench_ends *ends, int theirs, pid_t *process,
     return both[!theirs];
 }
 
-static void open_files(struct bench_ends *ends, const char *input, const char *output) {
+static void open_both_files(struct bench_ends *ends, const char *input, const char *output) {
     ends->input = open(input, O_RDONLY | O_CLOEXEC);
     ends->output = open(output, O_WRONLY | O_CLOEXEC);
 }
 
 /* Starts the writer first, so that it does not inherit the reader's pipe. */
 static void open_pipes(struct bench_ends *ends, const char *input) {
-    ends->input = connect_process(ends, 1, &ends->writer, write_file, input);
+    ends->input = connect_process(ends, 1, &ends->writer, feed_file, input);
     ends->output = connect_process(ends, 0, &ends->reader, drop_all, NULL);
 }
 
@@ -61,7 +61,7 @@ bool bench_ends_open(struct bench_ends *ends, enum bench_ends_kind kind, const c
     if (kind == BENCH_ENDS_NONE)
         return true;
     if (kind == BENCH_ENDS_FILES)
-        open_files(ends, input, output);
+        open_both_files(ends, input, output);
     else
         open_pipes(ends, input);
     return ends->input >= 0 && ends->output >= 0 && ends->writer >= 0 && ends->reader >= 0;

@@ -6,8 +6,8 @@
 #include "common/command.h"
 #include "common/libpcap.h"
 
-static void do_nothing(unsigned char *context, const struct pcap_pkthdr *header,
-                       const unsigned char *bytes) {
+static void ignore_packet(unsigned char *context, const struct pcap_pkthdr *header,
+                          const unsigned char *bytes) {
     (void)context, (void)header, (void)bytes;
 }
 
@@ -20,7 +20,7 @@ int bench_capture_loop(const char *path) {
     pcap_t *capture = libpcap.pcap_open_offline(path, error);
     if (!capture)
         return command_error("%s", error);
-    const int damage = libpcap.pcap_loop(capture, -1, do_nothing, NULL);
+    const int damage = libpcap.pcap_loop(capture, -1, ignore_packet, NULL);
     libpcap.pcap_close(capture);
     return damage ? command_error("%s: damaged", path) : STATUS_CLEAN;
 }

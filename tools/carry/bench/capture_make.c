@@ -25,7 +25,7 @@ struct pool {
     uint32_t linktype;
 };
 
-static bool add(struct pool *pool, const void *frame, uint32_t captured, uint32_t wire) {
+static bool add_record(struct pool *pool, const void *frame, uint32_t captured, uint32_t wire) {
     const uint32_t header[4] = {0, 0, captured, wire};
     if (sizeof header + captured > POOL_BYTES - pool->used)
         return false;
@@ -37,7 +37,7 @@ static bool add(struct pool *pool, const void *frame, uint32_t captured, uint32_
 
 /* --- Packets from a capture --- */
 
-static bool read_packets(struct pool *pool, const char *source) {
+static bool read_pool(struct pool *pool, const char *source) {
     struct carry_capture *capture = source_open(source);
     const struct carry_capture_packet *packet;
     if (!capture) {
@@ -48,7 +48,7 @@ static bool read_packets(struct pool *pool, const char *source) {
         if (pool->used == 0)
             pool->linktype = packet->linktype;
         if (packet->linktype == pool->linktype &&
-            !add(pool, packet->data, packet->captured, packet->wire))
+            !add_record(pool, packet->data, packet->captured, packet->wire))
             break;
     }
     carry_capture_close(capture);
@@ -97,7 +97,7 @@ static uint32_t make_ip6(uint8_t *ip, size_t payload, uint8_t protocol) {
     return carry_sum_pseudo6(ip + 8, ip + 24, protocol, (uint32_t)payload, 0);
 }
 
-static void make_frame(uint8_t *frame, size_t size, uint32_t *random) {
+static void make_random_frame(uint8_t *frame, size_t size, uint32_t *random) {
     enum { TCP = 6, UDP = 17 };
     for (size_t i = 0; i < size; i++)
         frame[i] = (uint8_t)(next_random(random) >> 8);
@@ -124,15 +124,15 @@ static void make_packets(struct pool *pool) {
     pool->linktype = LINKTYPE_ETHER;
     for (size_t i = 0;; i++) {
         uint16_t size = sizes[i % 12];
-        make_frame(frame, size, &random);
-        if (!add(pool, frame, size, size))
+        make_random_frame(frame, size, &random);
+        if (!add_record(pool, frame, size, size))
             return;
     }
 }
 
 /* --- The file --- */
 
-static bool write_file(FILE *out, const struct pool *pool, uint64_t size) {
+static bool write_capture(FILE *out, const struct pool *pool, uint64_t size) {
     const uint16_t version[2] = {2, 4};
     uint32_t header[6] = {PCAP_MAGIC, 0, 0, 0, PCAP_SNAPLEN, pool->linktype};
     memcpy(&header[1], version, sizeof version);
@@ -154,10 +154,10 @@ bool bench_capture_make(FILE *out, const char *source, uint64_t size) {
     pool->used = 0;
     bool made = true;
     if (source)
-        made = read_packets(pool, source);
+        made = read_pool(pool, source);
     else
         make_packets(pool);
-    made = made && write_file(out, pool, size);
+    made = made && write_capture(out, pool, size);
     free(pool);
     return made;
 }

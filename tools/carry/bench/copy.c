@@ -29,7 +29,7 @@ static const struct bench_list quick_sizes = {3, {64, 1500, 65536}};
 static const struct bench_list normal_sizes = {
     9, {16, 64, 256, 1500, 4096, 9000, 65536, 1 << 20, 64 << 20}};
 
-static void print_usage(const void *context) {
+static void print_copy_usage(const void *context) {
     (void)context;
     puts("Usage: carry bench copy [OPTION]...\n"
          "\n"
@@ -55,7 +55,7 @@ static void print_usage(const void *context) {
          "  CARRY_CPU_MASK=avx512bw carry bench copy");
 }
 
-static int add_mode(const char *command, const struct option_row *row, const char *text) {
+static int add_copy_mode(const char *command, const struct option_row *row, const char *text) {
     unsigned *set = row->target;
     for (size_t i = 0; i < COPY_MODES; i++) {
         if (strcmp(text, copy_modes[i].name) == 0) {
@@ -67,20 +67,20 @@ static int add_mode(const char *command, const struct option_row *row, const cha
 }
 
 /* Reads the options; returns as options_read() does. */
-static bool read_options(int argc, char **argv, struct options *options, int *status) {
+static bool read_copy_options(int argc, char **argv, struct options *options, int *status) {
     const struct option_row rows[] = {
         {"quick", .flag = &options->quick},
         {"size", .set = bench_add_number, .target = &options->sizes,
          OPTION_RANGE(1, SIZE_MAX_BYTES)},
-        {"mode", .set = add_mode, .target = &options->modes},
+        {"mode", .set = add_copy_mode, .target = &options->modes},
         {"json", 'J', .flag = &options->json},
         {0},
     };
-    return options_read_help(argc, argv, print_usage, NULL, rows, OPERANDS_NONE, status);
+    return options_read_help(argc, argv, print_copy_usage, NULL, rows, OPERANDS_NONE, status);
 }
 
 /* Sets the options that were not given to their defaults. */
-static void complete(struct options *options) {
+static void complete_copy_options(struct options *options) {
     const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
     if (!options->modes)
         options->modes = options->sizes.count ? sized : (1u << COPY_MODES) - 1;
@@ -92,8 +92,8 @@ static void add_cell(struct copy_set *set, struct copy_cell cell) {
     set->cells[set->cell_count++] = cell;
 }
 
-static void add_sized_cells(struct copy_set *set, const struct options *options,
-                            enum copy_mode mode, struct copy_alignment align) {
+static void add_sized_copies(struct copy_set *set, const struct options *options,
+                             enum copy_mode mode, struct copy_alignment align) {
     const size_t most = mode == COPY_HOT      ? SIZE_MAX_BYTES
                         : mode == COPY_BESIDE ? BESIDE_MOST
                                               : COLD_SIZE_MAX;
@@ -121,7 +121,7 @@ static bool add_pipes(struct copy_bench *bench) {
     return copy_start_flow(bench);
 }
 
-static bool add_cells(struct copy_bench *bench, const struct options *options) {
+static bool add_copy_cells(struct copy_bench *bench, const struct options *options) {
     const size_t sizes = options->sizes.count;
     if (!make_cells(&bench->memory, 2 * COPY_ALIGNMENTS * sizes + 1) ||
         !make_cells(&bench->beside, sizes + 1) ||
@@ -130,27 +130,27 @@ static bool add_cells(struct copy_bench *bench, const struct options *options) {
         return false;
     for (enum copy_mode mode = COPY_HOT; mode <= COPY_COLD; mode++)
         for (size_t i = 0; i < COPY_ALIGNMENTS && options->modes >> mode & 1; i++)
-            add_sized_cells(&bench->memory, options, mode, copy_alignments[i]);
+            add_sized_copies(&bench->memory, options, mode, copy_alignments[i]);
     if (options->modes >> COPY_MIXED & 1)
         add_cell(&bench->memory, (struct copy_cell){.mode = COPY_MIXED});
     if (options->modes >> COPY_BESIDE & 1) {
-        add_sized_cells(&bench->beside, options, COPY_BESIDE, copy_alignments[0]);
+        add_sized_copies(&bench->beside, options, COPY_BESIDE, copy_alignments[0]);
         add_cell(&bench->beside, (struct copy_cell){.mode = COPY_BESIDE});
     }
     for (size_t i = 0; i < COPY_OVERLAPS && options->modes >> COPY_MOVE & 1; i++)
-        add_sized_cells(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
+        add_sized_copies(&bench->move, options, COPY_MOVE, copy_overlaps[i]);
     return !(options->modes >> COPY_PIPE & 1) || add_pipes(bench);
 }
 
-static size_t largest(const struct options *options) {
+static size_t largest_size(const struct options *options) {
     size_t most = 0;
     for (size_t i = 0; i < options->sizes.count; i++)
         most = options->sizes.items[i] > most ? options->sizes.items[i] : most;
     return most;
 }
 
-static int run_bench(struct copy_bench *bench, const struct options *options) {
-    if (!copy_prepare(bench, largest(options)) || !add_cells(bench, options))
+static int run_copy_bench(struct copy_bench *bench, const struct options *options) {
+    if (!copy_prepare(bench, largest_size(options)) || !add_copy_cells(bench, options))
         return command_error("out of memory, or cannot make a pipe");
     size_t size;
     const char *wrong = copy_find_wrong(bench, &size);
@@ -170,11 +170,11 @@ static int run_bench(struct copy_bench *bench, const struct options *options) {
 int bench_copy(int argc, char **argv) {
     struct options options = {0};
     int status;
-    if (!read_options(argc, argv, &options, &status))
+    if (!read_copy_options(argc, argv, &options, &status))
         return status;
-    complete(&options);
+    complete_copy_options(&options);
     struct copy_bench bench = {.pipes = {-1, -1}};
-    status = run_bench(&bench, &options);
+    status = run_copy_bench(&bench, &options);
     copy_release(&bench);
     return status;
 }

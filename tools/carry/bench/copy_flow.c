@@ -81,13 +81,13 @@ static void copy_block(enum flow_way way, void *dst, const void *src) {
 
 /* --- The ring --- */
 
-static bool is_lost(const struct flow *flow) {
+static bool is_cat_lost(const struct flow *flow) {
     if (getpid() != flow->dd)
         return getppid() != flow->dd;
     return waitpid(flow->cat, NULL, WNOHANG) != 0;
 }
 
-static bool has_come(const struct count *count, uint32_t blocks) {
+static bool has_arrived(const struct count *count, uint32_t blocks) {
     return (int32_t)(__atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST) - blocks) >= 0;
 }
 
@@ -96,46 +96,46 @@ static void sleep_until(struct count *count, uint32_t blocks) {
     static const struct timespec second = {1, 0};
     const uint32_t seen = __atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST);
     __atomic_store_n(&count->is_awaited, 1, __ATOMIC_SEQ_CST);
-    if (!has_come(count, blocks))
+    if (!has_arrived(count, blocks))
         syscall(SYS_futex, &count->blocks, FUTEX_WAIT, seen, &second, NULL, 0);
 }
 
 /* Waits until a count reaches `blocks`; returns false if the other process ends before. */
-static bool wait_for(const struct flow *flow, struct count *count, uint32_t blocks) {
+static bool wait_for_blocks(const struct flow *flow, struct count *count, uint32_t blocks) {
     for (int spins = 0; spins < SPINS; spins++)
-        if (has_come(count, blocks))
+        if (has_arrived(count, blocks))
             return true;
-    while (!has_come(count, blocks)) {
+    while (!has_arrived(count, blocks)) {
         sleep_until(count, blocks);
-        if (!has_come(count, blocks) && is_lost(flow))
+        if (!has_arrived(count, blocks) && is_cat_lost(flow))
             return false;
     }
     return true;
 }
 
-static void count_one(struct count *count) {
+static void count_block(struct count *count) {
     __atomic_add_fetch(&count->blocks, 1, __ATOMIC_SEQ_CST);
     if (__atomic_exchange_n(&count->is_awaited, 0, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &count->blocks, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static bool put(const struct flow *flow, enum flow_way way, const void *block) {
+static bool put_block(const struct flow *flow, enum flow_way way, const void *block) {
     struct ring *ring = flow->ring;
     const uint32_t number = ring->written.blocks;
-    if (!wait_for(flow, &ring->taken, number - SLOTS + 1))
+    if (!wait_for_blocks(flow, &ring->taken, number - SLOTS + 1))
         return false;
     copy_block(way, ring->slots[number % SLOTS], block);
-    count_one(&ring->written);
+    count_block(&ring->written);
     return true;
 }
 
-static bool take(const struct flow *flow, enum flow_way way, void *block) {
+static bool take_block(const struct flow *flow, enum flow_way way, void *block) {
     struct ring *ring = flow->ring;
     const uint32_t number = ring->taken.blocks;
-    if (!wait_for(flow, &ring->written, number + 1))
+    if (!wait_for_blocks(flow, &ring->written, number + 1))
         return false;
     copy_block(way, block, ring->slots[number % SLOTS]);
-    count_one(&ring->taken);
+    count_block(&ring->taken);
     return true;
 }
 
@@ -187,7 +187,7 @@ static bool dd_to_pipe(const struct flow *flow, enum flow_way way) {
         return false;
     return way == FLOW_READ_WRITE
                ? write(flow->data[1], flow->block, FLOW_BLOCK) == (ssize_t)FLOW_BLOCK
-               : put(flow, way, flow->block);
+               : put_block(flow, way, flow->block);
 }
 
 static bool dd_to_null(const struct flow *flow, enum flow_way way) {
@@ -205,7 +205,7 @@ static bool cat_reads(const struct flow *flow, const struct order *order, struct
     if (order->way == FLOW_SPLICE)
         return splice_all(flow->data[0], flow->null, FLOW_BLOCK);
     if (reads ? !read_all(flow->data[0], flow->block, FLOW_BLOCK)
-              : !take(flow, order->way, flow->block))
+              : !take_block(flow, order->way, flow->block))
         return false;
     if (order->sums)
         answer->sum = carry_sum(flow->block, FLOW_BLOCK, answer->sum);

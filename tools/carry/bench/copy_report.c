@@ -46,7 +46,7 @@ struct selection {
     struct copy_alignment align;
 };
 
-static bool is_selected(struct selection selection, const struct copy_cell *cell) {
+static bool is_copy_selected(struct selection selection, const struct copy_cell *cell) {
     return cell->mode == selection.mode && cell->align.source == selection.align.source &&
            cell->align.target == selection.align.target;
 }
@@ -54,12 +54,12 @@ static bool is_selected(struct selection selection, const struct copy_cell *cell
 /* Returns the first cell of a table from `index` on, or the number of all cells. */
 static size_t next_cell(struct selection selection, size_t index) {
     while (index < selection.set->cell_count &&
-           !is_selected(selection, &selection.set->cells[index]))
+           !is_copy_selected(selection, &selection.set->cells[index]))
         index++;
     return index;
 }
 
-static void print_title(enum copy_mode mode) {
+static void print_copy_title(enum copy_mode mode) {
     printf("\n%s%s%s: %s; %s\n", text_colour(COLOUR_BOLD), copy_modes[mode].name,
            text_colour(COLOUR_NONE), copy_modes[mode].title, mode == COPY_PIPE ? "MB/s" : "ns");
 }
@@ -113,7 +113,7 @@ static void print_kernels(const struct copy_bench *bench, struct selection table
 
 /* --- The functions around them --- */
 
-static void print_functions(const struct copy_bench *bench, struct selection table) {
+static void print_copy_functions(const struct copy_bench *bench, struct selection table) {
     const struct {
         size_t subject, base;
     } columns[] = {
@@ -196,19 +196,19 @@ static void print_across(const struct copy_bench *bench, const struct across *ac
 
 /* --- All of it --- */
 
-static bool is_empty(struct selection table) {
+static bool has_no_cells(struct selection table) {
     return next_cell(table, 0) == table.set->cell_count;
 }
 
 static void print_sized(const struct copy_bench *bench, enum copy_mode mode) {
     const struct across all = {&bench->memory, mode, copy_alignments, COPY_ALIGNMENTS};
     const struct selection table = table_of(&all, 0);
-    if (is_empty(table))
+    if (has_no_cells(table))
         return;
-    print_title(mode);
+    print_copy_title(mode);
     print_kernels(bench, table);
     putchar('\n');
-    print_functions(bench, table);
+    print_copy_functions(bench, table);
     printf("\n"
            "  %s, of best, by where source and target start in a page:\n",
            bench->memory.subjects[bench->focus].name);
@@ -219,12 +219,12 @@ static void print_sized(const struct copy_bench *bench, enum copy_mode mode) {
 
 static void print_mixed(const struct copy_bench *bench) {
     const struct selection table = {&bench->memory, COPY_MIXED, {0, 0}};
-    if (is_empty(table))
+    if (has_no_cells(table))
         return;
-    print_title(COPY_MIXED);
+    print_copy_title(COPY_MIXED);
     print_kernels(bench, table);
     putchar('\n');
-    print_functions(bench, table);
+    print_copy_functions(bench, table);
 }
 
 /* Prints subjects `first` to `last - 1`: the time of a turn, and what the subject adds to it. */
@@ -252,7 +252,7 @@ static void print_beside(const struct copy_bench *bench) {
         return;
     for (size_t i = 0; i < set->subject_count; i++)
         widths[i] = name_columns(&set->subjects[i], NAME_COLUMNS) + VALUE_COLUMNS;
-    print_title(COPY_BESIDE);
+    print_copy_title(COPY_BESIDE);
     puts("  Time of a turn, and how much of it the copy adds to the work alone:");
     for (size_t first = 0, last; first < set->subject_count; first = last) {
         last = first + text_fitting(widths + first, set->subject_count - first, LABEL_COLUMNS);
@@ -263,9 +263,9 @@ static void print_beside(const struct copy_bench *bench) {
 
 static void print_moves(const struct copy_bench *bench) {
     const struct across all = {&bench->move, COPY_MOVE, copy_overlaps, COPY_OVERLAPS};
-    if (is_empty(table_of(&all, 0)))
+    if (has_no_cells(table_of(&all, 0)))
         return;
-    print_title(COPY_MOVE);
+    print_copy_title(COPY_MOVE);
     puts("  carry_copy_move(), of memmove, by where source and target start in a page:");
     print_across(bench, &all, print_move_of_memmove);
 }
@@ -300,7 +300,7 @@ static void print_rate(const struct copy_set *set, const char *work, size_t cell
 static void print_pipe(const struct copy_bench *bench) {
     if (!bench->pipe.cell_count)
         return;
-    print_title(COPY_PIPE);
+    print_copy_title(COPY_PIPE);
     printf("%s  %-*s%-*s%*s%*s%*s%*s", text_colour(COLOUR_FAINT), WORK_COLUMNS, "", WAY_COLUMNS, "",
            VALUE_COLUMNS, "MB/s", RATIO_COLUMNS + 3, "spread", BASES_COLUMNS, "of read, write",
            BASES_COLUMNS, "of splice");
@@ -314,7 +314,7 @@ static void print_pipe(const struct copy_bench *bench) {
 
 /* --- Losses --- */
 
-static void print_loss(const struct copy_cell *cell, double loss) {
+static void print_copy_loss(const struct copy_cell *cell, double loss) {
     char text[TEXT_SIZE];
     print_label(cell);
     printf("  %s", copy_modes[cell->mode].name);
@@ -323,7 +323,7 @@ static void print_loss(const struct copy_cell *cell, double loss) {
     printf(": by %s\n", text_percent(text, loss));
 }
 
-static void print_losses(const struct copy_bench *bench) {
+static void print_copy_losses(const struct copy_bench *bench) {
     const struct copy_set *set = &bench->memory;
     bool any = false;
     printf("\n"
@@ -335,13 +335,13 @@ static void print_losses(const struct copy_bench *bench) {
         if (loss <= LOSS_TOLERATED)
             continue;
         printf("%s", any ? "" : "\n");
-        print_loss(&set->cells[i], loss);
+        print_copy_loss(&set->cells[i], loss);
         any = true;
     }
     printf("%s", any ? "" : " nowhere\n");
 }
 
-static void print_head(const struct copy_bench *bench) {
+static void print_copy_head(const struct copy_bench *bench) {
     bench_machine_print();
     printf("\n"
            "  of best   the time of %s, the chosen kernel, divided by\n"
@@ -360,7 +360,7 @@ static void print_head(const struct copy_bench *bench) {
 }
 
 void copy_print_text(const struct copy_bench *bench) {
-    print_head(bench);
+    print_copy_head(bench);
     print_sized(bench, COPY_HOT);
     print_sized(bench, COPY_COLD);
     print_mixed(bench);
@@ -368,12 +368,12 @@ void copy_print_text(const struct copy_bench *bench) {
     print_moves(bench);
     print_pipe(bench);
     if (bench->memory.cell_count)
-        print_losses(bench);
+        print_copy_losses(bench);
 }
 
 /* --- For programs --- */
 
-static json_t *cell_json(const struct copy_set *set, size_t index, size_t subject) {
+static json_t *copy_cell_json(const struct copy_set *set, size_t index, size_t subject) {
     const struct copy_cell *cell = &set->cells[index];
     struct bench_stats ns = copy_stats(set, index, subject);
     json_t *size = cell->size ? json_integer((json_int_t)cell->size) : json_null();
@@ -387,7 +387,7 @@ static json_t *cell_json(const struct copy_set *set, size_t index, size_t subjec
 static void append_cells(json_t *list, const struct copy_set *set) {
     for (size_t cell = 0; cell < set->cell_count; cell++)
         for (size_t subject = 0; subject < set->subject_count; subject++)
-            json_array_append_new(list, cell_json(set, cell, subject));
+            json_array_append_new(list, copy_cell_json(set, cell, subject));
 }
 
 static json_t *rate_json(const struct copy_set *set, const char *work, size_t cell, size_t subject,

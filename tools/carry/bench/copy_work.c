@@ -47,7 +47,7 @@ static uint32_t copy_by_kernel_of_system(void *dst, const void *src, size_t size
 }
 
 /* Returns whether process_vm_readv() works: sandboxes refuse it, and emulators lack it. */
-static bool system_copies(void) {
+static bool has_system_copy(void) {
     unsigned char to = 0;
     const unsigned char from = 1;
     return copy_by_kernel_of_system(&to, &from, sizeof to) == sizeof to && to == from;
@@ -89,7 +89,7 @@ static void no_copy(void *dst, const void *src, size_t size) {
 }
 
 /* Adds a subject; returns its index. */
-static size_t add(struct copy_set *set, struct copy_subject subject) {
+static size_t add_subject(struct copy_set *set, struct copy_subject subject) {
     if (set->subject_count == COPY_SUBJECTS)
         abort();
     set->subjects[set->subject_count] = subject;
@@ -99,14 +99,16 @@ static size_t add(struct copy_set *set, struct copy_subject subject) {
 /* Casts a function that returns a value, which is ignored. */
 #define AS_COPY(function) ((carry_copy_fn *)(void (*)(void))(function))
 
-static void add_kernels(struct copy_bench *bench) {
+static void add_copy_kernels(struct copy_bench *bench) {
     struct copy_set *set = &bench->memory;
-    bench->rep = bench->memcpy = add(set, (struct copy_subject){"memcpy", .copy = AS_COPY(memcpy)});
+    bench->rep = bench->memcpy =
+        add_subject(set, (struct copy_subject){"memcpy", .copy = AS_COPY(memcpy)});
     struct carry_copy_kernel kernel;
     for (size_t i = 0; carry_copy_kernel(i, &kernel); i++) {
         if (kernel.missing)
             continue;
-        const size_t place = add(set, (struct copy_subject){kernel.name, .copy = kernel.copy});
+        const size_t place =
+            add_subject(set, (struct copy_subject){kernel.name, .copy = kernel.copy});
         if (kernel.chosen)
             bench->focus = place;
         if (strcmp(kernel.name, "rep") == 0)
@@ -117,29 +119,32 @@ static void add_kernels(struct copy_bench *bench) {
 
 static void add_subjects(struct copy_bench *bench) {
     struct copy_set *set = &bench->memory;
-    add_kernels(bench);
-    bench->copy = add(set, (struct copy_subject){"copy", .copy = carry_copy});
-    bench->copy_try = add(set, (struct copy_subject){"try", .copy = AS_COPY(carry_copy_try)});
-    bench->sum_copy = add(set, (struct copy_subject){"sum_copy", .work = sum_copy});
-    bench->sum_try = add(set, (struct copy_subject){"sum_try", .work = sum_copy_try});
-    bench->sum_then_copy = add(set, (struct copy_subject){"sum+copy", .work = sum_then_copy});
-    bench->stream = add(set, (struct copy_subject){"stream", .copy = carry_copy_stream});
-    bench->readv = system_copies()
-                       ? add(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system})
-                       : COPY_SUBJECTS;
+    add_copy_kernels(bench);
+    bench->copy = add_subject(set, (struct copy_subject){"copy", .copy = carry_copy});
+    bench->copy_try =
+        add_subject(set, (struct copy_subject){"try", .copy = AS_COPY(carry_copy_try)});
+    bench->sum_copy = add_subject(set, (struct copy_subject){"sum_copy", .work = sum_copy});
+    bench->sum_try = add_subject(set, (struct copy_subject){"sum_try", .work = sum_copy_try});
+    bench->sum_then_copy =
+        add_subject(set, (struct copy_subject){"sum+copy", .work = sum_then_copy});
+    bench->stream = add_subject(set, (struct copy_subject){"stream", .copy = carry_copy_stream});
+    bench->readv =
+        has_system_copy()
+            ? add_subject(set, (struct copy_subject){"readv", .work = copy_by_kernel_of_system})
+            : COPY_SUBJECTS;
 
-    add(&bench->beside, (struct copy_subject){"nothing", .copy = no_copy});
+    add_subject(&bench->beside, (struct copy_subject){"nothing", .copy = no_copy});
     for (size_t i = 0; i < set->subject_count; i++)
-        add(&bench->beside, set->subjects[i]);
+        add_subject(&bench->beside, set->subjects[i]);
 
-    add(&bench->move, (struct copy_subject){"memmove", .copy = AS_COPY(memmove)});
-    add(&bench->move, (struct copy_subject){"move", .copy = carry_copy_move});
+    add_subject(&bench->move, (struct copy_subject){"memmove", .copy = AS_COPY(memmove)});
+    add_subject(&bench->move, (struct copy_subject){"move", .copy = carry_copy_move});
 
-    add(&bench->pipe, (struct copy_subject){"plain", .work = nothing_more});
-    add(&bench->pipe, (struct copy_subject){"sum", .work = sum_of_block});
-    add(&bench->pipe, (struct copy_subject){"copy", .work = copy_of_block});
-    add(&bench->pipe, (struct copy_subject){"sum+copy", .work = sum_then_copy});
-    add(&bench->pipe, (struct copy_subject){"sum_copy", .work = sum_copy});
+    add_subject(&bench->pipe, (struct copy_subject){"plain", .work = nothing_more});
+    add_subject(&bench->pipe, (struct copy_subject){"sum", .work = sum_of_block});
+    add_subject(&bench->pipe, (struct copy_subject){"copy", .work = copy_of_block});
+    add_subject(&bench->pipe, (struct copy_subject){"sum+copy", .work = sum_then_copy});
+    add_subject(&bench->pipe, (struct copy_subject){"sum_copy", .work = sum_copy});
 }
 
 /* --- Memory --- */
@@ -197,7 +202,7 @@ bool copy_start_flow(struct copy_bench *bench) {
     if (!bench->flowing)
         return false;
     for (size_t way = 0; way < flow_way_count(bench->flowing); way++)
-        add(&bench->flow, (struct copy_subject){.name = flow_ways[way]});
+        add_subject(&bench->flow, (struct copy_subject){.name = flow_ways[way]});
     return true;
 }
 
@@ -232,17 +237,17 @@ static uint32_t run_one(const struct copy_subject *subject, void *dst, const voi
 }
 
 /* Return where the ranges of a cell start. Both ranges of a move lie in the target area. */
-static unsigned char *target_of(const struct copy_bench *bench, const struct copy_cell *cell) {
+static unsigned char *cell_target(const struct copy_bench *bench, const struct copy_cell *cell) {
     return bench->target + cell->align.target;
 }
 
-static unsigned char *source_of(const struct copy_bench *bench, const struct copy_cell *cell) {
+static unsigned char *cell_source(const struct copy_bench *bench, const struct copy_cell *cell) {
     return (cell->mode == COPY_MOVE ? bench->target : bench->source) + cell->align.source;
 }
 
-static bool copies(const struct copy_bench *bench, const struct copy_subject *subject,
-                   const struct copy_cell *cell) {
-    unsigned char *to = target_of(bench, cell), *from = source_of(bench, cell);
+static bool copies_right(const struct copy_bench *bench, const struct copy_subject *subject,
+                         const struct copy_cell *cell) {
+    unsigned char *to = cell_target(bench, cell), *from = cell_source(bench, cell);
     const unsigned char *wanted = bench->source + cell->align.source;
     memset(to, 0, cell->size);
     if (cell->mode == COPY_MOVE)
@@ -257,7 +262,7 @@ static const char *find_wrong(const struct copy_bench *bench, const struct copy_
     for (size_t i = 0; i < set->cell_count; i++) {
         *size = set->cells[i].size;
         for (size_t j = first; j < set->subject_count; j++)
-            if (!copies(bench, &set->subjects[j], &set->cells[i]))
+            if (!copies_right(bench, &set->subjects[j], &set->cells[i]))
                 return set->subjects[j].name;
     }
     return NULL;
@@ -279,23 +284,24 @@ const char *copy_find_wrong(const struct copy_bench *bench, size_t *size) {
  * Returns where call number `index` of a cell starts. Consecutive places lie apart, and a place is
  * used again only after all others.
  */
-static size_t place(const struct copy_cell *cell, size_t index) {
+static size_t place_of_call(const struct copy_cell *cell, size_t index) {
     const size_t places = cell->stride ? COLD_BYTES / cell->stride : 1;
     return index * PLACE_STEP % places * cell->stride;
 }
 
 static uint32_t run_sized(const struct copy_bench *bench, const struct copy_cell *cell,
                           const struct copy_subject *subject, size_t first, size_t calls) {
-    unsigned char *to = target_of(bench, cell);
-    const unsigned char *from = source_of(bench, cell);
+    unsigned char *to = cell_target(bench, cell);
+    const unsigned char *from = cell_source(bench, cell);
     uint32_t total = 0;
     if (subject->copy) {
         for (size_t i = first; i < first + calls; i++)
-            subject->copy(to + place(cell, i), from + place(cell, i), cell->size);
+            subject->copy(to + place_of_call(cell, i), from + place_of_call(cell, i), cell->size);
         return *to;
     }
     for (size_t i = first; i < first + calls; i++)
-        total += subject->work(to + place(cell, i), from + place(cell, i), cell->size);
+        total +=
+            subject->work(to + place_of_call(cell, i), from + place_of_call(cell, i), cell->size);
     return total;
 }
 
@@ -310,8 +316,8 @@ static uint32_t run_mixed(const struct copy_bench *bench, const struct copy_subj
 }
 
 /* Copies beside other work. A cell without a size copies sizes of packets. */
-static uint32_t run_beside(const void *context, size_t cell, size_t subject, size_t first,
-                           size_t calls) {
+static uint32_t run_copies_beside(const void *context, size_t cell, size_t subject, size_t first,
+                                  size_t calls) {
     const struct copy_bench *bench = context;
     const size_t size = bench->beside.cells[cell].size;
     uint32_t total = 0;
@@ -389,12 +395,12 @@ static size_t calls_that_fit(const void *context, size_t cell) {
     return 0;
 }
 
-static bool settles(const void *context, size_t cell) {
+static bool copy_settles(const void *context, size_t cell) {
     (void)context, (void)cell;
     return true;
 }
 
-static void show_progress(size_t done, size_t total) {
+static void show_copy_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
         progress_draw(done);
@@ -405,7 +411,7 @@ static bool measure_set(struct copy_bench *bench, struct copy_set *set) {
     set->plan.cells = set->cell_count;
     set->plan.subjects = set->subject_count;
     set->plan.context = bench;
-    set->plan.progress = show_progress;
+    set->plan.progress = show_copy_progress;
     progress_begin_steps(set->plan.cells * set->plan.rounds);
     set->samples = bench_measure(&set->plan);
     progress_end();
@@ -426,8 +432,8 @@ bool copy_measure(struct copy_bench *bench, const struct copy_effort *effort) {
     bench->memory.plan.seconds = effort->seconds;
     bench->memory.plan.run = run_memory;
     bench->memory.plan.fixed_calls = calls_in_memory;
-    bench->beside.plan.run = run_beside;
-    bench->beside.plan.settles = settles;
+    bench->beside.plan.run = run_copies_beside;
+    bench->beside.plan.settles = copy_settles;
     bench->move.plan.run = run_moves;
     bench->pipe.plan.run = run_through_pipe;
     bench->flow.plan.run = run_flow;

@@ -18,7 +18,7 @@ static void make_remainders(void) {
 }
 
 /* Computes CRC32c by the loop of RFC 9260, appendix A. */
-static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
+static uint32_t plain_crc32c(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;
     uint32_t crc = ~seed;
     for (; size; size--)
@@ -26,7 +26,7 @@ static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
     return ~crc;
 }
 
-static uint32_t itself(uint32_t crc) {
+static uint32_t whole_crc(uint32_t crc) {
     return crc;
 }
 
@@ -37,9 +37,9 @@ int bench_crc(int argc, char **argv) {
         .examples = "  carry bench crc --against generic --mode hot\n"
                     "  CARRY_CPU_MASK=pclmulqdq carry bench crc\n",
         .table = &kernel_tables[KERNEL_TABLE_CRC32C],
-        .plain = plain_loop,
+        .plain = plain_crc32c,
         .plain_title = "the loop of RFC 9260, a byte at a time, by a table",
-        .result = itself,
+        .result = whole_crc,
         .result_digits = 8,
     };
     make_remainders();

@@ -84,7 +84,8 @@ PATCHABLE static size_t own_length(const char *text) {
     return *text != 0;
 }
 
-static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+static uint32_t run_calls(const void *context, size_t cell, size_t subject, size_t first,
+                          size_t calls) {
     const char *text = "";
     size_t sum = 0;
     (void)context, (void)cell, (void)first;
@@ -95,8 +96,8 @@ static uint32_t run(const void *context, size_t cell, size_t subject, size_t fir
     return (uint32_t)sum;
 }
 
-static void nothing(const struct carry_hook_place *place, struct carry_thunk_call *call,
-                    void *user) {
+static void ignore_call(const struct carry_hook_place *place, struct carry_thunk_call *call,
+                        void *user) {
     (void)place, (void)call, (void)user;
 }
 
@@ -105,7 +106,7 @@ static uint32_t run_all(const void *context, size_t cell, size_t subject, size_t
     size_t *count = *(size_t *const *)context;
     (void)cell, (void)subject, (void)first;
     for (size_t i = 0; i < calls; i++) {
-        struct carry_hook hook = {.enter = nothing};
+        struct carry_hook hook = {.enter = ignore_call};
         carry_hook_attach_calls(&hook);
         *count = hook.attached;
         carry_hook_detach(&hook);
@@ -138,15 +139,15 @@ static bool measure_plan(struct hook_bench *bench, struct bench_plan plan,
     return true;
 }
 
-static int attach(struct carry_hook hooks[PLACES], enum state state) {
+static int attach_hooks(struct carry_hook hooks[PLACES], enum state state) {
     if (state == STATE_NONE)
         return CARRY_OK;
     for (size_t i = 0; i < PLACES; i++)
         hooks[i] = (struct carry_hook){
             .object = "",
             .symbol = "strlen",
-            .enter = state == STATE_LEAVE ? NULL : nothing,
-            .leave = state == STATE_ENTER ? NULL : nothing,
+            .enter = state == STATE_LEAVE ? NULL : ignore_call,
+            .leave = state == STATE_ENTER ? NULL : ignore_call,
         };
     int error = carry_hook_attach_calls(&hooks[PLACE_CALL]);
     return error ? error : carry_hook_attach_entry(&hooks[PLACE_ENTRY], (void (*)(void))own_length);
@@ -162,7 +163,7 @@ static int attach_failed(int error) {
 static int measure_state(struct hook_bench *bench, const struct bench_plan *plan,
                          enum state state) {
     struct carry_hook hooks[PLACES] = {0};
-    int error = attach(hooks, state);
+    int error = attach_hooks(hooks, state);
     int status = STATUS_CLEAN;
     if (error)
         status = attach_failed(error);
@@ -173,7 +174,7 @@ static int measure_state(struct hook_bench *bench, const struct bench_plan *plan
     return status;
 }
 
-static int measure(struct hook_bench *bench, const struct bench_options *options) {
+static int measure_states(struct hook_bench *bench, const struct bench_options *options) {
     const size_t *count = &bench->all_count;
     struct bench_plan plan = {
         .cells = 1,
@@ -181,7 +182,7 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
         .rounds = options->rounds,
         .sample_ns = SAMPLE_NS,
         .seconds = options->seconds,
-        .run = run,
+        .run = run_calls,
         .fixed_calls = as_many_as_fit,
         .context = &count,
         .progress = no_progress,
@@ -200,7 +201,7 @@ static int measure(struct hook_bench *bench, const struct bench_options *options
 /* --- Reports --- */
 
 /* Returns the nanoseconds that a hook adds to a call; a difference below zero is noise. */
-static double added(const struct hook_bench *bench, size_t state, size_t place) {
+static double added_by_hook(const struct hook_bench *bench, size_t state, size_t place) {
     return fmax(0, bench->ns[state][place].median - bench->ns[STATE_NONE][place].median);
 }
 
@@ -208,10 +209,10 @@ static void print_cell(const struct hook_bench *bench, size_t state, size_t plac
     char text[TEXT_SIZE];
     printf("%*s", place && !state ? 18 : 10, text_measure(text, bench->ns[state][place].median));
     if (state != STATE_NONE)
-        printf("%8s", text_added(text, added(bench, state, place)));
+        printf("%8s", text_added(text, added_by_hook(bench, state, place)));
 }
 
-static void print_all(const struct hook_bench *bench) {
+static void print_all_calls(const struct hook_bench *bench) {
     char us[TEXT_SIZE], ns[TEXT_SIZE];
     if (!bench->all_count)
         return;
@@ -221,7 +222,7 @@ static void print_all(const struct hook_bench *bench) {
            text_measure(ns, bench->all.median / (double)bench->all_count));
 }
 
-static void print_text(const struct hook_bench *bench) {
+static void print_hook_text(const struct hook_bench *bench) {
     bench_machine_print();
     printf("Medians of %zu rounds\n", bench->rounds);
     printf("\n"
@@ -235,26 +236,26 @@ static void print_text(const struct hook_bench *bench) {
             print_cell(bench, state, place);
         putchar('\n');
     }
-    print_all(bench);
+    print_all_calls(bench);
     bench_noise_print(&bench->noise);
 }
 
-static json_t *stats_json(const struct bench_stats *ns) {
+static json_t *hook_stats_json(const struct bench_stats *ns) {
     return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns->median, "min", ns->min, "q1", ns->q1, "q3",
                      ns->q3);
 }
 
-static void print_json(const struct hook_bench *bench, bool supported) {
+static void print_hook_json(const struct hook_bench *bench, bool supported) {
     json_t *cases = json_array();
     for (size_t state = 0; state < STATES && supported; state++)
         for (size_t place = 0; place < PLACES; place++) {
-            json_t *one = stats_json(&bench->ns[state][place]);
+            json_t *one = hook_stats_json(&bench->ns[state][place]);
             json_object_set_new(one, "place", json_string(place_names[place]));
             json_object_set_new(one, "hook", json_string(states[state].name));
-            json_object_set_new(one, "added_ns", json_real(added(bench, state, place)));
+            json_object_set_new(one, "added_ns", json_real(added_by_hook(bench, state, place)));
             json_array_append_new(cases, one);
         }
-    json_t *all = supported ? stats_json(&bench->all) : json_null();
+    json_t *all = supported ? hook_stats_json(&bench->all) : json_null();
     if (supported)
         json_object_set_new(all, "calls", json_integer((json_int_t)bench->all_count));
     json_t *report =
@@ -274,13 +275,13 @@ int bench_hook(int argc, char **argv) {
                                     __stop___patchable_function_entries);
     bool supported = error != CARRY_ERROR_UNSUPPORTED;
     if (supported)
-        status = measure(&bench, &options);
+        status = measure_states(&bench, &options);
     if (status != STATUS_CLEAN)
         return status;
     if (options.json)
-        print_json(&bench, supported);
+        print_hook_json(&bench, supported);
     else if (supported)
-        print_text(&bench);
+        print_hook_text(&bench);
     else
         printf("There are no hooks on %s\n", carry_cpu_arch());
     return STATUS_CLEAN;

@@ -96,7 +96,7 @@ static void print_rates(const struct jit_bench *bench, size_t mode) {
     }
 }
 
-static void print_sums(const struct jit_bench *bench, size_t mode) {
+static void print_jit_sums(const struct jit_bench *bench, size_t mode) {
     printf("\n"
            "%ssums, %s%s: ns a checksum, and times as fast as %s by carry_sum()\n",
            text_colour(COLOUR_BOLD), modes[mode].name, text_colour(COLOUR_NONE), bench->best);
@@ -105,7 +105,7 @@ static void print_sums(const struct jit_bench *bench, size_t mode) {
     print_rates(bench, mode);
 }
 
-static void print_packets(const struct jit_bench *bench) {
+static void print_jit_packets(const struct jit_bench *bench) {
     printf("\n%spackets%s of TCP over IPv4: ns each, and million a second\n",
            text_colour(COLOUR_BOLD), text_colour(COLOUR_NONE));
     printf("%s            bytes  compiled      made             compiled      made%s\n",
@@ -154,19 +154,19 @@ static void print_making(const struct jit_bench *bench) {
     }
 }
 
-static void print_text(const struct jit_bench *bench) {
+static void print_jit_text(const struct jit_bench *bench) {
     bench_machine_print();
     printf("Medians of %zu rounds\n", bench->rounds);
     for (size_t mode = 0; mode < JIT_MODES; mode++)
-        print_sums(bench, mode);
-    print_packets(bench);
+        print_jit_sums(bench, mode);
+    print_jit_packets(bench);
     print_making(bench);
     bench_noise_print(&bench->noise);
 }
 
 /* --- For programs --- */
 
-static json_t *stats_json(const struct bench_stats *ns) {
+static json_t *jit_stats_json(const struct bench_stats *ns) {
     return json_pack("{s:f, s:f, s:f, s:f}", "ns", ns->median, "min", ns->min, "q1", ns->q1, "q3",
                      ns->q3);
 }
@@ -177,7 +177,7 @@ static json_t *sums_json(const struct jit_bench *bench) {
         for (size_t size = 0; size < JIT_SIZES; size++)
             for (size_t sum = 0; sum < JIT_SUMS; sum++) {
                 const struct bench_stats *ns = &bench->sums[mode][size][sum];
-                json_t *one = stats_json(ns);
+                json_t *one = jit_stats_json(ns);
                 json_object_update_new(
                     one,
                     json_pack("{s:s, s:s, s:I, s:f, s:f, s:f}", "function", sum_names[sum], "mode",
@@ -193,7 +193,7 @@ static json_t *packets_json(const struct jit_bench *bench) {
     json_t *packets = json_array();
     for (size_t i = 0; i < JIT_PACKETS; i++)
         for (size_t way = 0; way < JIT_WAYS && bench->packet_speedups[i] != 0; way++) {
-            json_t *one = stats_json(&bench->packets[i][way]);
+            json_t *one = jit_stats_json(&bench->packets[i][way]);
             json_object_update_new(
                 one, json_pack("{s:s, s:s, s:I, s:f, s:f}", "work", jit_packets[i].name, "way",
                                way_names[way], "size", (json_int_t)jit_packets[i].size,
@@ -210,7 +210,7 @@ static json_t *making_json(const struct jit_bench *bench) {
         char title[2 * TEXT_SIZE];
         if (!bench->text_sizes[i])
             continue;
-        json_t *one = stats_json(&bench->making[i]);
+        json_t *one = jit_stats_json(&bench->making[i]);
         json_object_set_new(one, "function", json_string(function_title(i, title)));
         json_object_set_new(one, "bytes", json_integer((json_int_t)bench->text_sizes[i]));
         json_array_append_new(functions, one);
@@ -218,7 +218,7 @@ static json_t *making_json(const struct jit_bench *bench) {
     return functions;
 }
 
-static void print_json(const struct jit_bench *bench) {
+static void print_jit_json(const struct jit_bench *bench) {
     json_t *report =
         json_pack("{s:s, s:o, s:b, s:I, s:o, s:s, s:o, s:o, s:o}", "bench", "jit", "machine",
                   bench_machine_json(), "supported", bench->supported, "rounds",
@@ -238,9 +238,9 @@ int bench_jit(int argc, char **argv) {
     if (status != STATUS_CLEAN)
         return status;
     if (options.json)
-        print_json(&bench);
+        print_jit_json(&bench);
     else if (bench.supported)
-        print_text(&bench);
+        print_jit_text(&bench);
     else
         printf("No functions are generated at run time on %s\n", carry_cpu_arch());
     return STATUS_CLEAN;

@@ -29,7 +29,7 @@ struct packet_cell {
     struct carry_frame frame;
 };
 
-static void make_packet(struct packet_cell *cell, size_t size) {
+static void make_tcp_packet(struct packet_cell *cell, size_t size) {
     unsigned char *ip = cell->bytes + IP_AT;
     for (size_t i = 0; i < size; i++)
         cell->bytes[i] = (unsigned char)(i * 7);
@@ -47,7 +47,7 @@ static void make_packet(struct packet_cell *cell, size_t size) {
     memset(cell->values[1], 0xa7, VALUES_SIZE);
 }
 
-static bool is_good(const struct packet_cell *cell, carry_jit_packet_fn *check) {
+static bool is_packet_good(const struct packet_cell *cell, carry_jit_packet_fn *check) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     int count = check(&cell->frame, sums, CARRY_PACKET_SUMS_MAX);
     return count == 2 && sums[0].verdict == CARRY_VERDICT_GOOD &&
@@ -111,7 +111,8 @@ static int make_write(const struct jit_work *work, const struct carry_jit **jit)
     return carry_jit_template(&spec, jit);
 }
 
-static int make(const struct jit_work *work, size_t function, const struct carry_jit **jit) {
+static int make_function(const struct jit_work *work, size_t function,
+                         const struct carry_jit **jit) {
     switch (function) {
     case JIT_FOR_RANGE:
         return make_sum(jit_sizes[0], jit_sizes[JIT_SIZES - 1], jit);
@@ -124,7 +125,7 @@ static int make(const struct jit_work *work, size_t function, const struct carry
     }
 }
 
-static void release(struct jit_work *work) {
+static void release_functions(struct jit_work *work) {
     for (size_t i = 0; i < JIT_FUNCTIONS; i++)
         carry_jit_release(work->functions[i]);
     memset(work->functions, 0, sizeof work->functions);
@@ -134,7 +135,7 @@ static void release(struct jit_work *work) {
 static int make_all(struct jit_work *work) {
     work->made_count = 0;
     for (size_t i = 0; i < JIT_FUNCTIONS; i++) {
-        int error = make(work, i, &work->functions[i]);
+        int error = make_function(work, i, &work->functions[i]);
         if (error && error != CARRY_ERROR_UNSUPPORTED)
             return command_error("cannot generate a function: %s", carry_error_text(error));
         if (error)
@@ -152,7 +153,7 @@ static int try_all(struct jit_work *work) {
         if (work->functions[jit_packets[i].function])
             work->rows[work->row_count++] = i;
     work->bench->supported = work->functions[JIT_FOR_RANGE] != NULL;
-    release(work);
+    release_functions(work);
     return status;
 }
 
@@ -169,14 +170,14 @@ static bool is_right_packet(struct jit_work *work, size_t row) {
     struct packet_cell *cell = &work->packets[row];
     const struct carry_jit *jit = work->functions[jit_packets[row].function];
     if (jit_packets[row].function == JIT_CHECK)
-        return is_good(cell, jit->packet);
+        return is_packet_good(cell, jit->packet);
     jit->write(cell->bytes, cell->values[0]);
-    bool right = is_good(cell, check_compiled);
+    bool right = is_packet_good(cell, check_compiled);
     write_compiled(cell->bytes, cell->values[1]);
-    return right && is_good(cell, check_compiled);
+    return right && is_packet_good(cell, check_compiled);
 }
 
-static bool is_right(struct jit_work *work) {
+static bool are_functions_right(struct jit_work *work) {
     bool right = true;
     for (size_t i = 0; i < JIT_SIZES; i++)
         right = right && is_right_sum(work, i, work->functions[i]) &&
@@ -188,8 +189,8 @@ static bool is_right(struct jit_work *work) {
 
 /* --- The loops that are timed --- */
 
-static uint32_t run_sums(const void *context, size_t cell, size_t subject, size_t first,
-                         size_t calls) {
+static uint32_t run_jit_sums(const void *context, size_t cell, size_t subject, size_t first,
+                             size_t calls) {
     const struct jit_work *work = context;
     carry_sum_fn *const sums[JIT_SUMS] = {
         [JIT_C] = work->compiled[JIT_C],
@@ -200,8 +201,8 @@ static uint32_t run_sums(const void *context, size_t cell, size_t subject, size_
     return kernels_run_cell(&work->cells[cell], sums[subject], first, calls);
 }
 
-static uint32_t run_check(const struct packet_cell *cell, carry_jit_packet_fn *check,
-                          size_t calls) {
+static uint32_t run_packet_check(const struct packet_cell *cell, carry_jit_packet_fn *check,
+                                 size_t calls) {
     static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     uint32_t total = 0;
     for (; calls; calls--)
@@ -223,7 +224,7 @@ static uint32_t run_packets(const void *context, size_t cell, size_t subject, si
     (void)first;
     if (jit_packets[work->rows[cell]].function == JIT_WRITE)
         return run_write(packet, subject == JIT_MADE ? made->write : write_compiled, calls);
-    return run_check(packet, subject == JIT_MADE ? made->packet : check_compiled, calls);
+    return run_packet_check(packet, subject == JIT_MADE ? made->packet : check_compiled, calls);
 }
 
 /* Makes and releases functions. None may be kept meanwhile: it would be shared, and not made. */
@@ -234,7 +235,7 @@ static uint32_t run_making(const void *context, size_t cell, size_t subject, siz
     size_t total = 0;
     (void)subject, (void)first;
     for (; calls; calls--) {
-        if (make(work, work->made[cell], &jit) != CARRY_OK)
+        if (make_function(work, work->made[cell], &jit) != CARRY_OK)
             return 0;
         total += jit->text_size;
         carry_jit_release(jit);
@@ -253,19 +254,19 @@ static void no_progress(size_t done, size_t total) {
     (void)done, (void)total;
 }
 
-static struct bench_stats stats_of(const struct bench_plan *plan, const double *all, size_t cell,
-                                   size_t subject) {
+static struct bench_stats cell_stats(const struct bench_plan *plan, const double *all, size_t cell,
+                                     size_t subject) {
     return bench_stats(bench_samples(plan, all, cell, subject), plan->rounds);
 }
 
 /* Returns how many times as fast as `base` a subject is. */
-static double speedup(const struct bench_plan *plan, const double *all, size_t cell, size_t base,
-                      size_t subject) {
+static double cell_speedup(const struct bench_plan *plan, const double *all, size_t cell,
+                           size_t base, size_t subject) {
     return bench_ratio(bench_samples(plan, all, cell, base),
                        bench_samples(plan, all, cell, subject), plan->rounds);
 }
 
-static double *measure(struct bench_plan *plan, const struct jit_work *work) {
+static double *measure_plan(struct bench_plan *plan, const struct jit_work *work) {
     const size_t rounds = work->bench->rounds;
     plan->rounds = rounds;
     plan->sample_ns = SAMPLE_NS;
@@ -281,13 +282,13 @@ static double *measure(struct bench_plan *plan, const struct jit_work *work) {
 static bool measure_sums(const struct jit_work *work) {
     struct jit_bench *bench = work->bench;
     struct bench_plan plan = {
-        .cells = JIT_MODES * JIT_SIZES, .subjects = JIT_SUMS, .run = run_sums, .context = work};
-    double *all = measure(&plan, work);
+        .cells = JIT_MODES * JIT_SIZES, .subjects = JIT_SUMS, .run = run_jit_sums, .context = work};
+    double *all = measure_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++)
         for (size_t sum = 0; sum < JIT_SUMS; sum++) {
             size_t mode = cell / JIT_SIZES, size = cell % JIT_SIZES;
-            bench->sums[mode][size][sum] = stats_of(&plan, all, cell, sum);
-            bench->sum_speedups[mode][size][sum] = speedup(&plan, all, cell, JIT_BEST, sum);
+            bench->sums[mode][size][sum] = cell_stats(&plan, all, cell, sum);
+            bench->sum_speedups[mode][size][sum] = cell_speedup(&plan, all, cell, JIT_BEST, sum);
         }
     free(all);
     return all != NULL;
@@ -297,12 +298,12 @@ static bool measure_packets(struct jit_work *work) {
     struct jit_bench *bench = work->bench;
     struct bench_plan plan = {
         .cells = work->row_count, .subjects = JIT_WAYS, .run = run_packets, .context = &work};
-    double *all = measure(&plan, work);
+    double *all = measure_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++) {
         size_t row = work->rows[cell];
         for (size_t way = 0; way < JIT_WAYS; way++)
-            bench->packets[row][way] = stats_of(&plan, all, cell, way);
-        bench->packet_speedups[row] = speedup(&plan, all, cell, JIT_COMPILED, JIT_MADE);
+            bench->packets[row][way] = cell_stats(&plan, all, cell, way);
+        bench->packet_speedups[row] = cell_speedup(&plan, all, cell, JIT_COMPILED, JIT_MADE);
     }
     free(all);
     return all != NULL;
@@ -311,14 +312,14 @@ static bool measure_packets(struct jit_work *work) {
 static bool measure_making(const struct jit_work *work) {
     struct bench_plan plan = {
         .cells = work->made_count, .subjects = 1, .run = run_making, .context = work};
-    double *all = measure(&plan, work);
+    double *all = measure_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++)
-        work->bench->making[work->made[cell]] = stats_of(&plan, all, cell, 0);
+        work->bench->making[work->made[cell]] = cell_stats(&plan, all, cell, 0);
     free(all);
     return all != NULL;
 }
 
-static void prepare(struct jit_work *work) {
+static void prepare_packets(struct jit_work *work) {
     static _Alignas(4096) unsigned char data[SUM_BYTES_MAX];
     struct carry_sum_kernel generic;
     for (size_t i = 0; i < sizeof data; i++)
@@ -327,7 +328,7 @@ static void prepare(struct jit_work *work) {
         work->cells[i] = (struct cell){
             .mode = &modes[i / JIT_SIZES], .size = jit_sizes[i % JIT_SIZES], .data = data};
     for (size_t i = 0; i < JIT_PACKETS; i++)
-        make_packet(&work->packets[i], jit_packets[i].size);
+        make_tcp_packet(&work->packets[i], jit_packets[i].size);
     carry_sum_kernel(0, &generic);
     work->compiled[JIT_C] = generic.sum;
     work->compiled[JIT_BEST] = carry_sum_call;
@@ -338,20 +339,20 @@ static int measure_all(struct jit_work *work) {
     if (!measure_making(work))
         return command_error("out of memory");
     int status = make_all(work);
-    if (status == STATUS_CLEAN && !is_right(work)) {
+    if (status == STATUS_CLEAN && !are_functions_right(work)) {
         command_error("a generated function is wrong, and was not timed");
         status = STATUS_BAD;
     } else if (status == STATUS_CLEAN && !(measure_sums(work) && measure_packets(work))) {
         status = command_error("out of memory");
     }
-    release(work);
+    release_functions(work);
     return status;
 }
 
 int bench_jit_measure(struct jit_bench *bench) {
     static struct jit_work work;
     work.bench = bench;
-    prepare(&work);
+    prepare_packets(&work);
     int status = try_all(&work);
     return status == STATUS_CLEAN && bench->supported ? measure_all(&work) : status;
 }

@@ -66,7 +66,7 @@ struct options {
     const char *kernels[BENCH_LIST_MAX];
 };
 
-static void print_usage(const void *context) {
+static void print_kernels_usage(const void *context) {
     const struct kernels_work *work = context;
     printf("Usage: carry bench %s [OPTION]...\n"
            "\n"
@@ -105,7 +105,7 @@ static void print_usage(const void *context) {
 
 /* --- Options --- */
 
-static int add_mode(const char *command, const struct option_row *row, const char *text) {
+static int add_kernel_mode(const char *command, const struct option_row *row, const char *text) {
     unsigned *set = row->target;
     for (size_t i = 0; i < MODE_COUNT; i++) {
         if (strcmp(text, modes[i].name) == 0) {
@@ -168,8 +168,8 @@ static int set_against(const char *command, const struct option_row *row, const 
 }
 
 /* Reads the options; returns as options_read() does. */
-static bool read_options(int argc, char **argv, const struct kernels_work *work,
-                         struct options *options, int *status) {
+static bool read_kernel_options(int argc, char **argv, const struct kernels_work *work,
+                                struct options *options, int *status) {
     const struct option_row rows[] = {
         {"quick", .flag = &options->quick},
         {"full", .flag = &options->every_cell},
@@ -177,14 +177,14 @@ static bool read_options(int argc, char **argv, const struct kernels_work *work,
         {"size", .set = bench_add_number, .target = &options->sizes,
          OPTION_RANGE(1, SIZE_MAX_BYTES)},
         {"align", .set = bench_add_number, .target = &options->aligns, OPTION_RANGE(0, ALIGN_MAX)},
-        {"mode", .set = add_mode, .target = &options->modes},
+        {"mode", .set = add_kernel_mode, .target = &options->modes},
         {"interleave", .set = add_pair, .target = options},
         {"count", .flag = &options->counts},
         {"against", .set = set_against, .value = VALUE_NEXT, .target = options},
         {"json", 'J', .flag = &options->json},
         {0},
     };
-    return options_read_help(argc, argv, print_usage, work, rows, OPERANDS_NONE, status);
+    return options_read_help(argc, argv, print_kernels_usage, work, rows, OPERANDS_NONE, status);
 }
 
 /* Adds the mode of --interleave if there are pairs; it is the only mode unless others are named. */
@@ -201,7 +201,7 @@ static int complete_added(struct options *options, unsigned interleaved) {
 }
 
 /* Sets the options that were not given; refuses options that contradict each other. */
-static int complete(struct options *options) {
+static int complete_kernel_options(struct options *options) {
     unsigned mixes = 0, interleaved = 0;
     options->effort = options->quick ? &quick : &normal;
     for (size_t i = 0; i < MODE_COUNT; i++) {
@@ -230,8 +230,8 @@ static int complete(struct options *options) {
 
 /* --- Kernels and cells --- */
 
-static bool find_kernel(const struct kernel_table *table, const char *name,
-                        struct carry_sum_kernel *kernel) {
+static bool find_table_kernel(const struct kernel_table *table, const char *name,
+                              struct carry_sum_kernel *kernel) {
     for (size_t i = 0; table->kernel(i, kernel); i++)
         if (strcmp(name, kernel->name) == 0)
             return true;
@@ -240,7 +240,7 @@ static bool find_kernel(const struct kernel_table *table, const char *name,
 
 static int check_usable(const struct kernel_table *table, const char *name) {
     struct carry_sum_kernel kernel;
-    if (!find_kernel(table, name, &kernel))
+    if (!find_table_kernel(table, name, &kernel))
         return command_error("%s has no kernel '%s'; carry cpu lists them", table->function, name);
     if (kernel.missing)
         return command_error("kernel %s needs %s, which this CPU lacks or CARRY_CPU_MASK removes",
@@ -258,7 +258,7 @@ static const char *best_scalar_name(const struct kernel_table *table) {
     return name;
 }
 
-static bool names(const struct options *options, const char *name) {
+static bool names_kernel(const struct options *options, const char *name) {
     for (size_t i = 0; i < options->kernel_count; i++)
         if (strcmp(options->kernels[i], name) == 0)
             return true;
@@ -281,13 +281,14 @@ static int resolve_against(struct options *options) {
     return STATUS_CLEAN;
 }
 
-static int add_kernels(struct kernels_bench *bench, const struct options *options) {
+static int add_chosen_kernels(struct kernels_bench *bench, const struct options *options) {
     for (size_t i = 0; i < options->kernel_count; i++)
         if (check_usable(options->table, options->kernels[i]) != STATUS_CLEAN)
             return STATUS_ERROR;
     struct carry_sum_kernel kernel;
     for (size_t i = 0; options->table->kernel(i, &kernel); i++)
-        if (!kernel.missing && names(options, kernel.name) && bench->subject_count < SUBJECTS_MAX)
+        if (!kernel.missing && names_kernel(options, kernel.name) &&
+            bench->subject_count < SUBJECTS_MAX)
             bench->subjects[bench->subject_count++] = (struct subject){kernel.name, kernel.sum};
     return STATUS_CLEAN;
 }
@@ -336,7 +337,7 @@ static void add_interleaved_cells(struct kernels_bench *bench, const struct opti
     }
 }
 
-static bool add_cells(struct kernels_bench *bench, const struct options *options) {
+static bool add_kernel_cells(struct kernels_bench *bench, const struct options *options) {
     size_t most = MODE_COUNT * options->sizes.count * options->aligns.count + options->pair_count;
     bench->cells = calloc(most, sizeof *bench->cells);
     for (size_t i = 0; bench->cells && i < MODE_COUNT; i++) {
@@ -364,7 +365,7 @@ static void report_wrong(const struct kernels_bench *bench) {
     }
 }
 
-static int report(const struct kernels_bench *bench, const struct options *options) {
+static int report_kernels(const struct kernels_bench *bench, const struct options *options) {
     int status = bench->wrong_count ? STATUS_BAD : STATUS_CLEAN;
     if (options->json)
         return kernels_print_json(bench) ? status : command_error("out of memory");
@@ -383,14 +384,14 @@ static bool has_enough_subjects(const struct kernels_bench *bench, const struct 
     return bench->subject_count >= SUBJECT_KERNELS + (options->against ? 2 : 1);
 }
 
-static int run_bench(struct kernels_bench *bench, const struct options *options) {
+static int run_kernels_bench(struct kernels_bench *bench, const struct options *options) {
     kernels_add_references(bench);
-    if (add_kernels(bench, options) != STATUS_CLEAN)
+    if (add_chosen_kernels(bench, options) != STATUS_CLEAN)
         return STATUS_ERROR;
     bench->plan.rounds = options->effort->rounds;
     bench->plan.sample_ns = options->effort->sample_ns;
     bench->plan.seconds = options->effort->seconds * (options->every_cell ? 2 : 1);
-    if (!add_cells(bench, options) || !kernels_prepare(bench))
+    if (!add_kernel_cells(bench, options) || !kernels_prepare(bench))
         return command_error("out of memory");
     if (options->counts && kernels_is_counted()) {
         kernels_run_all_counted(bench);
@@ -403,7 +404,7 @@ static int run_bench(struct kernels_bench *bench, const struct options *options)
     choose_roles(bench, options);
     if (!kernels_measure(bench) || (options->counts && !kernels_count(bench, options->arguments)))
         return command_error("out of memory");
-    return report(bench, options);
+    return report_kernels(bench, options);
 }
 
 int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
@@ -415,15 +416,15 @@ int kernels_bench(const struct kernels_work *work, int argc, char **argv) {
     memcpy(arguments + 3, argv + 1, (size_t)argc * sizeof *argv);
     options.arguments = arguments;
     int status;
-    if (!read_options(argc, argv, work, &options, &status))
+    if (!read_kernel_options(argc, argv, work, &options, &status))
         return status;
-    status = complete(&options);
+    status = complete_kernel_options(&options);
     if (status == STATUS_CLEAN && options.against)
         status = resolve_against(&options);
     if (status != STATUS_CLEAN)
         return status;
     struct kernels_bench bench = {.work = work};
-    status = run_bench(&bench, &options);
+    status = run_kernels_bench(&bench, &options);
     kernels_release(&bench);
     return status;
 }

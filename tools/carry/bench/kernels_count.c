@@ -147,7 +147,7 @@ static void read_totals(const struct events *events, char *line) {
 }
 
 /* Returns what follows a key at the start of a line; NULL if the line has another key. */
-static char *after(char *line, const char *key) {
+static char *text_after(char *line, const char *key) {
     const size_t length = strlen(key);
     return strncmp(line, key, length) == 0 ? line + length : NULL;
 }
@@ -159,11 +159,11 @@ static void read_counts(FILE *file, char *name, size_t size, struct kernels_coun
     *counted = (struct kernels_counted){0, 0};
     *name = 0;
     while (fgets(line, sizeof line, file)) {
-        if ((rest = after(line, "desc: Trigger: Client Request: ")))
+        if ((rest = text_after(line, "desc: Trigger: Client Request: ")))
             snprintf(name, size, "%.*s", (int)strcspn(rest, "\n"), rest);
-        else if ((rest = after(line, "events: ")))
+        else if ((rest = text_after(line, "events: ")))
             read_events(&events, rest, counted);
-        else if ((rest = after(line, "totals: ")))
+        else if ((rest = text_after(line, "totals: ")))
             read_totals(&events, rest);
     }
 }
@@ -254,7 +254,7 @@ static void subtract_floor(struct kernels_bench *bench) {
     }
 }
 
-static void forget(struct kernels_bench *bench) {
+static void forget_counts(struct kernels_bench *bench) {
     for (size_t i = 0; i < bench->cell_count * bench->subject_count; i++)
         bench->counts[i] = (struct kernels_counted){NAN, NAN};
 }
@@ -263,15 +263,15 @@ bool kernels_count(struct kernels_bench *bench, char **arguments) {
     bench->counts = calloc(bench->cell_count * bench->subject_count, sizeof *bench->counts);
     if (!bench->counts)
         return false;
-    forget(bench);
+    forget_counts(bench);
     if (count_by_counters(bench)) {
         bench->counted_by = "counters";
     } else {
-        forget(bench);
+        forget_counts(bench);
         if (count_by_callgrind(bench, arguments))
             bench->counted_by = "callgrind";
         else
-            forget(bench);
+            forget_counts(bench);
     }
     subtract_floor(bench);
     return true;

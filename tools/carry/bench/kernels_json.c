@@ -32,8 +32,8 @@ static json_t *pair_json(const struct cell *cell) {
                : NULL;
 }
 
-static void add_counts(json_t *object, const struct kernels_bench *bench, size_t cell,
-                       size_t subject) {
+static void add_cell_counts(json_t *object, const struct kernels_bench *bench, size_t cell,
+                            size_t subject) {
     if (!bench->counts)
         return;
     const struct kernels_counted *counted = &bench->counts[cell * bench->subject_count + subject];
@@ -44,7 +44,7 @@ static void add_counts(json_t *object, const struct kernels_bench *bench, size_t
 }
 
 /* Returns a cell; size and alignment of a mix are null. */
-static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t subject) {
+static json_t *kernel_cell_json(const struct kernels_bench *bench, size_t index, size_t subject) {
     const struct cell *cell = &bench->cells[index];
     bool mix = is_mix(cell->mode);
     struct bench_stats ns = kernels_stats(bench, index, subject);
@@ -56,7 +56,7 @@ static json_t *cell_json(const struct kernels_bench *bench, size_t index, size_t
         bench->subjects[subject].name, "ns", ns.median, "q1", ns.q1, "q3", ns.q3, "above_floor",
         kernels_added(bench, index, subject), "bytes_per_ns", cell->bytes / ns.median, "speedup",
         kernels_ratio(bench, index, bench->base, subject));
-    add_counts(object, bench, index, subject);
+    add_cell_counts(object, bench, index, subject);
     return object;
 }
 
@@ -64,7 +64,7 @@ static json_t *cells_json(const struct kernels_bench *bench) {
     json_t *list = json_array();
     for (size_t cell = 0; cell < bench->cell_count; cell++)
         for (size_t subject = 0; subject < bench->subject_count; subject++)
-            json_array_append_new(list, cell_json(bench, cell, subject));
+            json_array_append_new(list, kernel_cell_json(bench, cell, subject));
     return list;
 }
 

@@ -61,7 +61,7 @@ static bool is_selected(const struct cell *cell, struct selection selection) {
     return is_of_mode(cell, selection.mode) && cell->align == selection.align;
 }
 
-static bool is_empty(const struct kernels_bench *bench, struct selection selection) {
+static bool is_selection_empty(const struct kernels_bench *bench, struct selection selection) {
     for (size_t i = 0; i < bench->cell_count; i++)
         if (is_selected(&bench->cells[i], selection))
             return false;
@@ -79,7 +79,7 @@ static double floor_ns(const struct kernels_bench *bench, struct selection selec
 }
 
 /* Returns the fastest subject of the kernels and the plain loop. */
-static size_t winner(const struct kernels_bench *bench, size_t cell) {
+static size_t fastest_subject(const struct kernels_bench *bench, size_t cell) {
     size_t best = SUBJECT_PLAIN;
     for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++)
         if (kernels_stats(bench, cell, i).median < kernels_stats(bench, cell, best).median)
@@ -129,7 +129,7 @@ static struct part part_from(const struct kernels_bench *bench, size_t first) {
     return (struct part){first, last, last == count};
 }
 
-static size_t width_of(struct part part) {
+static size_t part_width(struct part part) {
     return 1 + part.last - part.first;
 }
 
@@ -154,16 +154,17 @@ static size_t header_lines(const struct kernels_bench *bench) {
  */
 static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
                              size_t lines, int at) {
-    for (size_t place = line; place < width_of(part); place += lines) {
+    for (size_t place = line; place < part_width(part); place += lines) {
         int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)(place + 1);
         at += printf("%*s", end - at, bench->subjects[subject_of(bench, part, place)].name);
     }
     return at;
 }
 
-static void print_header(const struct kernels_bench *bench, struct part part, const char *label) {
+static void print_table_header(const struct kernels_bench *bench, struct part part,
+                               const char *label) {
     size_t lines = header_lines(bench);
-    int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)width_of(part);
+    int end = LABEL_COLUMNS + VALUE_COLUMNS * (int)part_width(part);
     for (size_t line = 0; line < lines; line++) {
         bool last = line + 1 == lines;
         printf("%s", text_colour(COLOUR_FAINT));
@@ -175,8 +176,8 @@ static void print_header(const struct kernels_bench *bench, struct part part, co
     }
 }
 
-static double value_of(const struct kernels_bench *bench, size_t cell, size_t subject,
-                       enum unit unit) {
+static double cell_value(const struct kernels_bench *bench, size_t cell, size_t subject,
+                         enum unit unit) {
     if (is_count(unit)) {
         const struct kernels_counted *counted =
             &bench->counts[cell * bench->subject_count + subject];
@@ -188,16 +189,16 @@ static double value_of(const struct kernels_bench *bench, size_t cell, size_t su
     return unit == BYTES_A_NS ? bench->cells[cell].bytes / ns : ns;
 }
 
-static void print_row(const struct kernels_bench *bench, struct part part, size_t index,
-                      enum unit unit) {
+static void print_kernel_row(const struct kernels_bench *bench, struct part part, size_t index,
+                             enum unit unit) {
     const struct cell *cell = &bench->cells[index];
     char text[TEXT_SIZE];
-    size_t best = winner(bench, index);
+    size_t best = fastest_subject(bench, index);
     printf("%*s", LABEL_COLUMNS, row_label(text, cell));
-    for (size_t place = 0; place < width_of(part); place++) {
+    for (size_t place = 0; place < part_width(part); place++) {
         size_t subject = subject_of(bench, part, place);
         bool bold = subject == best;
-        const double value = value_of(bench, index, subject, unit);
+        const double value = cell_value(bench, index, subject, unit);
         printf("%s%*s%s", bold ? text_colour(COLOUR_BOLD) : "", VALUE_COLUMNS,
                isnan(value) ? "-" : text_measure(text, value),
                bold ? text_colour(COLOUR_NONE) : "");
@@ -210,10 +211,10 @@ static void print_row(const struct kernels_bench *bench, struct part part, size_
 
 static void print_part(const struct kernels_bench *bench, struct selection selection,
                        struct part part, enum unit unit) {
-    print_header(bench, part, selection.mode ? "bytes" : "mode");
+    print_table_header(bench, part, selection.mode ? "bytes" : "mode");
     for (size_t i = 0; i < bench->cell_count; i++)
         if (is_selected(&bench->cells[i], selection))
-            print_row(bench, part, i, unit);
+            print_kernel_row(bench, part, i, unit);
 }
 
 static void print_pair(FILE *out, const struct kernels_bench *bench, struct selection selection) {
@@ -246,8 +247,8 @@ static void print_table_title(const struct kernels_bench *bench, struct selectio
     text_block_end(&block, 0);
 }
 
-static void print_table(const struct kernels_bench *bench, struct selection selection,
-                        enum unit unit) {
+static void print_kernel_table(const struct kernels_bench *bench, struct selection selection,
+                               enum unit unit) {
     struct part part = {.last = 1};
     print_table_title(bench, selection, unit);
     while (part.last < column_count(bench)) {
@@ -260,19 +261,19 @@ static void print_table(const struct kernels_bench *bench, struct selection sele
 }
 
 static void print_selection(const struct kernels_bench *bench, struct selection selection) {
-    if (is_empty(bench, selection))
+    if (is_selection_empty(bench, selection))
         return;
     if (selection.mode && selection.mode->beside) {
-        print_table(bench, selection, NS_A_TURN);
-        print_table(bench, selection, NS_ADDED);
+        print_kernel_table(bench, selection, NS_A_TURN);
+        print_kernel_table(bench, selection, NS_ADDED);
         return;
     }
-    print_table(bench, selection, NS_A_CALL);
+    print_kernel_table(bench, selection, NS_A_CALL);
     if (!selection.mode || !selection.mode->dependent)
-        print_table(bench, selection, BYTES_A_NS);
+        print_kernel_table(bench, selection, BYTES_A_NS);
     if (bench->counted_by && selection.mode && !selection.mode->dependent) {
-        print_table(bench, selection, INSTRUCTIONS);
-        print_table(bench, selection, BRANCHES);
+        print_kernel_table(bench, selection, INSTRUCTIONS);
+        print_kernel_table(bench, selection, BRANCHES);
     }
 }
 
@@ -338,8 +339,8 @@ static void print_grid_part(const struct kernels_bench *bench, const struct mode
     }
 }
 
-static void print_grid(const struct kernels_bench *bench, const struct mode *mode, int columns,
-                       print_entry_fn *print_entry) {
+static void print_length_grid(const struct kernels_bench *bench, const struct mode *mode,
+                              int columns, print_entry_fn *print_entry) {
     const struct bench_list aligns = aligns_of(bench, mode);
     int widths[BENCH_LIST_MAX];
     for (size_t i = 0; i < aligns.count; i++)
@@ -353,7 +354,7 @@ static void print_grid(const struct kernels_bench *bench, const struct mode *mod
 static void print_alignments(const struct kernels_bench *bench, const struct mode *mode) {
     printf("\n%s%s%s: %s at each alignment, ns a call\n", text_colour(COLOUR_BOLD), mode->name,
            text_colour(COLOUR_NONE), bench->subjects[bench->focus].name);
-    print_grid(bench, mode, 9, print_focus_ns);
+    print_length_grid(bench, mode, 9, print_focus_ns);
 }
 
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment) {
@@ -380,10 +381,10 @@ void kernels_print_against(const struct kernels_bench *bench) {
                "%s%s%s: %s/%s in ns a call,\n"
                "  and how many times as fast the second is\n",
                text_colour(COLOUR_BOLD), modes[i].name, text_colour(COLOUR_NONE), old, new);
-        print_grid(bench, &modes[i], 18, print_old_new);
+        print_length_grid(bench, &modes[i], 18, print_old_new);
     }
-    if (!is_empty(bench, (struct selection){.mode = NULL}))
-        print_table(bench, (struct selection){.mode = NULL}, NS_A_CALL);
+    if (!is_selection_empty(bench, (struct selection){.mode = NULL}))
+        print_kernel_table(bench, (struct selection){.mode = NULL}, NS_A_CALL);
 }
 
 /* --- In words --- */

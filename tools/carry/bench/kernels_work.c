@@ -99,7 +99,7 @@ static double mean_size(const struct call *calls) {
     return total / (double)MIX_CALLS;
 }
 
-static size_t larger(size_t a, size_t b) {
+static size_t larger_size(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
@@ -107,9 +107,9 @@ static size_t arena_size(const struct kernels_bench *bench) {
     size_t size = MIX_BYTES;
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
-        size = larger(size, cell->size + cell->align);
+        size = larger_size(size, cell->size + cell->align);
         for (size_t j = 0; j < 2; j++)
-            size = larger(size, (size_t)cell->pair[j].size + cell->pair[j].offset);
+            size = larger_size(size, (size_t)cell->pair[j].size + cell->pair[j].offset);
     }
     return (size + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
 }
@@ -162,8 +162,8 @@ void kernels_release(struct kernels_bench *bench) {
 
 /* --- Verification --- */
 
-static bool agrees(struct kernels_bench *bench, const struct subject *kernel,
-                   const unsigned char *data, size_t size, size_t align, uint32_t seed) {
+static bool agrees_with_plain(struct kernels_bench *bench, const struct subject *kernel,
+                              const unsigned char *data, size_t size, size_t align, uint32_t seed) {
     uint32_t is = bench->work->result(kernel->sum(data, size, seed));
     uint32_t should = bench->work->result(bench->work->plain(data, size, seed));
     if (is == should)
@@ -173,24 +173,24 @@ static bool agrees(struct kernels_bench *bench, const struct subject *kernel,
 }
 
 /* Verifies a kernel for all small sizes at random alignments, then for all cells to be timed. */
-static bool is_right(struct kernels_bench *bench, const struct subject *kernel) {
+static bool is_kernel_right(struct kernels_bench *bench, const struct subject *kernel) {
     static unsigned char ones[VERIFY_SIZES + 64];
     memset(ones, 0xff, sizeof ones);
     uint64_t state = 3;
     for (size_t size = 0; size < VERIFY_SIZES; size++) {
         size_t align = random_below(&state, 64);
         uint32_t seed = next_random(&state);
-        if (!agrees(bench, kernel, bench->arena + align, size, align, seed) ||
-            !agrees(bench, kernel, ones + align, size, align, UINT32_MAX))
+        if (!agrees_with_plain(bench, kernel, bench->arena + align, size, align, seed) ||
+            !agrees_with_plain(bench, kernel, ones + align, size, align, UINT32_MAX))
             return false;
     }
     for (size_t i = 0; i < bench->cell_count; i++) {
         const struct cell *cell = &bench->cells[i];
-        if (!agrees(bench, kernel, cell->data, cell->size, cell->align, 0))
+        if (!agrees_with_plain(bench, kernel, cell->data, cell->size, cell->align, 0))
             return false;
         for (size_t j = 0; j < 2; j++)
-            if (!agrees(bench, kernel, cell->data + cell->pair[j].offset, cell->pair[j].size,
-                        cell->pair[j].offset, 0))
+            if (!agrees_with_plain(bench, kernel, cell->data + cell->pair[j].offset,
+                                   cell->pair[j].size, cell->pair[j].offset, 0))
                 return false;
     }
     return true;
@@ -200,7 +200,7 @@ void kernels_verify(struct kernels_bench *bench) {
     size_t kept = SUBJECT_KERNELS;
     for (size_t i = SUBJECT_KERNELS; i < bench->subject_count; i++) {
         struct subject kernel = bench->subjects[i];
-        if (is_right(bench, &kernel))
+        if (is_kernel_right(bench, &kernel))
             bench->subjects[kept++] = kernel;
     }
     bench->subject_count = kept;
@@ -269,7 +269,8 @@ __attribute__((noinline)) uint32_t kernels_run_cell(const struct cell *cell, car
     return cell->mode->dependent ? run_latency(cell, sum, calls) : run_hot(cell, sum, calls);
 }
 
-static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+static uint32_t run_planned_cell(const void *context, size_t cell, size_t subject, size_t first,
+                                 size_t calls) {
     const struct kernels_bench *bench = context;
     return kernels_run_cell(&bench->cells[cell], bench->subjects[subject].sum, first, calls);
 }
@@ -281,12 +282,12 @@ static size_t fixed_calls(const void *context, size_t cell) {
 
 /* Returns whether the CPU's clock must recover before a sample: a lower clock is a cost of the
  * calls that cause it, and must not slow the next subject. */
-static bool settles(const void *context, size_t cell) {
+static bool cell_settles(const void *context, size_t cell) {
     const struct kernels_bench *bench = context;
     return bench->cells[cell].mode->beside;
 }
 
-static void show_progress(size_t done, size_t total) {
+static void show_kernel_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
         progress_draw(done);
@@ -304,11 +305,11 @@ static void halve_pairs(struct kernels_bench *bench) {
 bool kernels_measure(struct kernels_bench *bench) {
     bench->plan.cells = bench->cell_count;
     bench->plan.subjects = bench->subject_count;
-    bench->plan.run = run;
+    bench->plan.run = run_planned_cell;
     bench->plan.fixed_calls = fixed_calls;
-    bench->plan.settles = settles;
+    bench->plan.settles = cell_settles;
     bench->plan.context = bench;
-    bench->plan.progress = show_progress;
+    bench->plan.progress = show_kernel_progress;
     progress_begin_steps(bench->plan.cells * bench->plan.rounds);
     const size_t rounds = bench->plan.rounds;
     bench->samples = bench_measure(&bench->plan);

@@ -66,8 +66,8 @@ struct bench {
 };
 
 /* Runs one trial. A sender that waits for a CPU sends too little: that share counts as noise. */
-static struct live_outcome try(struct bench *bench, const struct program *program, uint32_t size,
-                               uint64_t rate) {
+static struct live_outcome run_trial(struct bench *bench, const struct program *program,
+                                     uint32_t size, uint64_t rate) {
     const struct live_trial trial = {.size = size, .rate = rate, .seconds = bench->seconds};
     const struct live_outcome outcome = live_run(program->command, program->ready, &trial);
     if (outcome.state == LIVE_MEASURED)
@@ -76,9 +76,9 @@ static struct live_outcome try(struct bench *bench, const struct program *progra
 }
 
 /* Finds the highest rate without a drop: tries full speed, then halves the range below it. */
-static struct live_outcome search(struct bench *bench, const struct program *program,
-                                  uint32_t size) {
-    struct live_outcome trial = try(bench, program, size, LIVE_RUN_FASTEST);
+static struct live_outcome find_highest_rate(struct bench *bench, const struct program *program,
+                                             uint32_t size) {
+    struct live_outcome trial = run_trial(bench, program, size, LIVE_RUN_FASTEST);
     struct live_outcome best = {.state = trial.state};
     double low = 0, high = trial.rate;
     if (trial.state != LIVE_MEASURED || !trial.dropped)
@@ -87,7 +87,7 @@ static struct live_outcome search(struct bench *bench, const struct program *pro
         bench->noise.ended_early |= clock_ns() > bench->until;
         if (bench->noise.ended_early)
             break;
-        trial = try(bench, program, size, (uint64_t)((low + high) / 2));
+        trial = run_trial(bench, program, size, (uint64_t)((low + high) / 2));
         if (trial.state == LIVE_MEASURED && !trial.dropped) {
             low = (low + high) / 2;
             best = trial;
@@ -98,16 +98,16 @@ static struct live_outcome search(struct bench *bench, const struct program *pro
     return best;
 }
 
-static void measure(struct bench *bench) {
+static void measure_all_sizes(struct bench *bench) {
     bench->until = clock_ns() + (int64_t)(SEARCHES_MOST * bench->seconds * CLOCK_SECOND);
     for (size_t size = 0; size < SIZES; size++) {
         struct result *results = bench->results[size];
         for (size_t i = 0; i < PROGRAMS; i++)
-            results[i].highest = search(bench, &programs[i], sizes[size]);
+            results[i].highest = find_highest_rate(bench, &programs[i], sizes[size]);
         const size_t model = results[TCPDUMP].highest.state == LIVE_MEASURED ? TCPDUMP : CARRY;
         const uint64_t rate = (uint64_t)results[model].highest.rate;
         for (size_t i = 0; i < PROGRAMS; i++)
-            results[i].common = try(bench, &programs[i], sizes[size], rate);
+            results[i].common = run_trial(bench, &programs[i], sizes[size], rate);
     }
 }
 
@@ -117,7 +117,7 @@ static double microseconds(const struct live_outcome *outcome) {
     return outcome->sent ? outcome->cpu_seconds * 1e6 / (double)outcome->sent : 0;
 }
 
-static void print_row(const struct program *program, const struct result *result) {
+static void print_program_row(const struct program *program, const struct result *result) {
     char highest[TEXT_SIZE], rate[TEXT_SIZE], cpu[TEXT_SIZE], dropped[TEXT_SIZE], peak[TEXT_SIZE];
     if (result->common.state != LIVE_MEASURED) {
         printf("    %-12s %s\n", program->title,
@@ -131,7 +131,7 @@ static void print_row(const struct program *program, const struct result *result
            text_bytes(peak, result->common.peak_bytes));
 }
 
-static void print_text(const struct bench *bench) {
+static void print_live_text(const struct bench *bench) {
     struct bench_machine machine;
     bench_machine(&machine);
     printf("%s%s%s, %ld cores\n\n", text_colour(COLOUR_BOLD), machine.cpu, text_colour(COLOUR_NONE),
@@ -142,7 +142,7 @@ static void print_text(const struct bench *bench) {
     for (size_t size = 0; size < SIZES; size++) {
         printf("  packets of %u bytes\n", sizes[size]);
         for (size_t i = 0; i < PROGRAMS; i++)
-            print_row(&programs[i], &bench->results[size][i]);
+            print_program_row(&programs[i], &bench->results[size][i]);
     }
     bench_noise_print(&bench->noise);
 }
@@ -154,7 +154,8 @@ static json_t *number_or_null(const struct live_outcome *outcome, json_t *number
     return json_null();
 }
 
-static json_t *row_json(uint32_t size, const struct program *program, const struct result *result) {
+static json_t *program_json(uint32_t size, const struct program *program,
+                            const struct result *result) {
     const struct live_outcome *common = &result->common;
     json_t *object =
         json_pack("{s:s, s:I}", "program", program->title, "packet_bytes", (json_int_t)size);
@@ -168,12 +169,12 @@ static json_t *row_json(uint32_t size, const struct program *program, const stru
     return object;
 }
 
-static void print_json(const struct bench *bench) {
+static void print_live_json(const struct bench *bench) {
     json_t *rows = json_array();
     for (size_t size = 0; size < SIZES; size++)
         for (size_t i = 0; i < PROGRAMS; i++)
-            json_array_append_new(rows,
-                                  row_json(sizes[size], &programs[i], &bench->results[size][i]));
+            json_array_append_new(
+                rows, program_json(sizes[size], &programs[i], &bench->results[size][i]));
     json_print_report(json_pack("{s:s, s:o, s:I, s:o, s:o}", "bench", "live", "machine",
                                 bench_machine_json(), "cores",
                                 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN), "noise",
@@ -181,7 +182,7 @@ static void print_json(const struct bench *bench) {
 }
 
 /* Returns whether carry live failed, or dropped packets at a rate at which tcpdump drops none. */
-static bool any_lost(const struct bench *bench) {
+static bool has_carry_lost(const struct bench *bench) {
     for (size_t size = 0; size < SIZES; size++) {
         const struct live_outcome *own = &bench->results[size][CARRY].common;
         const struct live_outcome *other = &bench->results[size][TCPDUMP].common;
@@ -208,10 +209,10 @@ int bench_live(int argc, char **argv) {
     fflush(stdout);
     if (!live_run_begin())
         return STATUS_ERROR;
-    measure(&bench);
+    measure_all_sizes(&bench);
     if (json)
-        print_json(&bench);
+        print_live_json(&bench);
     else
-        print_text(&bench);
-    return any_lost(&bench) ? STATUS_BAD : STATUS_CLEAN;
+        print_live_text(&bench);
+    return has_carry_lost(&bench) ? STATUS_BAD : STATUS_CLEAN;
 }

@@ -35,7 +35,7 @@
 
 /* --- The wire --- */
 
-static bool write_file(const char *path, const char *text) {
+static bool write_proc_file(const char *path, const char *text) {
     const int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     const bool ok = descriptor >= 0 && write(descriptor, text, strlen(text)) > 0;
     if (descriptor >= 0)
@@ -50,7 +50,7 @@ static bool enter_namespace(void) {
     if (unshare(CLONE_NEWNET) == 0)
         return true;
     snprintf(map, sizeof map, "0 %u 1", user);
-    return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_file("/proc/self/uid_map", map);
+    return unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_proc_file("/proc/self/uid_map", map);
 }
 
 /* Runs a command, split at spaces; returns false after a message. */
@@ -96,7 +96,7 @@ static int open_start(void) {
 }
 
 /* Makes a frame of UDP over IPv4 in Ethernet, with good sums. */
-static void make_frame(uint8_t *frame, uint32_t size) {
+static void make_udp_frame(uint8_t *frame, uint32_t size) {
     static const uint8_t head[] = {2,  0,    0, 0, 0,  2, 2, 0, 0,  0,   0,  1, 8,
                                    0,  0x45, 0, 0, 0,  0, 0, 0, 0,  64,  17, 0, 0,
                                    10, 0,    0, 1, 10, 0, 0, 2, 19, 136, 0,  53};
@@ -111,7 +111,7 @@ static void make_frame(uint8_t *frame, uint32_t size) {
 }
 
 /* Returns the number of packets to send in the first `since` nanoseconds. */
-static uint64_t due(const struct live_trial *trial, int64_t since) {
+static uint64_t packets_due(const struct live_trial *trial, int64_t since) {
     if (trial->rate == LIVE_RUN_FASTEST)
         return UINT64_MAX;
     return (uint64_t)((double)since / CLOCK_SECOND * (double)trial->rate);
@@ -125,13 +125,13 @@ static void send_frames(const struct live_trial *trial, struct live_outcome *out
     const int64_t used = clock_read(CLOCK_THREAD_CPUTIME_ID);
     const int64_t start = clock_ns(), end = (int64_t)(trial->seconds * CLOCK_SECOND);
     int64_t since = 0;
-    make_frame(frame, trial->size);
+    make_udp_frame(frame, trial->size);
     memset(messages, 0, sizeof messages);
     for (size_t i = 0; i < BURST; i++)
         messages[i].msg_hdr = (struct msghdr){.msg_iov = &bytes, .msg_iovlen = 1};
     for (; since < end; since = clock_ns() - start) {
         const int sent =
-            due(trial, since) > outcome->sent ? sendmmsg(socket, messages, BURST, 0) : 0;
+            packets_due(trial, since) > outcome->sent ? sendmmsg(socket, messages, BURST, 0) : 0;
         outcome->sent += sent > 0 ? (uint64_t)sent : 0;
     }
     outcome->rate = (double)outcome->sent * CLOCK_SECOND / (double)since;
@@ -148,7 +148,7 @@ struct said {
     int pipe;
 };
 
-static void start(const char *const *command, const int pipe[2]) {
+static void exec_program(const char *const *command, const int pipe[2]) {
     char *arguments[16] = {0};
     for (size_t i = 0; command[i] && i < sizeof arguments / sizeof *arguments - 1; i++)
         arguments[i] = (char *)command[i];
@@ -164,7 +164,7 @@ static void start(const char *const *command, const int pipe[2]) {
 }
 
 /* Reads more output; returns false at its end, and if none arrives for READY_MS. */
-static bool read_more(struct said *said) {
+static bool read_more_output(struct said *said) {
     struct pollfd wait = {.fd = said->pipe, .events = POLLIN};
     if (poll(&wait, 1, READY_MS) <= 0 || said->size == sizeof said->text - 1)
         return false;
@@ -177,9 +177,9 @@ static bool read_more(struct said *said) {
     return true;
 }
 
-static bool await(struct said *said, const char *ready) {
+static bool wait_until_ready(struct said *said, const char *ready) {
     while (!strstr(said->text, ready))
-        if (!read_more(said))
+        if (!read_more_output(said))
             return false;
     return true;
 }
@@ -206,15 +206,15 @@ static bool read_carry(const char *text, uint64_t *dropped) {
     return ok;
 }
 
-static void measure(struct said *said, pid_t child, const char *ready,
-                    const struct live_trial *trial, struct live_outcome *outcome) {
+static void measure_trial(struct said *said, pid_t child, const char *ready,
+                          const struct live_trial *trial, struct live_outcome *outcome) {
     struct rusage used = {0};
     int status = 0;
-    const bool watches = await(said, ready);
+    const bool watches = wait_until_ready(said, ready);
     if (watches)
         send_frames(trial, outcome);
     kill(child, SIGTERM);
-    while (read_more(said))
+    while (read_more_output(said))
         continue;
     kill(child, SIGKILL); /* in case it hangs: it wrote nothing for READY_MS */
     wait4(child, &status, 0, &used);
@@ -240,11 +240,11 @@ struct live_outcome live_run(const char *const *command, const char *ready,
     }
     const pid_t child = fork();
     if (child == 0)
-        start(command, pipe);
+        exec_program(command, pipe);
     close(pipe[1]);
     said->pipe = pipe[0];
     if (child > 0)
-        measure(said, child, ready, trial, &outcome);
+        measure_trial(said, child, ready, trial, &outcome);
     close(pipe[0]);
     free(said);
     return outcome;

@@ -10,7 +10,7 @@ __attribute__((weak)) carry_sum_fn bench_load_avx512, bench_load_avx2;
 
 typedef uint64_t vector __attribute__((vector_size(16)));
 
-static vector load(const unsigned char *p) {
+static vector load_vector(const unsigned char *p) {
     vector v;
     memcpy(&v, p, sizeof v);
     return v;
@@ -40,15 +40,15 @@ static uint32_t load_128(const void *data, size_t size, uint32_t sum) {
     if (size < sizeof(vector))
         return load_few(p, size);
     const unsigned char *last = p + size - sizeof(vector);
-    vector a = load(last), b = a, c = a, d = a;
+    vector a = load_vector(last), b = a, c = a, d = a;
     for (; size >= 4 * sizeof a; p += 4 * sizeof a, size -= 4 * sizeof a) {
-        a |= load(p);
-        b |= load(p + sizeof a);
-        c |= load(p + 2 * sizeof a);
-        d |= load(p + 3 * sizeof a);
+        a |= load_vector(p);
+        b |= load_vector(p + sizeof a);
+        c |= load_vector(p + 2 * sizeof a);
+        d |= load_vector(p + 3 * sizeof a);
     }
     for (; size >= sizeof a; p += sizeof a, size -= sizeof a)
-        a |= load(p);
+        a |= load_vector(p);
     a |= b | c | d;
     return (uint32_t)a[0];
 }

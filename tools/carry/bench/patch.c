@@ -107,7 +107,7 @@ struct shortfall {
     enum carry_patch_reason reason;
 };
 
-static struct shortfall shortfall(void) {
+static struct shortfall count_shortfall(void) {
     struct carry_patch_counts stats;
     struct shortfall now = {0};
     carry_patch_stats(&stats);
@@ -124,7 +124,7 @@ static struct shortfall shortfall(void) {
 static int patch_cases(const struct patch_bench *bench) {
     struct carry_patch patch;
     size_t sites = 0, calls = 0;
-    struct shortfall before = shortfall();
+    struct shortfall before = count_shortfall();
     carry_patch_begin(&patch);
     for (size_t i = 0; i < bench->case_count; i++) {
         const struct patch_text *text = &bench->texts[i];
@@ -133,7 +133,7 @@ static int patch_cases(const struct patch_bench *bench) {
         calls += text->shape.form == FORM_PATCHED_CALL ? text->shape.sites : 0;
     }
     int error = carry_patch_commit(&patch);
-    struct shortfall after = shortfall();
+    struct shortfall after = count_shortfall();
     if (!error && after.unpatched + sites == before.unpatched &&
         after.called == before.called + calls)
         return STATUS_CLEAN;
@@ -146,7 +146,8 @@ static int patch_cases(const struct patch_bench *bench) {
 
 /* --- Measuring --- */
 
-static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+static uint32_t run_text(const void *context, size_t cell, size_t subject, size_t first,
+                         size_t calls) {
     const struct patch_bench *bench = context;
     (void)cell, (void)first;
     bench->texts[subject].run(calls);
@@ -158,7 +159,7 @@ static size_t as_many_as_fit(const void *context, size_t cell) {
     return 0;
 }
 
-static void progress(size_t done, size_t total) {
+static void show_patch_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
         progress_draw(done);
@@ -172,10 +173,10 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
         .rounds = effort->rounds,
         .sample_ns = effort->sample_ns,
         .seconds = effort->seconds,
-        .run = run,
+        .run = run_text,
         .fixed_calls = as_many_as_fit,
         .context = bench,
-        .progress = progress,
+        .progress = show_patch_progress,
     };
     progress_begin_steps(effort->rounds);
     bench->samples = bench_measure(&bench->plan);
@@ -187,7 +188,7 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
 
 /* Measures commits, then cases. Commits come first: they are made in children, which must not
  * inherit a commit of their parent. */
-static int measure(struct patch_bench *bench, const struct effort *effort) {
+static int measure_sites(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||
         !commit_measure(&bench->commits, bench->commit_texts, &bench->commit_texts[COMMIT_WORKS],
                         &effort->commits) ||
@@ -210,7 +211,7 @@ static int measure_apps(struct patch_bench *bench, const struct effort *effort) 
         .rounds = effort->rounds,
         .sample_ns = effort->sample_ns,
         .seconds = effort->app_seconds,
-        .progress = progress,
+        .progress = show_patch_progress,
     };
     progress_begin_steps(effort->rounds * PATCH_APPS);
     const int status = patch_apps_measure(&bench->apps);
@@ -220,8 +221,8 @@ static int measure_apps(struct patch_bench *bench, const struct effort *effort) 
     return status;
 }
 
-static int run_bench(struct patch_bench *bench, const struct effort *effort, bool json) {
-    int status = patch_text_supported() ? measure(bench, effort) : STATUS_CLEAN;
+static int run_patch_bench(struct patch_bench *bench, const struct effort *effort, bool json) {
+    int status = patch_text_supported() ? measure_sites(bench, effort) : STATUS_CLEAN;
     if (status == STATUS_CLEAN)
         status = measure_apps(bench, effort);
     if (status != STATUS_CLEAN)
@@ -251,7 +252,7 @@ int bench_patch(int argc, char **argv) {
     bench.cold_sites = sites ? sites : effort->cold_sites;
     bench.batch_sites = batch ? batch : effort->batch_sites;
     fflush(stdout);
-    status = run_bench(&bench, effort, json);
+    status = run_patch_bench(&bench, effort, json);
     release_texts(bench.texts, bench.case_count);
     release_texts(bench.commit_texts, COMMIT_WORKS + 1);
     free(bench.samples);

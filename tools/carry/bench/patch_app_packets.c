@@ -82,7 +82,7 @@ static APP_COLD void trace_packet(const struct packet *packet) {
     traced.bytes += packet->size;
 }
 
-static void add_operations(struct carry_patch *patch) {
+static void add_packet_operations(struct carry_patch *patch) {
     carry_set(patch, bench_parse, bench_parse_function);
     carry_set(patch, bench_filter, bench_filter_function);
     carry_set(patch, bench_checksum, bench_checksum_function);
@@ -119,7 +119,7 @@ APP_RUN(run_bursts, process_bursts)
 
 /* --- Packets --- */
 
-static void write_packet(uint8_t *data, size_t number, size_t size) {
+static void write_test_packet(uint8_t *data, size_t number, size_t size) {
     memset(data, (int)number, size);
     data[0] = 0x45;
     data[2] = (uint8_t)(size >> 8);
@@ -133,7 +133,7 @@ static bool make_burst(void) {
     uint8_t *data = burst_bytes;
     for (size_t i = 0; i < BURST; i++) {
         const size_t size = sizes[i % (sizeof sizes / sizeof *sizes)];
-        write_packet(data, i, size);
+        write_test_packet(data, i, size);
         burst[i] = (struct packet){data, size};
         data += (size + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     }
@@ -146,7 +146,7 @@ static bool make_burst(void) {
     return true;
 }
 
-static void close_nothing(void) {
+static void close_packets(void) {
 }
 
 const struct patch_app patch_app_packets = {
@@ -157,7 +157,7 @@ const struct patch_app patch_app_packets = {
     .calls = 4,
     .branches = 2,
     .open = make_burst,
-    .close = close_nothing,
+    .close = close_packets,
     .run = run_bursts,
-    .add = add_operations,
+    .add = add_packet_operations,
 };

@@ -63,7 +63,7 @@ static APP_COLD void log_request(const struct request *request) {
     logged += request->key;
 }
 
-static void add_operations(struct carry_patch *patch) {
+static void add_server_operations(struct carry_patch *patch) {
     carry_set(patch, bench_receive, bench_receive_function);
     carry_set(patch, bench_decode, bench_decode_function);
     carry_set(patch, bench_look_up, bench_look_up_function);
@@ -134,5 +134,5 @@ const struct patch_app patch_app_server = {
     .open = open_server,
     .close = close_server,
     .run = run_server,
-    .add = add_operations,
+    .add = add_server_operations,
 };

@@ -18,7 +18,7 @@ const struct patch_app *const patch_apps[PATCH_APPS] = {&patch_app_packets, &pat
 
 /* --- Patching --- */
 
-static bool is_changed(const struct carry_patch *patch, const struct carry_key *wanted) {
+static bool is_key_changed(const struct carry_patch *patch, const struct carry_key *wanted) {
     const struct carry_key *key = patch->changed;
     while (key && key != wanted)
         key = key->changed;
@@ -26,12 +26,12 @@ static bool is_changed(const struct carry_patch *patch, const struct carry_key *
 }
 
 /* Returns how many sites a transaction changes, of those that the tool itself contains. */
-static size_t count_sites(const struct carry_patch *patch) {
+static size_t count_app_sites(const struct carry_patch *patch) {
     size_t count = 0;
     for (const struct carry_site *site = __start_carry_sites; site < __stop_carry_sites; site++) {
         const void *key = (const uint8_t *)&site->key + site->key;
         if ((site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_BRANCH) &&
-            is_changed(patch, key))
+            is_key_changed(patch, key))
             count++;
     }
     return count;
@@ -50,7 +50,7 @@ static int patch_all(struct patch_app_results *results) {
     carry_patch_begin(&patch);
     for (size_t i = 0; i < PATCH_APPS; i++)
         patch_apps[i]->add(&patch);
-    const size_t sites = count_sites(&patch);
+    const size_t sites = count_app_sites(&patch);
     const int error = carry_patch_commit(&patch);
     results->patched = sites != 0;
     if (!error && count_patched() == before + sites)
@@ -122,19 +122,19 @@ int patch_apps_measure(struct patch_app_results *results) {
 
 /* --- Results --- */
 
-static const double *samples_of(const struct patch_app_results *results, size_t app,
-                                enum patch_app_form form) {
+static const double *app_samples(const struct patch_app_results *results, size_t app,
+                                 enum patch_app_form form) {
     return bench_samples(&results->plan, results->samples, app, form);
 }
 
 struct bench_stats patch_app_stats(const struct patch_app_results *results, size_t app,
                                    enum patch_app_form form) {
-    return bench_stats_part(bench_stats(samples_of(results, app, form), results->plan.rounds),
+    return bench_stats_part(bench_stats(app_samples(results, app, form), results->plan.rounds),
                             (double)patch_apps[app]->units);
 }
 
 double patch_app_ratio(const struct patch_app_results *results, size_t app,
                        enum patch_app_form form, enum patch_app_form base) {
-    return bench_ratio(samples_of(results, app, form), samples_of(results, app, base),
+    return bench_ratio(app_samples(results, app, form), app_samples(results, app, base),
                        results->plan.rounds);
 }

@@ -16,14 +16,14 @@ static const struct {
     {APP_POINTERS, "pointers, flags"},
 };
 
-static bool has_form(const struct patch_app_results *results, enum patch_app_form form) {
+static bool is_form_timed(const struct patch_app_results *results, enum patch_app_form form) {
     return form < results->plan.subjects;
 }
 
 static void print_form(const struct patch_app_results *results, size_t app,
                        enum patch_app_form form) {
     char median[TEXT_SIZE], low[TEXT_SIZE], high[TEXT_SIZE], interval[3 * TEXT_SIZE];
-    if (!has_form(results, form)) {
+    if (!is_form_timed(results, form)) {
         printf("%21s", "no sites");
         return;
     }
@@ -93,7 +93,7 @@ json_t *patch_apps_json(const struct patch_app_results *results) {
     json_t *list = json_array();
     for (size_t app = 0; app < PATCH_APPS; app++)
         for (size_t i = 0; i < APP_FORMS; i++)
-            if (has_form(results, columns[i].form))
+            if (is_form_timed(results, columns[i].form))
                 json_array_append_new(list, form_json(results, app, columns[i].form));
     return list;
 }

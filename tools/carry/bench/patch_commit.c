@@ -42,7 +42,7 @@ struct runner {
     atomic_bool stop;
 };
 
-static void *run_sites(void *context) {
+static void *run_text_sites(void *context) {
     struct runner *runner = context;
     const size_t passes = 1 + PASSES_A_LOOK / runner->text->shape.sites;
     while (!atomic_load_explicit(&runner->stop, memory_order_relaxed)) {
@@ -53,7 +53,7 @@ static void *run_sites(void *context) {
 }
 
 /* Waits until the thread runs: a thread that has no CPU would not affect a commit. */
-static void wait_for(struct runner *runner) {
+static void wait_until_running(struct runner *runner) {
     size_t looks = atomic_load_explicit(&runner->looks, memory_order_relaxed);
     while (atomic_load_explicit(&runner->looks, memory_order_relaxed) == looks)
         sched_yield();
@@ -63,7 +63,7 @@ static void wait_for(struct runner *runner) {
 static cpu_set_t cpus;
 
 /* Binds a thread to CPU number `place` of those that this process may use, if there are so many. */
-static void run_at(pthread_t thread, int place) {
+static void bind_to_cpu(pthread_t thread, int place) {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         cpu_set_t one;
         CPU_ZERO(&one);
@@ -85,7 +85,7 @@ static size_t time_commits(const struct patch_text *text, struct runner *runner,
     size_t taken = 0;
     for (size_t i = 0; i < 2 || commit_goes_on(limit, taken, begin); i++) {
         if (runner)
-            wait_for(runner);
+            wait_until_running(runner);
         double took = commit_time(text, (i + 1) % 2);
         if (took < 0)
             return 0;
@@ -118,7 +118,7 @@ static void measure_synchronisation(struct bench_stats *ns, struct runner *runne
     size_t taken = 0;
     while (commit_goes_on(limit, taken, begin)) {
         if (runner)
-            wait_for(runner);
+            wait_until_running(runner);
         int64_t start = clock_ns();
         syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
         samples[taken++] = (double)(clock_ns() - start);
@@ -137,10 +137,10 @@ static void measure_beside_thread(struct commit_results *results, size_t way, si
                                   const struct patch_text *text, const struct commit_limit *limit) {
     struct runner runner = {.text = text};
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run_sites, &runner))
+    if (pthread_create(&thread, NULL, run_text_sites, &runner))
         return;
-    run_at(pthread_self(), 0);
-    run_at(thread, 1);
+    bind_to_cpu(pthread_self(), 0);
+    bind_to_cpu(thread, 1);
     measure_work(&results->of[way][work][1], text, &runner, limit, commit_ways[way].backend);
     if (way == 0 && work == 0)
         measure_synchronisation(&results->synchronisation[1], &runner, limit);
@@ -154,8 +154,8 @@ static void measure_delays(struct commit_results *results, size_t way, size_t wo
     struct commit_delay *delays = results->delays[way][work];
     if (!results->of[way][work][1].measured)
         return;
-    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, limit, run_at);
-    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, limit, run_at);
+    commit_delay_measure(&delays[DELAY_OF_SITES], text, text, limit, bind_to_cpu);
+    commit_delay_measure(&delays[DELAY_ELSEWHERE], text, elsewhere, limit, bind_to_cpu);
 }
 
 /* --- Processes --- */

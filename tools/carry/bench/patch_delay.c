@@ -66,7 +66,7 @@ static void *take_turns(void *context) {
     return NULL;
 }
 
-static void ask(struct worker *worker) {
+static void request_window(struct worker *worker) {
     unsigned asked = atomic_fetch_add(&worker->asked, 1) + 1;
     while (atomic_load(&worker->done) != asked)
         sched_yield();
@@ -75,18 +75,18 @@ static void ask(struct worker *worker) {
 /* Commits within a window. Returns the nanoseconds of the commit; negative if it failed. */
 static double commit_in_window(struct worker *worker, const struct patch_text *text, unsigned state,
                                struct turns *turns) {
-    ask(worker);
+    request_window(worker);
     double took = commit_time(text, state);
-    ask(worker);
+    request_window(worker);
     *turns = worker->window;
     return took;
 }
 
 static void wait_in_window(struct worker *worker, double ns, struct turns *turns) {
-    ask(worker);
+    request_window(worker);
     for (int64_t start = clock_ns(); (double)(clock_ns() - start) < ns;)
         ;
-    ask(worker);
+    request_window(worker);
     *turns = worker->window;
 }
 
@@ -113,7 +113,7 @@ static size_t take_windows(struct worker *worker, const struct patch_text *text,
     return taken;
 }
 
-static double number_of(const struct turns *turns, size_t offset) {
+static double number_in_turns(const struct turns *turns, size_t offset) {
     return (double)*(const int64_t *)((const char *)turns + offset);
 }
 
@@ -131,12 +131,12 @@ static void find_usual_turn(struct worker *worker, double seconds) {
 }
 
 /* Returns the excess of one number, which lies at `offset` in struct turns. */
-static struct bench_stats excess(const struct windows *windows, size_t count, size_t offset,
-                                 double *samples) {
+static struct bench_stats excess_of_windows(const struct windows *windows, size_t count,
+                                            size_t offset, double *samples) {
     double *with = samples, *without = samples + count;
     for (size_t i = 0; i < count; i++) {
-        with[i] = number_of(&windows[i].with, offset);
-        without[i] = number_of(&windows[i].without, offset);
+        with[i] = number_in_turns(&windows[i].with, offset);
+        without[i] = number_in_turns(&windows[i].without, offset);
     }
     return commit_excess(with, without, count);
 }
@@ -151,8 +151,8 @@ static void measure_beside(struct commit_delay *delay, struct worker *worker,
         *delay = (struct commit_delay){
             .measured = true,
             .ended_early = taken < limit->rounds,
-            .longest = excess(windows, taken, offsetof(struct turns, longest), samples),
-            .total = excess(windows, taken, offsetof(struct turns, lost), samples),
+            .longest = excess_of_windows(windows, taken, offsetof(struct turns, longest), samples),
+            .total = excess_of_windows(windows, taken, offsetof(struct turns, lost), samples),
         };
     free(samples);
     free(windows);

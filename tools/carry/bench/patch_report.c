@@ -32,7 +32,7 @@ static double added_ns(const struct patch_bench *bench, int number, size_t cell)
 
 /* --- For people --- */
 
-static void print_title(const char *title, const char *rest) {
+static void print_section_title(const char *title, const char *rest) {
     printf("\n%s%s%s%s\n", text_colour(COLOUR_BOLD), title, text_colour(COLOUR_NONE), rest);
 }
 
@@ -58,8 +58,8 @@ static void print_branch(const struct patch_bench *bench, int number, size_t cel
     printf(" %6s %6s", ns, added);
 }
 
-static void print_row(const struct patch_bench *bench, const char *title, enum patch_form form,
-                      void (*print)(const struct patch_bench *, int, size_t)) {
+static void print_form_row(const struct patch_bench *bench, const char *title, enum patch_form form,
+                           void (*print)(const struct patch_bench *, int, size_t)) {
     printf("  %-18s", title);
     for (size_t cell = 0; cell < PATCH_CELLS; cell++) {
         int number = patch_case(bench, form, cell);
@@ -72,16 +72,17 @@ static void print_row(const struct patch_bench *bench, const char *title, enum p
 }
 
 static void print_cases(const struct patch_bench *bench) {
-    print_title("calls", ": ns each, and as a multiple of a direct call");
+    print_section_title("calls", ": ns each, and as a multiple of a direct call");
     print_columns(bench);
     for (size_t form = 0; !patch_form_is_branch((enum patch_form)form); form++)
         if (patch_text_has((enum patch_form)form))
-            print_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
-    print_title("branches", ": ns with one instruction after each, and what the branch adds");
+            print_form_row(bench, patch_forms[form].title, (enum patch_form)form, print_call);
+    print_section_title("branches",
+                        ": ns with one instruction after each, and what the branch adds");
     print_columns(bench);
-    print_row(bench, "none", FORM_INLINED, print_branch);
+    print_form_row(bench, "none", FORM_INLINED, print_branch);
     for (size_t form = FORM_FLAG; form < FORM_COUNT; form++)
-        print_row(bench, patch_forms[form].title, (enum patch_form)form, print_branch);
+        print_form_row(bench, patch_forms[form].title, (enum patch_form)form, print_branch);
 }
 
 static void print_commit(const struct patch_bench *bench, const struct commit_result *result,
@@ -106,7 +107,7 @@ static void print_synchronisation(const struct bench_stats ns[2]) {
 static void print_commits(const struct patch_bench *bench) {
     static const char *const titles[] = {"alone", "beside one"};
     char sites[TEXT_SIZE];
-    print_title("commits", ": us each and the guard, alone and beside a thread");
+    print_section_title("commits", ": us each and the guard, alone and beside a thread");
     printf("%s%33s%16s%10s calls%15s%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), "ns a site",
            text_colour(COLOUR_NONE));
@@ -139,7 +140,7 @@ static void print_delay(const struct commit_delay *delay) {
 
 static void print_delays(const struct patch_bench *bench) {
     char sites[TEXT_SIZE];
-    print_title("delays", ": us that a commit delays another thread, longest and total");
+    print_section_title("delays", ": us that a commit delays another thread, longest and total");
     printf("%s%40s%18s%12s calls%s\n", text_colour(COLOUR_FAINT), commit_works[0].title,
            commit_works[1].title, text_count(sites, bench->batch_sites), text_colour(COLOUR_NONE));
     for (size_t way = 0; way < COMMIT_WAYS; way++) {
@@ -154,7 +155,7 @@ static void print_delays(const struct patch_bench *bench) {
 }
 
 /* Ends the line of a target with whether it was missed; the exit status does not depend on it. */
-static void print_verdict(double measured, double most) {
+static void end_target(double measured, double most) {
     printf("%s%s%s\n", text_colour(measured > most ? COLOUR_BOLD : COLOUR_NONE),
            measured > most ? ": missed" : "", text_colour(COLOUR_NONE));
 }
@@ -165,7 +166,7 @@ static void print_target_ratio(const struct patch_bench *bench, enum patch_form 
     double ratio = patch_ratio(bench, patch_case(bench, form, cell), patch_case(bench, base, cell));
     printf("  %s: %s %s (at most %.2f), %s", patch_forms[form].title, text_times(text, ratio),
            patch_forms[base].title, MOST_RATIO, patch_cells[cell].title);
-    print_verdict(ratio, MOST_RATIO);
+    end_target(ratio, MOST_RATIO);
 }
 
 /* Prints the targets of commits for the first way that works, which the library uses by default. */
@@ -191,20 +192,20 @@ static void print_target_commits(const struct patch_bench *bench) {
             printf("  commit of %zu calls with %s, beside a thread:\n"
                    "    %s ns a site (at most %d)",
                    bench->batch_sites, name, text_measure(text, site_ns), MOST_SITE_NS);
-        print_verdict(is_one ? ns : site_ns, is_one ? MOST_FLIP * synchronisation : MOST_SITE_NS);
+        end_target(is_one ? ns : site_ns, is_one ? MOST_FLIP * synchronisation : MOST_SITE_NS);
     }
 }
 
 static void print_targets(const struct patch_bench *bench) {
     char text[TEXT_SIZE];
-    print_title("targets", "");
+    print_section_title("targets", "");
     for (size_t cell = CELL_ONE; cell <= CELL_MANY; cell++) {
         print_target_ratio(bench, FORM_PATCHED_CALL, FORM_DIRECT, cell);
         print_target_ratio(bench, FORM_PATCHED_INLINE, FORM_INLINED, cell);
         const double added = added_ns(bench, patch_case(bench, FORM_BRANCH_OFF, cell), cell);
         printf("  a branch that is off: %s ns (at most %.1f), %s", text_added(text, added),
                MOST_BRANCH_NS, patch_cells[cell].title);
-        print_verdict(added, MOST_BRANCH_NS);
+        end_target(added, MOST_BRANCH_NS);
     }
     print_target_commits(bench);
 }

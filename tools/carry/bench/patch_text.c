@@ -20,11 +20,11 @@ struct patch_line {
 
 /* --- Parts --- */
 
-static void put(struct patch_maker *maker, const struct patch_bytes *part) {
+static void put_part(struct patch_maker *maker, const struct patch_bytes *part) {
     patch_put(maker, part->bytes, part->size);
 }
 
-static void align(struct patch_maker *maker) {
+static void align_to_line(struct patch_maker *maker) {
     size_t size = -maker->at % PATCH_LINE_BYTES;
     patch_code.fill(maker->memory + maker->at, size);
     maker->at += size;
@@ -44,7 +44,7 @@ static bool is_replaced(enum patch_form form) {
 }
 
 static void put_work(struct patch_maker *maker) {
-    put(maker, maker->shape.eight ? &patch_code.eight : &patch_code.one);
+    put_part(maker, maker->shape.eight ? &patch_code.eight : &patch_code.one);
 }
 
 static void put_unit(struct patch_maker *maker, size_t index) {
@@ -57,31 +57,31 @@ static void put_unit(struct patch_maker *maker, size_t index) {
 
 static void put_loop(struct patch_maker *maker) {
     maker->at = maker->layout.loop;
-    put(maker, &patch_code.enter);
-    align(maker);
+    put_part(maker, &patch_code.enter);
+    align_to_line(maker);
     size_t start = maker->at;
     for (size_t i = 0; i < maker->shape.sites; i++) {
         put_unit(maker, i);
         if (maker->shape.spread)
-            align(maker);
+            align_to_line(maker);
     }
     patch_code.put_jump_back(maker, start);
-    put(maker, &patch_code.leave);
+    put_part(maker, &patch_code.leave);
 }
 
 static void put_callees(struct patch_maker *maker) {
     for (size_t i = 0; i < maker->callee_count; i++) {
         maker->at = patch_callee_at(maker, i);
         if (patch_code.land.size)
-            put(maker, &patch_code.land);
+            put_part(maker, &patch_code.land);
         put_work(maker);
-        put(maker, &patch_code.ret);
+        put_part(maker, &patch_code.ret);
     }
 }
 
 /* Puts the body of callee 0: its record, the size of its instruction (0: none), then, aligned, the
  * instruction. */
-static void put_body(struct patch_maker *maker) {
+static void put_body_record(struct patch_maker *maker) {
     uint8_t size = maker->shape.form == FORM_PATCHED_INLINE ? (uint8_t)patch_code.one.size : 0;
     size_t aux = maker->layout.records + (maker->record_count + 1) * sizeof(struct carry_site);
     const struct carry_site record = {.kind = CARRY_SITE_BODY};
@@ -95,31 +95,31 @@ static void put_all(struct patch_maker *maker) {
     put_loop(maker);
     put_callees(maker);
     if (is_replaced(maker->shape.form))
-        put_body(maker);
+        put_body_record(maker);
 }
 
 /* --- Memory --- */
 
-static size_t pages(size_t bytes) {
+static size_t whole_pages(size_t bytes) {
     const size_t inside = (size_t)sysconf(_SC_PAGESIZE) - 1;
     return (bytes + inside) & ~inside;
 }
 
 /* Lays the parts of a text out. Stubs and callees lie on either side of the loop: branches of
  * AArch64 reach 128 MiB in each direction. */
-static struct patch_layout lay_out(const struct patch_maker *maker) {
+static struct patch_layout compute_layout(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
-    layout.loop = pages(sites * PATCH_LINE_BYTES);
+    layout.loop = whole_pages(sites * PATCH_LINE_BYTES);
     layout.callees =
-        layout.loop + pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
-    layout.lines = layout.callees + pages(maker->callee_count * PATCH_LINE_BYTES);
-    layout.records = layout.lines + pages(maker->line_count * PATCH_LINE_BYTES);
-    layout.end = layout.records + pages((sites + 2) * sizeof(struct carry_site));
+        layout.loop + whole_pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
+    layout.lines = layout.callees + whole_pages(maker->callee_count * PATCH_LINE_BYTES);
+    layout.records = layout.lines + whole_pages(maker->line_count * PATCH_LINE_BYTES);
+    layout.end = layout.records + whole_pages((sites + 2) * sizeof(struct carry_site));
     return layout;
 }
 
-static bool write_file(struct patch_maker *maker, int fd) {
+static bool write_text(struct patch_maker *maker, int fd) {
     if (ftruncate(fd, (off_t)maker->layout.end))
         return false;
     void *memory = mmap(NULL, maker->layout.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -151,14 +151,14 @@ static bool make_memory(struct patch_maker *maker) {
     int fd = memfd_create("carry-bench", MFD_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok = write_file(maker, fd) && map_text(maker, fd);
+    bool ok = write_text(maker, fd) && map_text(maker, fd);
     int error = errno;
     close(fd);
     errno = error;
     return ok;
 }
 
-static uintptr_t value_of(const struct patch_text *text, size_t line, unsigned state) {
+static uintptr_t line_value(const struct patch_text *text, size_t line, unsigned state) {
     if (is_keyed(text->shape.form))
         return state;
     if (text->shape.form == FORM_FLAG)
@@ -182,7 +182,7 @@ bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {
     bool separate = shape->separate && !is_replaced(shape->form);
     struct patch_maker maker = {.shape = *shape, .line_count = separate ? shape->sites : 1};
     maker.callee_count = maker.line_count + 1;
-    maker.layout = lay_out(&maker);
+    maker.layout = compute_layout(&maker);
     if (!make_memory(&maker))
         return false;
     uint8_t *memory = maker.memory;
@@ -198,7 +198,7 @@ bool patch_text_make(struct patch_text *text, const struct patch_shape *shape) {
         .bytes = maker.layout.end,
     };
     for (size_t i = 0; i < text->line_count; i++)
-        text->lines[i].key.value = value_of(text, i, 0);
+        text->lines[i].key.value = line_value(text, i, 0);
     if (!carry_patch_register(text->records, text->records + text->record_count))
         return true;
     munmap(memory, text->bytes);
@@ -216,5 +216,5 @@ void patch_text_set(const struct patch_text *text, struct carry_patch *patch, un
     if (!is_patched(text->shape.form))
         return;
     for (size_t i = 0; i < text->line_count; i++)
-        carry_patch_set(patch, &text->lines[i].key, value_of(text, i, state));
+        carry_patch_set(patch, &text->lines[i].key, line_value(text, i, state));
 }

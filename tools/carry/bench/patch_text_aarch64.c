@@ -64,37 +64,37 @@ static const uint8_t ret[] = {WORD(0xd65f03c0)};
 
 /* --- Instructions --- */
 
-static void put(struct patch_maker *maker, uint32_t instruction) {
+static void put_word(struct patch_maker *maker, uint32_t instruction) {
     const uint8_t bytes[] = {WORD(instruction)};
     patch_put(maker, bytes, sizeof bytes);
 }
 
-static uint32_t distance(const struct patch_maker *maker, size_t target) {
+static uint32_t branch_distance(const struct patch_maker *maker, size_t target) {
     return (uint32_t)((intptr_t)(target - maker->at) / INSTRUCTION_BYTES);
 }
 
 /* Puts B or BL, which reach 128 MiB. */
 static void put_branch(struct patch_maker *maker, uint32_t opcode, size_t target) {
-    put(maker, opcode | (distance(maker, target) & 0x03ffffff));
+    put_word(maker, opcode | (branch_distance(maker, target) & 0x03ffffff));
 }
 
 /* Puts CBZ or CBNZ, which reach 1 MiB. */
 static void put_test(struct patch_maker *maker, uint32_t opcode, size_t target) {
-    put(maker, opcode | (distance(maker, target) & 0x7ffff) << 5);
+    put_word(maker, opcode | (branch_distance(maker, target) & 0x7ffff) << 5);
 }
 
 /* Puts ADRP of the 4-KiB page that contains the target. The memory starts at such a page. */
 static void put_page(struct patch_maker *maker, size_t target) {
     uint32_t number = (uint32_t)(target / 4096 - maker->at / 4096);
-    put(maker, ADRP_X16 | (number & 3) << 29 | (number >> 2 & 0x7ffff) << 5);
+    put_word(maker, ADRP_X16 | (number & 3) << 29 | (number >> 2 & 0x7ffff) << 5);
 }
 
 /* Puts an instruction that follows ADRP, with the offset in its page in units of the access. */
 static void put_in_page(struct patch_maker *maker, uint32_t opcode, size_t target, size_t unit) {
-    put(maker, opcode | (uint32_t)(target % 4096 / unit) << 10);
+    put_word(maker, opcode | (uint32_t)(target % 4096 / unit) << 10);
 }
 
-static void fill(uint8_t *bytes, size_t size) {
+static void fill_nops(uint8_t *bytes, size_t size) {
     const uint8_t nop[] = {WORD(NOP)};
     for (size_t at = 0; at < size; at++)
         bytes[at] = nop[at % sizeof nop];
@@ -110,7 +110,7 @@ static void put_pointer(struct patch_maker *maker, size_t index) {
     const size_t pointer = patch_line_at(maker, index);
     put_page(maker, pointer);
     put_in_page(maker, LDR_X16, pointer, sizeof(uint64_t));
-    put(maker, BLR_X16);
+    put_word(maker, BLR_X16);
 }
 
 static void put_plt(struct patch_maker *maker, size_t index) {
@@ -122,16 +122,16 @@ static void put_plt(struct patch_maker *maker, size_t index) {
     put_page(maker, pointer);
     put_in_page(maker, LDR_X17, pointer, sizeof(uint64_t));
     put_in_page(maker, ADD_X16, pointer, 1);
-    put(maker, BR_X17);
+    put_word(maker, BR_X17);
     maker->at = next;
 }
 
 /* Puts the start of a stub, which loads the key into x16. */
-static void put_key(struct patch_maker *maker, size_t index) {
+static void put_load_of_key(struct patch_maker *maker, size_t index) {
     const size_t key = patch_line_at(maker, index);
     put_page(maker, key);
     put_in_page(maker, ADD_X16, key, 1);
-    put(maker, LDAR_X16);
+    put_word(maker, LDAR_X16);
 }
 
 static void put_call_site(struct patch_maker *maker, size_t index) {
@@ -142,8 +142,8 @@ static void put_call_site(struct patch_maker *maker, size_t index) {
 
     size_t next = maker->at;
     maker->at = stub;
-    put_key(maker, index);
-    put(maker, BR_X16);
+    put_load_of_key(maker, index);
+    put_word(maker, BR_X16);
     maker->at = next;
 }
 
@@ -163,7 +163,7 @@ static void put_branch_site(struct patch_maker *maker, size_t index) {
 
     size_t next = maker->at;
     maker->at = stub;
-    put_key(maker, index);
+    put_load_of_key(maker, index);
     put_test(maker, CBZ_X16, maker->at + 2 * INSTRUCTION_BYTES);
     put_branch(maker, B, next);
     put_branch(maker, B, next);
@@ -172,7 +172,7 @@ static void put_branch_site(struct patch_maker *maker, size_t index) {
 
 /* Puts the end of the loop. CBNZ alone may not reach back to its start. */
 static void put_jump_back(struct patch_maker *maker, size_t start) {
-    put(maker, DEC_X19);
+    put_word(maker, DEC_X19);
     put_test(maker, CBZ_X19, maker->at + 2 * INSTRUCTION_BYTES);
     put_branch(maker, B, start);
 }
@@ -199,5 +199,5 @@ const struct patch_code patch_code = {
     .one = PATCH_BYTES(one),
     .eight = PATCH_BYTES(eight),
     .ret = PATCH_BYTES(ret),
-    .fill = fill,
+    .fill = fill_nops,
 };

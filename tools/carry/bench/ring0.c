@@ -61,7 +61,7 @@ static void print_count(int64_t count) {
         printf("%11lld", (long long)count);
 }
 
-static void print_table(const struct ring0_result *result, const char *table) {
+static void print_count_table(const struct ring0_result *result, const char *table) {
     printf("\n%s%-12s", text_colour(COLOUR_BOLD), table);
     for (size_t form = 0; form < RING0_FORMS; form++)
         printf("%11s", ring0_forms[form]);
@@ -77,16 +77,16 @@ static void print_table(const struct ring0_result *result, const char *table) {
     }
 }
 
-static void print_text(const struct ring0_result *result) {
+static void print_ring0_text(const struct ring0_result *result) {
     printf("Instructions of each operation in ring 0, counted by\n%s\n", result->emulator);
     for (size_t i = 0; i < result->count; i++)
         if (!i || strcmp(result->rows[i].table, result->rows[i - 1].table) != 0)
-            print_table(result, result->rows[i].table);
+            print_count_table(result, result->rows[i].table);
     putchar('\n');
     text_wrap(stdout, 0, caveat);
 }
 
-static void print_json(const struct ring0_result *result) {
+static void print_ring0_json(const struct ring0_result *result) {
     json_t *rows = json_array();
     for (size_t i = 0; i < result->count; i++) {
         const struct ring0_row *row = &result->rows[i];
@@ -102,7 +102,7 @@ static void print_json(const struct ring0_result *result) {
                                 "caveat", caveat));
 }
 
-static const char *find_kernel(const struct options *options, char path[PATH_MAX]) {
+static const char *find_test_kernel(const struct options *options, char path[PATH_MAX]) {
     if (!options->kernel)
         return own_file_find(KERNEL, path) ? path : NULL;
     return access(options->kernel, R_OK) == 0 ? options->kernel : NULL;
@@ -121,7 +121,7 @@ int bench_ring0(int argc, char **argv) {
     int status;
     if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;
-    const char *kernel = find_kernel(&options, path);
+    const char *kernel = find_test_kernel(&options, path);
     if (!kernel && options.kernel)
         return command_error("cannot read the kernel '%s'", options.kernel);
     if (!kernel)
@@ -131,8 +131,8 @@ int bench_ring0(int argc, char **argv) {
     if (status != STATUS_CLEAN)
         return status;
     if (options.json)
-        print_json(&result);
+        print_ring0_json(&result);
     else
-        print_text(&result);
+        print_ring0_text(&result);
     return STATUS_CLEAN;
 }

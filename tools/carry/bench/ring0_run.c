@@ -26,7 +26,7 @@ const char *const ring0_forms[RING0_FORMS] = {"compiled", "pointer", "unpatched"
 /* --- The emulator --- */
 
 /* Starts the emulator, which writes to `pipe` alone. Returns 0 or an errno. */
-static int spawn(char *const *command, int pipe, pid_t *process) {
+static int spawn_emulator(char *const *command, int pipe, pid_t *process) {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -39,7 +39,7 @@ static int spawn(char *const *command, int pipe, pid_t *process) {
 }
 
 /* Reads the output up to its end, or for SECONDS at most. */
-static void read_output(int pipe, char output[OUTPUT_BYTES]) {
+static void read_until_end(int pipe, char output[OUTPUT_BYTES]) {
     const int64_t end = clock_ns() + SECONDS * CLOCK_SECOND;
     struct pollfd wait = {.fd = pipe, .events = POLLIN};
     size_t used = 0;
@@ -55,15 +55,15 @@ static void read_output(int pipe, char output[OUTPUT_BYTES]) {
 }
 
 /* Runs a command and reads its output. Returns STATUS_CLEAN, or STATUS_ERROR after a message. */
-static int run(char *const *command, char output[OUTPUT_BYTES]) {
+static int run_command(char *const *command, char output[OUTPUT_BYTES]) {
     int pipe[2];
     pid_t process;
     if (pipe2(pipe, O_CLOEXEC) != 0)
         return command_error("cannot make a pipe: %s", strerror(errno));
-    int error = spawn(command, pipe[1], &process);
+    int error = spawn_emulator(command, pipe[1], &process);
     close(pipe[1]);
     if (!error) {
-        read_output(pipe[0], output);
+        read_until_end(pipe[0], output);
         kill(process, SIGKILL);
         while (waitpid(process, NULL, 0) < 0 && errno == EINTR)
             ;
@@ -76,8 +76,8 @@ static int run(char *const *command, char output[OUTPUT_BYTES]) {
 
 /* --- The output --- */
 
-static struct ring0_row *row_of(struct ring0_result *result, const char *operation,
-                                const char *table) {
+static struct ring0_row *row_of_operation(struct ring0_result *result, const char *operation,
+                                          const char *table) {
     struct ring0_row *row = result->rows;
     struct ring0_row *end = row + result->count;
     while (row < end && (strcmp(row->operation, operation) || strcmp(row->table, table)))
@@ -99,7 +99,7 @@ static void read_line(struct ring0_result *result, const char *line) {
     int64_t count;
     if (sscanf(line, "bench %15s %15s %15s %" SCNd64, operation, table, form, &count) != 4)
         return;
-    struct ring0_row *row = row_of(result, operation, table);
+    struct ring0_row *row = row_of_operation(result, operation, table);
     for (size_t i = 0; row && i < RING0_FORMS; i++)
         if (strcmp(form, ring0_forms[i]) == 0)
             row->counts[i] = count;
@@ -132,13 +132,13 @@ int ring0_run(const char *emulator, const char *kernel, struct ring0_result *res
                           (char *)kernel,
                           NULL};
     *result = (struct ring0_result){0};
-    int status = run(version, output);
+    int status = run_command(version, output);
     if (status != STATUS_CLEAN)
         return status;
     output[strcspn(output, "\r\n")] = '\0';
     snprintf(result->emulator, sizeof result->emulator, "%.*s", (int)sizeof result->emulator - 1,
              output);
-    status = run(boot, output);
+    status = run_command(boot, output);
     if (status != STATUS_CLEAN)
         return status;
     if (strstr(output, "bench done") == NULL) {

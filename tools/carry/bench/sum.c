@@ -9,7 +9,7 @@
  * Sums by the loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising
  * it, so that it means the same in every build.
  */
-static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
+static uint32_t plain_sum(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;
     uint64_t sum = seed;
     for (; size >= 2; p += 2, size -= 2) {
@@ -27,7 +27,7 @@ static uint32_t plain_loop(const void *data, size_t size, uint32_t seed) {
     return (uint32_t)(sum + (sum >> 32));
 }
 
-static uint32_t fold(uint32_t sum) {
+static uint32_t fold_result(uint32_t sum) {
     return carry_sum_fold(sum);
 }
 
@@ -38,9 +38,9 @@ int bench_sum(int argc, char **argv) {
         .examples = "  carry bench sum --against adc --mode hot\n"
                     "  CARRY_CPU_MASK=avx512bw carry bench sum\n",
         .table = &kernel_tables[KERNEL_TABLE_SUM],
-        .plain = plain_loop,
+        .plain = plain_sum,
         .plain_title = "the loop of RFC 1071, 16 bits at a time, not vectorised",
-        .result = fold,
+        .result = fold_result,
         .result_digits = 4,
     };
     return kernels_bench(&work, argc, argv);

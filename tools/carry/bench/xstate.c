@@ -65,36 +65,38 @@ static const char usage[] =
 
 /* --- Reports --- */
 
-static int width_of(const char *name) {
+static int column_width(const char *name) {
     const int width = (int)strlen(name) + 2;
     return width > TIME_COLUMNS ? width : TIME_COLUMNS;
 }
 
-static void print_grid(const uint64_t *masks, const struct xstate_grid *grid, const char *title,
-                       const char *const *names, size_t columns) {
+static void print_time_grid(const uint64_t *masks, const struct xstate_grid *grid,
+                            const char *title, const char *const *names, size_t columns) {
     char buffer[XSTATE_NAMES_SIZE], text[TEXT_SIZE];
     printf("\n%s%-*s%s", text_colour(COLOUR_BOLD), IN_USE_COLUMNS, title, text_colour(COLOUR_NONE));
     for (size_t column = 0; column < columns; column++)
-        printf("%s%*s%s", text_colour(COLOUR_FAINT), width_of(names[column]), names[column],
+        printf("%s%*s%s", text_colour(COLOUR_FAINT), column_width(names[column]), names[column],
                text_colour(COLOUR_NONE));
     putchar('\n');
     for (size_t row = 0; row < grid->rows; row++) {
         printf("  %-*s", IN_USE_COLUMNS - 2, xstate_names(buffer, masks[row]));
         for (size_t column = 0; column < columns; column++)
             if (column < grid->columns)
-                printf("%*s", width_of(names[column]), text_measure(text, grid->ns[row][column]));
+                printf("%*s", column_width(names[column]),
+                       text_measure(text, grid->ns[row][column]));
             else
-                printf("%*s", width_of(names[column]), "-");
+                printf("%*s", column_width(names[column]), "-");
         putchar('\n');
     }
 }
 
-static void print_text(const struct report *report) {
+static void print_xstate_text(const struct report *report) {
     bench_machine_print();
     printf("Medians of %zu rounds, ns each, by what is in use\n", report->rounds);
-    print_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
-    print_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
-    print_grid(report->named, &report->images, "after loading an image that names", image_names, 1);
+    print_time_grid(report->masks, &report->thunks, "calls", thunk_names, BENCH_THUNKS);
+    print_time_grid(report->masks, &report->switches, "switches", switch_names, BENCH_SWITCHES);
+    print_time_grid(report->named, &report->images, "after loading an image that names",
+                    image_names, 1);
     bench_noise_print(&report->noise);
 }
 
@@ -110,7 +112,7 @@ static json_t *grid_json(const char *key, const uint64_t *masks, const struct xs
     return rows;
 }
 
-static void print_json(const struct report *report) {
+static void print_xstate_json(const struct report *report) {
     json_t *all = json_pack("{s:s, s:o, s:b, s:I, s:o}", "bench", "xstate", "machine",
                             bench_machine_json(), "supported", bench_xstate_supported(), "rounds",
                             (json_int_t)report->rounds, "noise", bench_noise_json(&report->noise));
@@ -123,7 +125,7 @@ static void print_json(const struct report *report) {
     json_print_report(all);
 }
 
-static void add_noise(struct report *report) {
+static void add_grid_noise(struct report *report) {
     const struct xstate_grid *const grids[] = {&report->thunks, &report->switches, &report->images};
     for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
         bench_noise_merge(&report->noise, &grids[i]->noise);
@@ -151,11 +153,11 @@ int bench_xstate(int argc, char **argv) {
         !bench_xstate_images(&report.images, &effort) ||
         !bench_xstate_switches(&report.switches, &effort))
         return command_error("out of memory");
-    add_noise(&report);
+    add_grid_noise(&report);
     if (options.json)
-        print_json(&report);
+        print_xstate_json(&report);
     else if (bench_xstate_supported())
-        print_text(&report);
+        print_xstate_text(&report);
     else
         printf("There is no extended state on %s\n", carry_cpu_arch());
     return STATUS_CLEAN;

@@ -94,7 +94,7 @@ static struct switches {
 } switches;
 
 /* Runs the other context: makes its registers dirty, then only switches back. */
-static struct carry_context *go_back(void *argument, uintptr_t mask) {
+static struct carry_context *switch_back(void *argument, uintptr_t mask) {
     (void)argument;
     xstate_dirty(mask);
     for (;;)
@@ -105,7 +105,7 @@ static struct carry_context *go_back(void *argument, uintptr_t mask) {
 static void run_contexts(uint64_t mask, bool keeps, size_t calls) {
     uint64_t kept = keeps ? carry_xstate_default() : 0;
     carry_context_adopt(&switches.here, NULL, 0);
-    carry_context_create(&switches.there, switches.stack, STACK_BYTES, go_back, NULL);
+    carry_context_create(&switches.there, switches.stack, STACK_BYTES, switch_back, NULL);
     carry_context_keep(&switches.here, switches.areas[0], switches.area_size, kept);
     carry_context_keep(&switches.there, switches.areas[1], switches.area_size, kept);
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
