@@ -14,7 +14,7 @@
 /* --- Links to the debug file --- */
 
 /* Reads a section .gnu_debuglink: a name without a folder, then the CRC, aligned. */
-static void read_name(struct debug_link *link, const Elf_Data *data) {
+static void read_debug_name(struct debug_link *link, const Elf_Data *data) {
     const uint8_t *bytes = data->d_buf;
     size_t length = bytes ? strnlen(data->d_buf, data->d_size) : 0;
     size_t crc_at = (length + CRC_BYTES) / CRC_BYTES * CRC_BYTES;
@@ -47,7 +47,7 @@ void debug_link_read(struct debug_link *link, Elf_Scn *section, const char *name
                      : is_note ? elf_getdata(section, NULL)
                                : NULL;
     if (data && is_name && !*link->name)
-        read_name(link, data);
+        read_debug_name(link, data);
     else if (data && is_note)
         read_notes(link, data);
 }
@@ -56,7 +56,7 @@ void debug_link_read(struct debug_link *link, Elf_Scn *section, const char *name
 
 enum place { BY_BUILD_ID, BESIDE, IN_FOLDER, BELOW_DEBUG_FOLDER };
 
-static char *by_build_id(const struct debug_link *link, const char *root) {
+static char *path_by_build_id(const struct debug_link *link, const char *root) {
     char *path = NULL, hex[2 * DEBUG_BUILD_ID_SIZE + 1] = "";
     for (size_t i = 0; i < link->build_id_size; i++)
         snprintf(hex + 2 * i, 3, "%02x", link->build_id[i]);
@@ -68,8 +68,8 @@ static char *by_build_id(const struct debug_link *link, const char *root) {
 
 /* Returns the path of a debug file by its name. With a `root`, `path` lies in that root, and has no
  * symbolic links. */
-static char *by_name(const struct debug_link *link, const char *root, const char *path,
-                     enum place place) {
+static char *path_by_name(const struct debug_link *link, const char *root, const char *path,
+                          enum place place) {
     static const char *const before[] = {
         [BESIDE] = "", [IN_FOLDER] = "", [BELOW_DEBUG_FOLDER] = DEBUG_FOLDER};
     char *whole = *root ? strdup(path) : realpath(path, NULL);
@@ -85,7 +85,8 @@ static char *by_name(const struct debug_link *link, const char *root, const char
 
 char *debug_link_place(const struct debug_link *link, const char *root, const char *path,
                        size_t index) {
-    return index == BY_BUILD_ID ? by_build_id(link, root) : by_name(link, root, path, index);
+    return index == BY_BUILD_ID ? path_by_build_id(link, root)
+                                : path_by_name(link, root, path, index);
 }
 
 /* --- Verification --- */

@@ -37,20 +37,20 @@ static const struct row {
     {0x9f000000, 0x90000000, "adrp", ADDRESS, 5, 19, false, false},
 };
 
-static const struct row *row_of(uint32_t word) {
+static const struct row *find_row(uint32_t word) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if ((word & rows[i].mask) == rows[i].value)
             return &rows[i];
     return NULL;
 }
 
-static int64_t offset_of(const struct row *row, uint32_t word) {
+static int64_t row_offset(const struct row *row, uint32_t word) {
     const unsigned above = 32u - row->at - row->bits;
     return (int32_t)(word << above) >> (32 - row->bits);
 }
 
-static uint64_t target_of(const struct row *row, uint32_t word, uint64_t address) {
-    const uint64_t offset = (uint64_t)offset_of(row, word) << 2;
+static uint64_t row_target(const struct row *row, uint32_t word, uint64_t address) {
+    const uint64_t offset = (uint64_t)row_offset(row, word) << 2;
     const uint64_t whole = offset | (word >> 29 & 3); /* the lowest bits of an address */
     if (row->form != ADDRESS)
         return address + offset;
@@ -70,12 +70,12 @@ bool disassemble_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
     if (size < INSTRUCTION_BYTES)
         return false;
     const uint32_t word = (uint32_t)object_little(bytes, INSTRUCTION_BYTES);
-    const struct row *row = row_of(word);
+    const struct row *row = find_row(word);
     *instruction = (struct instruction){.length = INSTRUCTION_BYTES};
     if (!row)
         return is_allocated(word);
     instruction->relative = true;
-    instruction->target = target_of(row, word, address);
+    instruction->target = row_target(row, word, address);
     instruction->calls = row->calls;
     instruction->moves = row->moves;
     return true;
@@ -108,7 +108,7 @@ void disassemble_aarch64_text(const uint8_t *bytes, size_t size, uint64_t addres
         return;
     }
     const uint32_t word = (uint32_t)object_little(bytes, INSTRUCTION_BYTES);
-    const struct row *row = row_of(word);
+    const struct row *row = find_row(word);
     if (row && row->name) {
         print_operands(row, word, operands, sizeof operands);
         snprintf(text, INSTRUCTION_TEXT, "%s%s 0x%" PRIx64, row->name, operands,

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const ZydisDecoder *decoder(void) {
+static const ZydisDecoder *get_decoder(void) {
     static ZydisDecoder the_decoder;
     static bool ready;
     if (!ready)
@@ -15,7 +15,7 @@ static const ZydisDecoder *decoder(void) {
     return &the_decoder;
 }
 
-static const ZydisFormatter *formatter(void) {
+static const ZydisFormatter *get_formatter(void) {
     static const ZydisFormatterProperty unpadded[] = {
         ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
         ZYDIS_FORMATTER_PROP_DISP_PADDING,
@@ -35,9 +35,9 @@ static const ZydisFormatter *formatter(void) {
     return &the_formatter;
 }
 
-static bool decode(const uint8_t *bytes, size_t size, ZydisDecodedInstruction *decoded,
-                   ZydisDecodedOperand *operands) {
-    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), bytes, size, decoded, operands));
+static bool decode_instruction(const uint8_t *bytes, size_t size, ZydisDecodedInstruction *decoded,
+                               ZydisDecodedOperand *operands) {
+    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(get_decoder(), bytes, size, decoded, operands));
 }
 
 static bool ends_in_relative(const ZydisDecodedInstruction *decoded) {
@@ -53,7 +53,7 @@ bool disassemble_x86_64(const uint8_t *bytes, size_t size, uint64_t address,
                         struct instruction *instruction) {
     ZydisDecodedInstruction decoded;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    if (!decode(bytes, size, &decoded, operands))
+    if (!decode_instruction(bytes, size, &decoded, operands))
         return false;
     *instruction = (struct instruction){
         .length = decoded.length,
@@ -87,8 +87,8 @@ void disassemble_x86_64_text(const uint8_t *bytes, size_t size, uint64_t address
                              char text[INSTRUCTION_TEXT]) {
     ZydisDecodedInstruction decoded;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    if (decode(bytes, size, &decoded, operands) &&
-        ZYAN_SUCCESS(ZydisFormatterFormatInstruction(formatter(), &decoded, operands,
+    if (decode_instruction(bytes, size, &decoded, operands) &&
+        ZYAN_SUCCESS(ZydisFormatterFormatInstruction(get_formatter(), &decoded, operands,
                                                      decoded.operand_count_visible, text,
                                                      INSTRUCTION_TEXT, address, NULL)))
         add_star(&decoded, operands, text);

@@ -5,7 +5,7 @@
 
 #include "sites/object.h"
 
-static bool comes_before(const struct object_symbol *symbol, uint64_t address, const char *name) {
+static bool sorts_before(const struct object_symbol *symbol, uint64_t address, const char *name) {
     return symbol->address < address ||
            (symbol->address == address && strcmp(symbol->name, name) < 0);
 }
@@ -15,7 +15,7 @@ static size_t symbol_from(const struct object *object, uint64_t address, const c
     size_t low = 0;
     for (size_t high = object->symbols_count; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (comes_before(&object->symbols[middle], address, name))
+        if (sorts_before(&object->symbols[middle], address, name))
             low = middle + 1;
         else
             high = middle;
@@ -52,7 +52,7 @@ const struct object_symbol *object_symbol_named(const struct object *object, con
     return NULL;
 }
 
-static int against_place(const void *address, const void *relocation) {
+static int compare_place(const void *address, const void *relocation) {
     uint64_t wanted = *(const uint64_t *)address;
     uint64_t at = ((const struct object_relocation *)relocation)->at;
     return (wanted > at) - (wanted < at);
@@ -63,7 +63,7 @@ const struct object_relocation *object_relocation_at(const struct object *object
     if (!object->relocations_count)
         return NULL;
     return bsearch(&address, object->relocations, object->relocations_count,
-                   sizeof *object->relocations, against_place);
+                   sizeof *object->relocations, compare_place);
 }
 
 size_t object_record_from(const struct object *object, uint64_t address) {

@@ -35,7 +35,8 @@ static bool reaches(uint64_t site, uint64_t target) {
     return distance == (int32_t)distance;
 }
 
-static enum site_state call(const struct record *record, const uint8_t *bytes, uint64_t *target) {
+static enum site_state call_state(const struct record *record, const uint8_t *bytes,
+                                  uint64_t *target) {
     const bool calls = record->kind == CARRY_SITE_CALL;
     *target = object_relative(bytes + 2, record->site + CALL_BYTES);
     if (bytes[0] == 0xff && bytes[1] == (calls ? 0x15 : 0x25) && *target == record->key)
@@ -44,13 +45,13 @@ static enum site_state call(const struct record *record, const uint8_t *bytes, u
                                                                                   : SITE_FOREIGN;
 }
 
-static bool jump(const uint8_t *bytes, uint64_t address, uint64_t *target) {
+static bool read_jump(const uint8_t *bytes, uint64_t address, uint64_t *target) {
     *target = object_relative(bytes + 1, address + BRANCH_BYTES);
     return bytes[0] == JUMP_REL32;
 }
 
 /* Returns the state of an entry: NOPs of the compiler, the library's NOP, or a jump to the stub. */
-static enum site_state entry(const struct record *record, const uint8_t *bytes) {
+static enum site_state entry_state(const struct record *record, const uint8_t *bytes) {
     static const uint8_t five[ENTRY_BYTES] = {0x90, 0x90, 0x90, 0x90, 0x90};
     static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0, 8};
     const bool single = (record->flags & CARRY_SITE_SINGLE) != 0;
@@ -59,10 +60,11 @@ static enum site_state entry(const struct record *record, const uint8_t *bytes) 
         return single ? SITE_NOP : SITE_ORIGINAL;
     if (!single && nops_is_one(bytes, ENTRY_BYTES))
         return SITE_NOP;
-    return jump(bytes, record->site, &target) && target == record->aux ? SITE_JUMPS : SITE_FOREIGN;
+    return read_jump(bytes, record->site, &target) && target == record->aux ? SITE_JUMPS
+                                                                            : SITE_FOREIGN;
 }
 
-static bool guards(const uint8_t *bytes, size_t size) {
+static bool is_guard_text(const uint8_t *bytes, size_t size) {
     return bytes[0] == 0xcc || (size > 1 && bytes[0] == 0xeb && bytes[1] == 0xfe);
 }
 
@@ -101,7 +103,7 @@ static void put_state(const struct record *record, const struct alternative *fro
 
 /* --- Stubs --- */
 
-static bool stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *stub) {
+static bool read_stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *stub) {
     (void)kind;
     *stub = (struct stub){
         .key = object_relative(bytes + STUB_KEY, at + STUB_TESTED),
@@ -119,7 +121,7 @@ static bool stub(const uint8_t *bytes, uint8_t kind, uint64_t at, struct stub *s
  * Finds calls and branches. The six bytes of a call contain the address of its operation. The stub
  * of a branch jumps back to the end of its site.
  */
-static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
+static bool trace_site(const uint8_t *bytes, uint64_t address, struct trace *trace) {
     struct stub read;
     if (bytes[0] == 0xff && (bytes[1] == 0x15 || bytes[1] == 0x25)) {
         *trace = (struct trace){.site = address,
@@ -127,7 +129,7 @@ static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
                                 .kind = bytes[1] == 0x15 ? CARRY_SITE_CALL : CARRY_SITE_JUMP};
         return true;
     }
-    if (!stub(bytes, CARRY_SITE_BRANCH, address, &read))
+    if (!read_stub(bytes, CARRY_SITE_BRANCH, address, &read))
         return false;
     *trace = (struct trace){
         .site = read.back - BRANCH_BYTES, .stub = address, .kind = CARRY_SITE_BRANCH};
@@ -135,7 +137,7 @@ static bool trace(const uint8_t *bytes, uint64_t address, struct trace *trace) {
 }
 
 /* Returns whether the address `made` is an operand here; its instruction begins before. */
-static bool makes(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made) {
+static bool computes_address(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made) {
     return object_relative(bytes, address + REL32_BYTES) == made ||
            (is_fixed && object_little(bytes, REL32_BYTES) == made);
 }
@@ -158,13 +160,13 @@ const struct machine machine_x86_64 = {
     .text = disassemble_x86_64_text,
     .reaches = reaches,
     .is_nop = nops_is_one,
-    .call = call,
-    .jump = jump,
-    .entry = entry,
-    .guards = guards,
+    .call = call_state,
+    .jump = read_jump,
+    .entry = entry_state,
+    .guards = is_guard_text,
     .put_body = put_body,
     .put_state = put_state,
-    .stub = stub,
-    .trace = trace,
-    .makes = makes,
+    .stub = read_stub,
+    .trace = trace_site,
+    .makes = computes_address,
 };

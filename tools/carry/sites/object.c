@@ -79,7 +79,7 @@ static bool header_fits(struct object *object, const Elf64_Ehdr *header, char *p
     return true;
 }
 
-static bool check_header(struct object *object, char *problem) {
+static bool check_elf_header(struct object *object, char *problem) {
     Elf64_Ehdr header = {0};
     struct stat status;
     if (fstat(object->file, &status) || !S_ISREG(status.st_mode))
@@ -210,8 +210,8 @@ static int by_place(const void *a, const void *b) {
     return (relocation_a->at > relocation_b->at) - (relocation_a->at < relocation_b->at);
 }
 
-static struct object_relocation resolve(struct object *object, const GElf_Rela *rela,
-                                        Elf_Data *symbols, size_t strings) {
+static struct object_relocation resolve_relocation(struct object *object, const GElf_Rela *rela,
+                                                   Elf_Data *symbols, size_t strings) {
     struct object_relocation relocation = {rela->r_offset, (uint64_t)rela->r_addend, NULL};
     GElf_Sym symbol;
     if (GELF_R_TYPE(rela->r_info) == object->machine->relative)
@@ -246,7 +246,8 @@ static bool read_relocations(struct object *object, Elf_Scn *section, const GElf
     for (size_t i = 0; i < count; i++) {
         GElf_Rela rela;
         if (gelf_getrela(data, (int)i, &rela))
-            grown[object->relocations_count++] = resolve(object, &rela, symbols, strings);
+            grown[object->relocations_count++] =
+                resolve_relocation(object, &rela, symbols, strings);
     }
     return true;
 }
@@ -418,7 +419,7 @@ static bool read_sections(struct object *object, char *problem) {
 
 /* --- Beginning and end --- */
 
-static struct object *make_object(int file, const char *path) {
+static struct object *allocate_object(int file, const char *path) {
     struct object *object = calloc(1, sizeof *object);
     if (!object) {
         close(file);
@@ -441,9 +442,9 @@ void object_close(struct object *object) {
     free(object);
 }
 
-static bool begin(struct object *object, char *problem) {
+static bool begin_object(struct object *object, char *problem) {
     elf_version(EV_CURRENT);
-    if (!check_header(object, problem))
+    if (!check_elf_header(object, problem))
         return false;
     object->elf = elf_begin(object->file, ELF_C_READ, NULL);
     return (object->elf && elf_kind(object->elf) == ELF_K_ELF) ||
@@ -484,7 +485,7 @@ static bool load_debug(struct object *debug, const struct debug_link *link, size
     char problem[OBJECT_PROBLEM_SIZE];
     struct symbols_table symbols;
     struct debug_link own;
-    if (!begin(debug, problem) || !check_section_table(debug, problem) ||
+    if (!begin_object(debug, problem) || !check_section_table(debug, problem) ||
         !check_sections(debug, &symbols, problem) || !is_whole(&symbols))
         return false;
     read_link(debug, &own);
@@ -494,7 +495,7 @@ static bool load_debug(struct object *debug, const struct debug_link *link, size
 
 static struct object *open_debug(const char *path, const struct debug_link *link, size_t place) {
     int file = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    struct object *debug = file < 0 ? NULL : make_object(file, NULL);
+    struct object *debug = file < 0 ? NULL : allocate_object(file, NULL);
     if (!debug || load_debug(debug, link, place))
         return debug;
     object_close(debug);
@@ -521,7 +522,7 @@ static bool find_debug(struct object *object, const char *root) {
 
 static bool load_object(struct object *object, const char *root, char *problem) {
     struct symbols_table symbols;
-    if (!begin(object, problem) || !find_loads(object, problem) ||
+    if (!begin_object(object, problem) || !find_loads(object, problem) ||
         !check_section_table(object, problem) || !check_sections(object, &symbols, problem) ||
         !read_sections(object, problem))
         return false;
@@ -531,7 +532,7 @@ static bool load_object(struct object *object, const char *root, char *problem) 
 
 struct object *object_open(int file, const char *root, const char *path,
                            char problem[OBJECT_PROBLEM_SIZE]) {
-    struct object *object = make_object(file, path);
+    struct object *object = allocate_object(file, path);
     if (!object) {
         refuse(problem, "out of memory");
         return NULL;

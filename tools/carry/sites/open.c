@@ -9,7 +9,7 @@
 
 #include "common/command.h"
 
-static int open_file(struct program *program) {
+static int open_object_file(struct program *program) {
     char problem[OBJECT_PROBLEM_SIZE];
     int file = open(program->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
@@ -30,7 +30,7 @@ static int open_any(struct program *program) {
     while (isdigit((unsigned char)program->name[digits]))
         digits++;
     if (!digits || program->name[digits])
-        return open_file(program);
+        return open_object_file(program);
     errno = 0;
     program->pid = strtol(program->name, NULL, 10);
     if (errno || program->pid <= 0 || program->pid > INT32_MAX)

@@ -26,28 +26,28 @@ static bool starts_as_elf(const struct program *program, uint64_t address) {
 }
 
 /* Returns whether an object is loaded to be executed, rather than mapped to be read. */
-static bool is_loaded(const struct object *object, const struct process_map *map) {
+static bool is_loaded_to_run(const struct object *object, const struct process_map *map) {
     for (size_t i = 0; i < object->loads_count; i++)
         if (object->loads[i].executable)
             return is_executable_at(map, object->loads[i].address);
     return false;
 }
 
-static void skip(const struct program *program, const struct process_mapping *mapping,
-                 const char *reason) {
+static void skip_mapping(const struct program *program, const struct process_mapping *mapping,
+                         const char *reason) {
     command_error("process %ld: %s: %s; its sites are left out", program->pid, mapping->path,
                   reason);
 }
 
 /* Moves an object to where it is mapped; returns whether the process runs its sites. */
-static bool is_wanted(const struct program *program, const struct process_map *map,
-                      const struct process_mapping *mapping, struct object *object) {
+static bool is_object_wanted(const struct program *program, const struct process_map *map,
+                             const struct process_mapping *mapping, struct object *object) {
     object_move(object, mapping->start - (object->loads[0].address & ~(PAGE_BYTES - 1)));
-    if (!is_loaded(object, map))
+    if (!is_loaded_to_run(object, map))
         return false;
     if (program_holds(program, object))
         return true;
-    skip(program, mapping, "has changed since it was loaded");
+    skip_mapping(program, mapping, "has changed since it was loaded");
     return false;
 }
 
@@ -57,18 +57,19 @@ static void add_mapped(struct program *program, const struct process_map *map,
     char problem[OBJECT_PROBLEM_SIZE], root[32];
     int file = process_map_open(mapping, program->pid);
     if (file < 0) {
-        skip(program, mapping, strerror(errno));
+        skip_mapping(program, mapping, strerror(errno));
         return;
     }
     snprintf(root, sizeof root, "/proc/%ld/root", program->pid);
     struct object *object = object_open(file, root, mapping->path, problem);
     if (!object) {
-        skip(program, mapping, problem);
+        skip_mapping(program, mapping, problem);
         return;
     }
     char *path = strdup(mapping->path);
     object->path = path;
-    if (path && is_wanted(program, map, mapping, object) && program_add(program, object, path))
+    if (path && is_object_wanted(program, map, mapping, object) &&
+        program_add(program, object, path))
         return;
     object_close(object);
     free(path);

@@ -37,13 +37,13 @@ void program_close(struct program *program) {
 
 /* --- Bodies --- */
 
-static int by_function(const void *a, const void *b) {
+static int compare_functions(const void *a, const void *b) {
     const struct record *body_a = *(const struct record *const *)a;
     const struct record *body_b = *(const struct record *const *)b;
     return (body_a->key > body_b->key) - (body_a->key < body_b->key);
 }
 
-static bool is_body(const struct record *record) {
+static bool is_body_record(const struct record *record) {
     return record->kind == CARRY_SITE_BODY && record->version == CARRY_SITE_VERSION;
 }
 
@@ -55,11 +55,11 @@ bool program_collect_bodies(struct program *program) {
     for (size_t i = 0; program->bodies && i < program->objects_count; i++) {
         const struct object *object = program->objects[i];
         for (size_t j = 0; j < object->records_count; j++)
-            if (is_body(&object->records[j]))
+            if (is_body_record(&object->records[j]))
                 program->bodies[program->bodies_count++] = &object->records[j];
     }
     if (program->bodies)
-        qsort(program->bodies, program->bodies_count, sizeof(struct record *), by_function);
+        qsort(program->bodies, program->bodies_count, sizeof(struct record *), compare_functions);
     return program->bodies;
 }
 

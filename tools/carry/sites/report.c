@@ -47,8 +47,8 @@ static const struct object_symbol *symbol_of(const struct site *site) {
 
 /* Writes the instruction behind `done` bytes of a site, with the name of its target. Returns its
  * length. */
-static size_t instruction_of(const struct sites_report *report, const struct site *site,
-                             size_t done, char text[INSTRUCTION_TEXT]) {
+static size_t write_instruction(const struct sites_report *report, const struct site *site,
+                                size_t done, char text[INSTRUCTION_TEXT]) {
     struct instruction instruction;
     char place[PLACE_SIZE];
     const struct machine *machine = site->object->machine;
@@ -81,7 +81,7 @@ void sites_report_count(struct sites_report *report, const struct site *site) {
 #define NAME_COLUMNS  17
 #define BYTES_WIDTH   (KIND_WIDTH + 1 + NAME_COLUMNS)
 
-static int indent(const struct sites_report *report) {
+static int indent_columns(const struct sites_report *report) {
     return 2 + (report->program->pid ? LIVE_WIDTH : ADDRESS_WIDTH) + 1 + OFFSET_WIDTH + 1;
 }
 
@@ -120,7 +120,7 @@ static void print_heads(struct sites_report *report, const struct site *site, bo
 /* Moves to `column` of a line with `used` columns, or of the next line, for text of `width`
  * columns.
  */
-static void go_to(int used, int column, int width) {
+static void move_to_column(int used, int column, int width) {
     if (used < column && column + width <= text_columns())
         printf("%*s", column - used, "");
     else if (used + 1 + width <= text_columns())
@@ -131,13 +131,13 @@ static void go_to(int used, int column, int width) {
 
 static void print_instruction(const struct sites_report *report, const uint8_t *bytes, size_t size,
                               const char *text) {
-    int used = printf("%*s", indent(report), "");
+    int used = printf("%*s", indent_columns(report), "");
     for (size_t i = 0; i < size; i++) {
         if (used + 3 > text_columns())
-            used = printf("\n%*s", indent(report), "") - 1;
+            used = printf("\n%*s", indent_columns(report), "") - 1;
         used += printf("%s%02x", i ? " " : "", bytes[i]);
     }
-    go_to(used, indent(report) + BYTES_WIDTH + 1, (int)strlen(text));
+    move_to_column(used, indent_columns(report) + BYTES_WIDTH + 1, (int)strlen(text));
     text_print_clean(stdout, text);
     putchar('\n');
 }
@@ -145,7 +145,7 @@ static void print_instruction(const struct sites_report *report, const uint8_t *
 static void print_instructions(const struct sites_report *report, const struct site *site) {
     char text[INSTRUCTION_TEXT];
     for (size_t done = 0; done < site->size;) {
-        size_t size = instruction_of(report, site, done, text);
+        size_t size = write_instruction(report, site, done, text);
         print_instruction(report, site->bytes + done, size, text);
         done += size;
     }
@@ -156,7 +156,7 @@ static void print_state(const struct sites_report *report, const struct site *si
     const char *state = site_state_name(site->state);
     bool named = target_name(report, site, target);
     int width = (int)strlen(state) + (named ? 3 + (int)strlen(target) : 0);
-    go_to(used, indent(report) + BYTES_WIDTH + 1, width);
+    move_to_column(used, indent_columns(report) + BYTES_WIDTH + 1, width);
     printf("%s%s%s", text_colour(state_colour(report, site->state)), state,
            text_colour(COLOUR_NONE));
     if (named) {
@@ -182,7 +182,7 @@ static void print_site(struct sites_report *report, const struct site *site, boo
     print_instructions(report, site);
     char range[PLACE_SIZE];
     if (site->reason_known)
-        text_wrap(stdout, (unsigned)indent(report), reason_text(site, range));
+        text_wrap(stdout, (unsigned)indent_columns(report), reason_text(site, range));
 }
 
 /* --- For programs --- */
@@ -198,7 +198,7 @@ static json_t *instructions_json(const struct sites_report *report, const struct
     json_t *list = json_array();
     char text[INSTRUCTION_TEXT];
     for (size_t done = 0; done < site->size;) {
-        done += instruction_of(report, site, done, text);
+        done += write_instruction(report, site, done, text);
         json_array_append_new(list, json_name(text));
     }
     return list;

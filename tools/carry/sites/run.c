@@ -25,7 +25,7 @@ static void check_object(struct sites_report *report, const struct object *objec
                       report->program->pid, object->path);
 }
 
-static int run(const struct sites_options *options, const struct program *program) {
+static int examine_program(const struct sites_options *options, const struct program *program) {
     struct sites_report report = {
         .program = program, .json = options->json, .looks_left = LOOKS_MAX};
     for (size_t i = 0; i < program->objects_count; i++) {
@@ -45,7 +45,7 @@ int sites_run(const struct sites_options *options) {
     struct program program;
     int status = program_open(&program, options->name);
     if (status == STATUS_CLEAN)
-        status = run(options, &program);
+        status = examine_program(options, &program);
     program_close(&program);
     return status;
 }

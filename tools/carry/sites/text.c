@@ -26,7 +26,7 @@ struct scan {
 
 /* --- Keys --- */
 
-static int in_order(const void *a, const void *b) {
+static int compare_keys(const void *a, const void *b) {
     uint64_t key_a = *(const uint64_t *)a, key_b = *(const uint64_t *)b;
     return (key_a > key_b) - (key_a < key_b);
 }
@@ -38,7 +38,7 @@ static void collect_keys(struct scan *scan) {
         if (site_calls(&object->records[i]) || object->records[i].kind == CARRY_SITE_BRANCH)
             scan->keys[scan->keys_count++] = object->records[i].key;
     if (scan->keys)
-        qsort(scan->keys, scan->keys_count, sizeof *scan->keys, in_order);
+        qsort(scan->keys, scan->keys_count, sizeof *scan->keys, compare_keys);
 }
 
 /* Returns whether a key lies at an address, by its symbol or by a record. */
@@ -47,7 +47,7 @@ static bool is_key(const struct scan *scan, uint64_t address, const char *prefix
     return object_symbol_at(scan->object, address, prefix) ||
            site_key_of_cxx(scan->object, address, text) ||
            (scan->keys_count &&
-            bsearch(&address, scan->keys, scan->keys_count, sizeof *scan->keys, in_order));
+            bsearch(&address, scan->keys, scan->keys_count, sizeof *scan->keys, compare_keys));
 }
 
 /* --- Lost records --- */
@@ -99,7 +99,7 @@ static bool leads_to_stub(const struct scan *scan, const struct trace *trace) {
 }
 
 /* Reads the key of a trace from its stub. Returns false if the trace is no site. */
-static bool follow(const struct scan *scan, struct trace *trace) {
+static bool follow_stub(const struct scan *scan, struct trace *trace) {
     const struct program *program = scan->report->program;
     const struct machine *machine = scan->object->machine;
     struct stub stub;
@@ -118,7 +118,7 @@ static bool follow(const struct scan *scan, struct trace *trace) {
 
 static void look_for_site(struct scan *scan, uint64_t address, const uint8_t *bytes) {
     struct trace trace;
-    if (!scan->object->machine->trace(bytes, address, &trace) || !follow(scan, &trace))
+    if (!scan->object->machine->trace(bytes, address, &trace) || !follow_stub(scan, &trace))
         return;
     const bool branches = trace.kind == CARRY_SITE_BRANCH;
     if (is_key(scan, trace.key, branches ? "carry_key_" : "carry_op_") &&
@@ -132,8 +132,8 @@ static void look_for_site(struct scan *scan, uint64_t address, const uint8_t *by
  * Returns whether the bytes contain the address of the section, as an operand or as a word.
  * Program headers, which are loaded too, contain such words, and do not count.
  */
-static bool refers(const struct scan *scan, const struct object_load *load, uint64_t address,
-                   const uint8_t *bytes) {
+static bool refers_to_section(const struct scan *scan, const struct object_load *load,
+                              uint64_t address, const uint8_t *bytes) {
     uint64_t section = scan->object->section;
     bool is_header = load->offset + (address - load->address) < scan->object->headers_end;
     if (address % 8 == 0 && !is_header && object_little(bytes, 8) == section)
@@ -148,7 +148,8 @@ static void scan_chunk(struct scan *scan, const struct object_load *load, uint64
                        const uint8_t *bytes, size_t size) {
     const size_t unit = scan->object->machine->unit;
     for (size_t i = (unit - address % unit) % unit; i < size; i += unit) {
-        scan->registered = scan->registered || refers(scan, load, address + i, bytes + i);
+        scan->registered =
+            scan->registered || refers_to_section(scan, load, address + i, bytes + i);
         if (load->executable)
             look_for_site(scan, address + i, bytes + i);
     }
