@@ -49,7 +49,7 @@ static const uint8_t encrypted[VECTOR_BYTES] = {
     0x3f, 0xf1, 0xca, 0xa1, 0x68, 0x1f, 0xac, 0x09, 0x12, 0x0e, 0xca, 0x30, 0x75, 0x86, 0xe1, 0xa7,
 };
 
-static void prepare(struct work *work) {
+static void prepare_aes(struct work *work) {
     memset(work, 0, sizeof *work);
     xstate_aes_expand(key, work->schedule);
     memcpy(work->initial, initial, sizeof work->initial);
@@ -61,7 +61,7 @@ bool xstate_has_aes(void) {
 
 bool xstate_aes_is_right(void) {
     struct work work;
-    prepare(&work);
+    prepare_aes(&work);
     xstate_aes_cbc(work.schedule, work.initial, plain, work.out, VECTOR_BYTES / BLOCK_BYTES);
     return memcmp(work.out, encrypted, VECTOR_BYTES) == 0;
 }
@@ -70,14 +70,15 @@ const char *xstate_aes_column(size_t column) {
     return columns[column].name;
 }
 
-static size_t column_count(void) {
+static size_t aes_column_count(void) {
     size_t count = 0;
     while (count < AES_COLUMNS && columns[count].needs < xstate_uppers())
         count++;
     return count;
 }
 
-static uint32_t run(const void *context, size_t cell, size_t subject, size_t first, size_t calls) {
+static uint32_t run_aes(const void *context, size_t cell, size_t subject, size_t first,
+                        size_t calls) {
     struct work *work = (struct work *)context;
     xstate_upper_fn *before = columns[subject].prepare;
     const size_t blocks = xstate_aes_sizes[cell] / BLOCK_BYTES;
@@ -94,8 +95,8 @@ static uint32_t run(const void *context, size_t cell, size_t subject, size_t fir
 
 bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *effort) {
     struct work work;
-    prepare(&work);
+    prepare_aes(&work);
     struct bench_plan plan = {
-        .cells = AES_ROWS, .subjects = column_count(), .run = run, .context = &work};
+        .cells = AES_ROWS, .subjects = aes_column_count(), .run = run_aes, .context = &work};
     return xstate_grid_measure(grid, &plan, effort);
 }

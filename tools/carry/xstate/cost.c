@@ -50,7 +50,7 @@ static void choose_masks(struct xstate_cost *cost) {
     memcpy(cost->section_masks, cost->save_masks, sizeof cost->section_masks);
 }
 
-static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort) {
+static bool measure_cost(struct xstate_cost *cost, const struct xstate_effort *effort) {
     choose_masks(cost);
     return xstate_measure_libm(&cost->libm, LIBM_ROWS, effort) &&
            (!cost->has_aes || xstate_measure_aes(&cost->aes, effort)) &&
@@ -60,13 +60,13 @@ static bool measure(struct xstate_cost *cost, const struct xstate_effort *effort
            xstate_measure_sections(&cost->sections, cost->section_masks, cost->save_count, effort);
 }
 
-static int run(const struct xstate_effort *effort, bool json) {
+static int run_cost(const struct xstate_effort *effort, bool json) {
     struct xstate_cost cost = {.has_aes = xstate_has_aes()};
     if (cost.has_aes && !xstate_aes_is_right()) {
         command_error("AES-128-CBC is WRONG: it encrypts the example of SP 800-38A incorrectly");
         return STATUS_BAD;
     }
-    if (!measure(&cost, effort))
+    if (!measure_cost(&cost, effort))
         return command_error("out of memory");
     if (json)
         xstate_cost_print_json(&cost);
@@ -87,5 +87,5 @@ int xstate_cost(int argc, char **argv) {
     int status;
     if (!options_read(argc, argv, usage, rows, OPERANDS_NONE, &status))
         return status;
-    return run(is_quick ? &quick : &normal, json);
+    return run_cost(is_quick ? &quick : &normal, json);
 }

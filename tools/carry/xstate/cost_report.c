@@ -53,7 +53,7 @@ static void print_factor(double factor) {
 }
 
 /* Prints the times of a row, each except the first with its factor. */
-static void print_row(const struct xstate_grid *grid, size_t row) {
+static void print_time_row(const struct xstate_grid *grid, size_t row) {
     print_time(grid->ns[row][0]);
     for (size_t column = 1; column < grid->columns; column++) {
         print_time(grid->ns[row][column]);
@@ -62,7 +62,7 @@ static void print_row(const struct xstate_grid *grid, size_t row) {
     putchar('\n');
 }
 
-static void print_head(const char *label, const char *const *titles, size_t columns) {
+static void print_grid_head(const char *label, const char *const *titles, size_t columns) {
     printf("%s%*s%*s", text_colour(COLOUR_FAINT), LABEL_COLUMNS, label, TIME_COLUMNS, titles[0]);
     for (size_t column = 1; column < columns; column++)
         printf("%*s", TIME_COLUMNS + FACTOR_COLUMNS, titles[column]);
@@ -72,10 +72,10 @@ static void print_head(const char *label, const char *const *titles, size_t colu
 static void print_libm(const struct xstate_cost *cost) {
     static const char *const titles[XSTATE_UPPERS] = {"clean", "YMM dirty", "ZMM dirty"};
     text_print_title("libm, ns a call");
-    print_head("", titles, cost->libm.columns);
+    print_grid_head("", titles, cost->libm.columns);
     for (size_t row = 0; row < cost->libm.rows; row++) {
         printf("%*s", LABEL_COLUMNS, xstate_libm_names[row]);
-        print_row(&cost->libm, row);
+        print_time_row(&cost->libm, row);
     }
 }
 
@@ -87,10 +87,10 @@ static void print_aes(const struct xstate_cost *cost) {
         puts("  this CPU has no AES instructions");
         return;
     }
-    print_head("bytes", titles, cost->aes.columns);
+    print_grid_head("bytes", titles, cost->aes.columns);
     for (size_t row = 0; row < cost->aes.rows; row++) {
         printf("%*zu", LABEL_COLUMNS, xstate_aes_sizes[row]);
-        print_row(&cost->aes, row);
+        print_time_row(&cost->aes, row);
     }
 }
 
@@ -154,7 +154,7 @@ static void print_sections(const struct xstate_cost *cost) {
          "  the thread's state, and its load on the way back; nested: interrupts a section");
 }
 
-static void print_verdict(const struct xstate_cost *cost) {
+static void print_cost_verdict(const struct xstate_cost *cost) {
     char text[512];
     if (cost->libm.columns == 1) {
         puts("\n"
@@ -187,7 +187,7 @@ void xstate_cost_print_text(const struct xstate_cost *cost) {
     print_saves(cost);
     print_starts(cost);
     print_sections(cost);
-    print_verdict(cost);
+    print_cost_verdict(cost);
 }
 
 /* --- For programs --- */

@@ -54,22 +54,23 @@ static double *counts_of(const struct shooting *shooting, size_t event, size_t s
 }
 
 /* Returns scattered delays below 64 cycles, which are more than a step of any counter. */
-static uint32_t delay(size_t number) {
+static uint32_t shot_delay(size_t number) {
     return (uint32_t)number * UINT32_C(2654435761) >> 26;
 }
 
 /* Takes one shot of each event and state in each round; returns the nanoseconds of a count. */
-static double shoot(struct shooting *shooting) {
+static double take_shots(struct shooting *shooting) {
     const int64_t start_ns = clock_ns();
     const uint64_t start = __rdtsc();
     for (size_t round = 0; round < shooting->rounds; round++)
         for (size_t event = 0; event < SHOT_ROWS; event++)
             for (size_t state = 0; state < shooting->states; state++)
-                counts_of(shooting, event, state)[round] = events[event].shots[state](delay(round));
+                counts_of(shooting, event, state)[round] =
+                    events[event].shots[state](shot_delay(round));
     return (double)(clock_ns() - start_ns) / (double)(__rdtsc() - start);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_counts(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
@@ -79,20 +80,20 @@ static int compare(const void *a, const void *b) {
  * show in how often they step, so in means, not in medians. A twentieth at each end is omitted,
  * which contains interrupts.
  */
-static double mean(const struct shooting *shooting, size_t event, size_t state) {
+static double mean_count(const struct shooting *shooting, size_t event, size_t state) {
     double *counts = counts_of(shooting, event, state);
     const size_t cut = shooting->rounds / 20;
     double sum = 0;
-    qsort(counts, shooting->rounds, sizeof *counts, compare);
+    qsort(counts, shooting->rounds, sizeof *counts, compare_counts);
     for (size_t i = cut; i < shooting->rounds - cut; i++)
         sum += counts[i];
     return sum / (double)(shooting->rounds - 2 * cut);
 }
 
-static double added(const struct shooting *shooting, size_t event, size_t state) {
-    const double base =
-        event == VZEROUPPER ? mean(shooting, NONE, state) : mean(shooting, event, XSTATE_CLEAN);
-    return (mean(shooting, event, state) - base) / events[event].count;
+static double added_count(const struct shooting *shooting, size_t event, size_t state) {
+    const double base = event == VZEROUPPER ? mean_count(shooting, NONE, state)
+                                            : mean_count(shooting, event, XSTATE_CLEAN);
+    return (mean_count(shooting, event, state) - base) / events[event].count;
 }
 
 bool xstate_measure_events(struct xstate_grid *grid, size_t rounds) {
@@ -100,11 +101,11 @@ bool xstate_measure_events(struct xstate_grid *grid, size_t rounds) {
     shooting.counts = calloc(rounds * SHOT_ROWS * XSTATE_UPPERS, sizeof *shooting.counts);
     if (!shooting.counts)
         return false;
-    const double ns_per_count = shoot(&shooting);
+    const double ns_per_count = take_shots(&shooting);
     *grid = (struct xstate_grid){.rows = EVENT_ROWS, .columns = shooting.states};
     for (size_t event = 0; event < EVENT_ROWS; event++)
         for (size_t state = 0; state < shooting.states; state++)
-            grid->ns[event][state] = added(&shooting, event, state) * ns_per_count;
+            grid->ns[event][state] = added_count(&shooting, event, state) * ns_per_count;
     free(shooting.counts);
     return true;
 }

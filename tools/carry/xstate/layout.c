@@ -37,7 +37,7 @@ static const char usage[] =
     "  carry xstate layout\n"
     "  CARRY_CPU_MASK=xsavec carry xstate layout    without XSAVEC\n";
 
-static bool has(uint64_t mask, unsigned component) {
+static bool has_component(uint64_t mask, unsigned component) {
     return mask >> component & 1;
 }
 
@@ -45,7 +45,7 @@ static uint64_t all_of(const struct carry_xstate_layout *layout) {
     return layout->user | layout->supervisor | carry_xstate_enabled();
 }
 
-static size_t size_of(const struct carry_xstate_layout *layout, unsigned component) {
+static size_t component_size(const struct carry_xstate_layout *layout, unsigned component) {
     if (component == CARRY_XSTATE_X87)
         return carry_xstate_offset(layout, 0, CARRY_XSTATE_STANDARD, CARRY_XSTATE_SSE);
     return component == CARRY_XSTATE_SSE ? XMM_BYTES * XMM_COUNT : layout->parts[component].size;
@@ -105,7 +105,7 @@ static void print_component(const struct carry_xstate_layout *layout, unsigned c
     char text[TEXT_SIZE];
     const struct carry_xstate_part *part = &layout->parts[component];
     printf("  %3u  %-9s  %6s", component, carry_xstate_name(component),
-           text_count(text, size_of(layout, component)));
+           text_count(text, component_size(layout, component)));
     print_offset(layout, CARRY_XSTATE_STANDARD, component, 10);
     print_offset(layout, CARRY_XSTATE_COMPACT, component, 9);
     printf("  %s%s%s\n", carry_xstate_description(component), part->aligned ? ", aligned" : "",
@@ -120,7 +120,7 @@ static void print_components(const struct carry_xstate_layout *layout, uint64_t 
     printf("%s  bit  name         size  standard  compact  holds%s\n", text_colour(COLOUR_FAINT),
            text_colour(COLOUR_NONE));
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has(mask, i))
+        if (has_component(mask, i))
             print_component(layout, i);
 }
 
@@ -160,7 +160,7 @@ static void print_library(void) {
     print_names("on request", carry_xstate_enabled() & ~carry_xstate_default());
 }
 
-static void print_text(const struct carry_xstate_layout *layout) {
+static void print_layout_text(const struct carry_xstate_layout *layout) {
     struct bench_machine machine;
     bench_machine(&machine);
     text_print_field("CPU", machine.cpu);
@@ -187,20 +187,21 @@ static json_t *offset_json(const struct carry_xstate_layout *layout, enum carry_
 
 static json_t *component_json(const struct carry_xstate_layout *layout, unsigned component) {
     const struct carry_xstate_part *part = &layout->parts[component];
-    return json_pack(
-        "{s:i, s:s, s:s, s:I, s:o, s:o, s:b, s:b, s:b, s:b, s:b}", "bit", component, "name",
-        carry_xstate_name(component), "description", carry_xstate_description(component), "size",
-        (json_int_t)size_of(layout, component), "standard",
-        offset_json(layout, CARRY_XSTATE_STANDARD, component), "compact",
-        offset_json(layout, CARRY_XSTATE_COMPACT, component), "supervisor", part->supervisor,
-        "aligned", part->aligned, "lazy", part->lazy, "enabled",
-        has(carry_xstate_enabled(), component), "default", has(carry_xstate_default(), component));
+    return json_pack("{s:i, s:s, s:s, s:I, s:o, s:o, s:b, s:b, s:b, s:b, s:b}", "bit", component,
+                     "name", carry_xstate_name(component), "description",
+                     carry_xstate_description(component), "size",
+                     (json_int_t)component_size(layout, component), "standard",
+                     offset_json(layout, CARRY_XSTATE_STANDARD, component), "compact",
+                     offset_json(layout, CARRY_XSTATE_COMPACT, component), "supervisor",
+                     part->supervisor, "aligned", part->aligned, "lazy", part->lazy, "enabled",
+                     has_component(carry_xstate_enabled(), component), "default",
+                     has_component(carry_xstate_default(), component));
 }
 
 static json_t *components_json(const struct carry_xstate_layout *layout) {
     json_t *list = json_array();
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has(all_of(layout), i))
+        if (has_component(all_of(layout), i))
             json_array_append_new(list, component_json(layout, i));
     return list;
 }
@@ -213,7 +214,7 @@ static json_t *features_json(const struct carry_xstate_layout *layout) {
     return object;
 }
 
-static void print_json(const struct carry_xstate_layout *layout) {
+static void print_layout_json(const struct carry_xstate_layout *layout) {
     struct bench_machine machine;
     bench_machine(&machine);
     json_t *object = json_pack(
@@ -239,8 +240,8 @@ int xstate_layout(int argc, char **argv) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
     if (json)
-        print_json(&layout);
+        print_layout_json(&layout);
     else
-        print_text(&layout);
+        print_layout_text(&layout);
     return STATUS_CLEAN;
 }

@@ -15,7 +15,7 @@ static int by_function(const void *left, const void *right) {
     return order ? order : strcmp(a->caller, b->caller);
 }
 
-static void collect(struct leavers_findings *findings, const struct leavers_table *table) {
+static void collect_calls(struct leavers_findings *findings, const struct leavers_table *table) {
     for (size_t i = 0; i < LEAVERS_ROWS; i++) {
         struct leavers_call *call = &findings->calls[findings->calls_count];
         call->row = &table->rows[i];
@@ -36,7 +36,8 @@ static void add_row(struct leavers_function *sum, const struct leavers_row *row)
     sum->count++;
 }
 
-static bool is_same(const struct leavers_function *function, const struct leavers_names *names) {
+static bool is_same_function(const struct leavers_function *function,
+                             const struct leavers_names *names) {
     return strcmp(function->object, names->called) == 0 &&
            strcmp(function->function, names->function) == 0;
 }
@@ -44,7 +45,7 @@ static bool is_same(const struct leavers_function *function, const struct leaver
 static void add_call(struct leavers_findings *findings, size_t i) {
     const struct leavers_call *call = &findings->calls[i];
     struct leavers_function *last = &findings->functions[findings->functions_count];
-    if (findings->functions_count && is_same(last - 1, &call->names)) {
+    if (findings->functions_count && is_same_function(last - 1, &call->names)) {
         last--;
     } else {
         *last = (struct leavers_function){call->names.function, call->names.called, .first = i};
@@ -69,7 +70,7 @@ static int by_victims(const void *left, const void *right) {
     return (a->first > b->first) - (a->first < b->first);
 }
 
-static void sort(struct leavers_findings *findings) {
+static void sort_findings(struct leavers_findings *findings) {
     const size_t count = findings->functions_count, size = sizeof *findings->functions;
     memcpy(findings->called_dirty, findings->functions, count * size);
     qsort(findings->functions, count, size, by_dirt);
@@ -88,10 +89,10 @@ bool leavers_find(struct leavers_findings *findings, const struct leavers_table 
     findings->called_dirty = calloc(LEAVERS_ROWS + 1, sizeof *findings->called_dirty);
     if (!findings->calls || !findings->functions || !findings->called_dirty)
         return false;
-    collect(findings, table);
+    collect_calls(findings, table);
     for (size_t i = 0; i < findings->calls_count; i++)
         add_call(findings, i);
-    sort(findings);
+    sort_findings(findings);
     return true;
 }
 

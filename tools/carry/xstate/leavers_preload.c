@@ -55,7 +55,7 @@ static size_t objects_count;
 static unsigned long long loaded; /* the number of objects ever loaded, when they were listed */
 static char program[4096];
 
-static int note_object(struct dl_phdr_info *info, size_t size, void *unused) {
+static int add_loaded_object(struct dl_phdr_info *info, size_t size, void *unused) {
     (void)size;
     (void)unused;
     loaded = info->dlpi_adds;
@@ -137,7 +137,7 @@ static bool is_dirty(const struct carry_thunk_call *call) {
 }
 
 /* Makes the thunk load the two vectors that may be results as xmm registers, with clean uppers. */
-static void clean(struct carry_thunk_call *call) {
+static void clean_uppers(struct carry_thunk_call *call) {
     unsigned char *vectors = call->vectors;
     memmove(vectors + XMM_BYTES, vectors + call->vector_size, XMM_BYTES);
     call->vector_size = XMM_BYTES;
@@ -153,7 +153,7 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
  * AMD only until the next switch of threads. Nothing reads that upper: if the vector is an argument
  * or a result, it is an xmm register.
  */
-static void stay_dirty(struct carry_thunk_call *call, size_t kept) {
+static void keep_dirty(struct carry_thunk_call *call, size_t kept) {
     const size_t half = call->vector_size / 2;
     unsigned char *upper = (unsigned char *)call->vectors + half;
     while (--kept && is_zero(upper, half))
@@ -181,7 +181,7 @@ static _Thread_local struct {
     bool left; /* uppers are dirty since a leaver that was counted */
 } thread __attribute__((tls_model("initial-exec")));
 
-static struct frame *innermost(void) {
+static struct frame *innermost_frame(void) {
     return &thread.frames[(thread.depth - 1) % FRAMES];
 }
 
@@ -190,39 +190,39 @@ static void on_enter(const struct carry_hook_place *place, struct carry_thunk_ca
     uintptr_t stack = (uintptr_t)call->stack;
     (void)place;
     (void)user;
-    while (thread.depth && innermost()->stack <= stack) /* ended by longjmp or an exception */
+    while (thread.depth && innermost_frame()->stack <= stack) /* ended by longjmp or an exception */
         thread.depth--;
     thread.depth++;
-    *innermost() = (struct frame){stack, is_dirty(call)};
+    *innermost_frame() = (struct frame){stack, is_dirty(call)};
     thread.left = thread.left && is_dirty(call);
     if (is_dirty(call))
-        stay_dirty(call, ARGUMENTS);
+        keep_dirty(call, ARGUMENTS);
 }
 
 /* Finds the frame of the call that returns; returns false if it was not recorded. */
 static bool find_frame(const struct carry_thunk_call *call, struct frame *frame) {
     uintptr_t stack = (uintptr_t)call->stack;
-    while (thread.depth && innermost()->stack < stack)
+    while (thread.depth && innermost_frame()->stack < stack)
         thread.depth--;
-    if (!thread.depth || innermost()->stack != stack)
+    if (!thread.depth || innermost_frame()->stack != stack)
         return false;
-    *frame = *innermost();
+    *frame = *innermost_frame();
     thread.depth--;
     return true;
 }
 
-static void add(uint64_t *count) {
+static void add_one(uint64_t *count) {
     __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
 }
 
 /* Counts a call, and returns whether its function made the uppers dirty. */
 static bool is_leaver(struct leavers_row *row, const struct carry_thunk_call *call) {
     struct frame frame;
-    add(&row->calls);
+    add_one(&row->calls);
     if (!find_frame(call, &frame))
-        add(&row->unknown);
+        add_one(&row->unknown);
     else if (frame.dirty)
-        add(&row->called_dirty);
+        add_one(&row->called_dirty);
     else
         return is_dirty(call) && !thread.left;
     return false;
@@ -236,12 +236,12 @@ static void on_leave(const struct carry_hook_place *place, struct carry_thunk_ca
     bool leaver = is_leaver(row, call);
     (void)user;
     if (leaver)
-        add(call->vector_size > YMM_BYTES ? &row->zmm : &row->ymm);
+        add_one(call->vector_size > YMM_BYTES ? &row->zmm : &row->ymm);
     thread.left = table->keep && is_dirty(call) && (leaver || thread.left);
     if (leaver && !table->keep)
-        clean(call);
+        clean_uppers(call);
     else if (is_dirty(call))
-        stay_dirty(call, RESULTS);
+        keep_dirty(call, RESULTS);
 }
 
 /* --- Hooks --- */
@@ -251,34 +251,34 @@ static void on_lookup(const struct carry_hook_place *place, struct carry_thunk_c
 
 static const struct object *own;
 
-static bool is_lookup(const struct carry_hook_place *place, void *user) {
+static bool is_lookup_call(const struct carry_hook_place *place, void *user) {
     (void)user;
     return object_at(place->address) != own &&
            (strcmp(place->symbol, "dlsym") == 0 || strcmp(place->symbol, "dlvsym") == 0);
 }
 
-static bool is_wanted(const struct carry_hook_place *place, void *user) {
+static bool is_call_hooked(const struct carry_hook_place *place, void *user) {
     (void)user;
     return (place->by_plt || table->addresses) && object_at(place->address) != own &&
            may_be_hooked(place->symbol) && add_slot(place);
 }
 
 static struct carry_hook calls = {
-    .wants = is_wanted,
+    .wants = is_call_hooked,
     .enter = on_enter,
     .leave = on_leave,
 };
 
-static struct carry_hook lookups = {.wants = is_lookup, .enter = on_lookup};
+static struct carry_hook lookups = {.wants = is_lookup_call, .enter = on_lookup};
 
 static pthread_mutex_t attaching = PTHREAD_MUTEX_INITIALIZER;
 
 /* Hooks all calls that are not hooked yet. Returns 0, or an error of attaching. */
-static int attach(void) {
+static int attach_all_calls(void) {
     if (pthread_mutex_trylock(&attaching) != 0)
         return CARRY_OK;
     objects_count = 0;
-    dl_iterate_phdr(note_object, NULL);
+    dl_iterate_phdr(add_loaded_object, NULL);
     own = object_at((uintptr_t)&table);
     int error = carry_hook_attach_calls(&calls);
     carry_hook_attach_calls(&lookups);
@@ -295,7 +295,7 @@ static void on_lookup(const struct carry_hook_place *place, struct carry_thunk_c
     (void)user;
     dl_iterate_phdr(count_loaded, &now);
     if (now != loaded)
-        attach();
+        attach_all_calls();
 }
 
 /* --- The beginning --- */
@@ -312,12 +312,12 @@ static struct leavers_table *open_table(const char *path) {
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-__attribute__((constructor)) static void begin(void) {
+__attribute__((constructor)) static void begin_counting(void) {
     table = open_table(getenv(LEAVERS_VARIABLE));
     if (!table)
         return;
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
     carry_cpu_set_mask("+fast_xgetbv1"); /* thunks then read what is in use, not the values */
-    add(attach() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
+    add_one(attach_all_calls() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
 }

@@ -9,7 +9,7 @@ static uint64_t dirty_of(const struct leavers_function *function) {
     return function->ymm + function->zmm;
 }
 
-static size_t shown(const struct leavers_options *options, size_t count) {
+static size_t shown_count(const struct leavers_options *options, size_t count) {
     return count < options->show ? count : options->show;
 }
 
@@ -36,7 +36,7 @@ static void print_callers(FILE *stream, const struct leavers_findings *findings,
     fputc('\n', stream);
 }
 
-static void print_part(FILE *stream, uint64_t part, uint64_t calls) {
+static void print_share(FILE *stream, uint64_t part, uint64_t calls) {
     char part_text[TEXT_SIZE], calls_text[TEXT_SIZE];
     fprintf(stream, "%12s %12s %6.1f %%", text_count(part_text, part),
             text_count(calls_text, calls), 100 * (double)part / (double)calls);
@@ -50,13 +50,13 @@ static void print_more(FILE *stream, size_t count, size_t all) {
 static void print_leavers(const struct leavers_options *options,
                           const struct leavers_findings *findings, FILE *stream) {
     char zmm[TEXT_SIZE];
-    size_t count = shown(options, findings->leavers);
+    size_t count = shown_count(options, findings->leavers);
     if (!findings->leavers)
         return;
     fputs("\n  left dirty     of calls                ZMM  function, object\n", stream);
     for (size_t i = 0; i < count; i++) {
         const struct leavers_function *function = &findings->functions[i];
-        print_part(stream, dirty_of(function), function->calls);
+        print_share(stream, dirty_of(function), function->calls);
         fprintf(stream, " %9s  ", text_count(zmm, function->zmm));
         print_name(stream, function);
         print_callers(stream, findings, function);
@@ -66,13 +66,13 @@ static void print_leavers(const struct leavers_options *options,
 
 static void print_victims(const struct leavers_options *options,
                           const struct leavers_findings *findings, FILE *stream) {
-    size_t count = shown(options, findings->victims);
+    size_t count = shown_count(options, findings->victims);
     if (!findings->victims)
         return;
     fputs("\ncalled dirty     of calls                     function, object\n", stream);
     for (size_t i = 0; i < count; i++) {
         const struct leavers_function *function = &findings->called_dirty[i];
-        print_part(stream, function->called_dirty, function->calls);
+        print_share(stream, function->called_dirty, function->calls);
         fprintf(stream, "%12s", "");
         print_name(stream, function);
         print_callers(stream, findings, function);
@@ -97,8 +97,8 @@ static void print_rest(const struct leavers_findings *findings, FILE *stream) {
                 text_count(count, findings->lost), text_plural(findings->lost));
 }
 
-static void print_text(const struct leavers_options *options,
-                       const struct leavers_findings *findings, FILE *stream) {
+static void print_leavers_text(const struct leavers_options *options,
+                               const struct leavers_findings *findings, FILE *stream) {
     char calls[TEXT_SIZE], functions[TEXT_SIZE], leavers[TEXT_SIZE];
     text_count(calls, findings->sum.calls);
     text_count(functions, findings->functions_count);
@@ -157,11 +157,11 @@ static void print_rows_json(const struct leavers_findings *findings,
     }
 }
 
-static void print_json(const struct leavers_options *options,
-                       const struct leavers_findings *findings, FILE *stream) {
-    print_rows_json(findings, findings->functions, shown(options, findings->leavers), "leaver",
-                    stream);
-    print_rows_json(findings, findings->called_dirty, shown(options, findings->victims),
+static void print_leavers_json(const struct leavers_options *options,
+                               const struct leavers_findings *findings, FILE *stream) {
+    print_rows_json(findings, findings->functions, shown_count(options, findings->leavers),
+                    "leaver", stream);
+    print_rows_json(findings, findings->called_dirty, shown_count(options, findings->victims),
                     "called_dirty", stream);
     json_t *json = json_object();
     json_object_set_new(json, "type", json_string("summary"));
@@ -178,7 +178,7 @@ static void print_json(const struct leavers_options *options,
 void leavers_report(const struct leavers_options *options, const struct leavers_findings *findings,
                     FILE *stream) {
     if (options->json)
-        print_json(options, findings, stream);
+        print_leavers_json(options, findings, stream);
     else
-        print_text(options, findings, stream);
+        print_leavers_text(options, findings, stream);
 }

@@ -23,7 +23,7 @@
 
 /* Puts a library in front of those in LD_PRELOAD, which spaces and colons separate. Returns an exit
  * status. */
-static int preload(const char *library) {
+static int set_preload(const char *library) {
     const char *present = getenv("LD_PRELOAD");
     char *value = NULL;
     if (strpbrk(library, " :"))
@@ -60,8 +60,8 @@ static struct leavers_table *make_table(const struct leavers_options *options) {
 
 /* --- The program --- */
 
-static int report(const struct leavers_options *options, const struct leavers_table *table,
-                  FILE *stream, int status) {
+static int report_leavers(const struct leavers_options *options, const struct leavers_table *table,
+                          FILE *stream, int status) {
     struct leavers_findings findings;
     if (!table->processes && table->refused)
         return command_error("the system refuses hooks in '%s'", options->command[0]);
@@ -79,8 +79,8 @@ static int report(const struct leavers_options *options, const struct leavers_ta
     return status;
 }
 
-static int run(const struct leavers_options *options, const struct leavers_table *table,
-               FILE *stream) {
+static int run_with_hooks(const struct leavers_options *options, const struct leavers_table *table,
+                          FILE *stream) {
     extern char **environ;
     struct launch launch = {0};
     sigset_t mask;
@@ -91,7 +91,7 @@ static int run(const struct leavers_options *options, const struct leavers_table
     launch_attend(&launch);
     launch_go(&launch);
     status = launch_wait(&launch);
-    return launch.failed ? status : report(options, table, stream, status);
+    return launch.failed ? status : report_leavers(options, table, stream, status);
 }
 
 static int prepare_and_run(const struct leavers_options *options, FILE *stream) {
@@ -100,13 +100,13 @@ static int prepare_and_run(const struct leavers_options *options, FILE *stream) 
         return command_error(
             start_is_static ? "this carry is static, and has no " LIBRARY " to load"
                             : "cannot find " LIBRARY " beside the tool or where it is installed");
-    int status = preload(library);
+    int status = set_preload(library);
     if (status != STATUS_CLEAN)
         return status;
     struct leavers_table *table = make_table(options);
     if (!table)
         return STATUS_ERROR;
-    status = run(options, table, stream);
+    status = run_with_hooks(options, table, stream);
     munmap(table, sizeof *table);
     return status;
 }

@@ -34,7 +34,7 @@ static char *add_name(char *place, const char *name) {
     return place + size;
 }
 
-static size_t size_of(const char *caller, const char *function, const char *called) {
+static size_t size_of_names(const char *caller, const char *function, const char *called) {
     return strlen(caller) + strlen(function) + strlen(called) + 3;
 }
 
@@ -45,7 +45,7 @@ static bool has_room(const struct leavers_table *table, size_t size) {
 /* Writes the names of a row; returns false if other processes have taken the room. */
 static bool write_names(struct leavers_table *table, struct leavers_row *row, const char *caller,
                         const char *function, const char *called) {
-    uint32_t size = (uint32_t)size_of(caller, function, called);
+    uint32_t size = (uint32_t)size_of_names(caller, function, called);
     uint32_t place = __atomic_fetch_add(&table->names_used, size, __ATOMIC_RELAXED);
     if (size > LEAVERS_BYTES - place) {
         __atomic_fetch_sub(&table->names_used, size, __ATOMIC_RELAXED);
@@ -58,7 +58,7 @@ static bool write_names(struct leavers_table *table, struct leavers_row *row, co
 
 /* --- Rows --- */
 
-static uint32_t hash(uint32_t value, const char *name) {
+static uint32_t hash_name(uint32_t value, const char *name) {
     while (*name)
         value = (value ^ (unsigned char)*name++) * 16777619; /* FNV-1a */
     return value * 16777619;
@@ -78,8 +78,8 @@ static bool is_row(const struct leavers_table *table, const struct leavers_row *
 
 /* Takes a free row; returns false if another process took it. If it took the room for names
  * instead, the row stays unused. */
-static bool take(struct leavers_table *table, struct leavers_row *row, const char *caller,
-                 const char *function, const char *called) {
+static bool take_row(struct leavers_table *table, struct leavers_row *row, const char *caller,
+                     const char *function, const char *called) {
     uint32_t state = LEAVERS_FREE;
     if (!__atomic_compare_exchange_n(&row->state, &state, LEAVERS_WRITTEN, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
@@ -92,13 +92,13 @@ static bool take(struct leavers_table *table, struct leavers_row *row, const cha
 
 struct leavers_row *leavers_table_row(struct leavers_table *table, const char *caller,
                                       const char *function, const char *called) {
-    uint32_t start = hash(hash(hash(2166136261, caller), function), called);
+    uint32_t start = hash_name(hash_name(hash_name(2166136261, caller), function), called);
     for (uint32_t i = 0; i < LEAVERS_ROWS; i++) {
         struct leavers_row *row = &table->rows[(start + i) % LEAVERS_ROWS];
         bool is_free = __atomic_load_n(&row->state, __ATOMIC_RELAXED) == LEAVERS_FREE;
-        if (is_free && !has_room(table, size_of(caller, function, called)))
+        if (is_free && !has_room(table, size_of_names(caller, function, called)))
             break;
-        if ((is_free && take(table, row, caller, function, called)) ||
+        if ((is_free && take_row(table, row, caller, function, called)) ||
             is_row(table, row, caller, function, called))
             return row;
     }

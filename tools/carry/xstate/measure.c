@@ -21,7 +21,7 @@ static size_t calls_that_fill_the_time(const void *context, size_t cell) {
     return 0;
 }
 
-static void show_progress(size_t done, size_t total) {
+static void show_grid_progress(size_t done, size_t total) {
     (void)total;
     if (progress_due)
         progress_draw(done);
@@ -32,7 +32,8 @@ static void show_nothing(size_t done, size_t total) {
     (void)total;
 }
 
-static void fill(struct xstate_grid *grid, const struct bench_plan *plan, const double *samples) {
+static void fill_grid(struct xstate_grid *grid, const struct bench_plan *plan,
+                      const double *samples) {
     grid->rounds = plan->rounds;
     for (size_t row = 0; row < grid->rows; row++) {
         const double *base = bench_samples(plan, samples, row, 0);
@@ -51,14 +52,14 @@ bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
     plan->sample_ns = effort->sample_ns;
     plan->seconds = effort->seconds;
     plan->fixed_calls = calls_that_fill_the_time;
-    plan->progress = effort->shows_progress ? show_progress : show_nothing;
+    plan->progress = effort->shows_progress ? show_grid_progress : show_nothing;
     if (effort->shows_progress)
         progress_begin_steps(plan->cells * plan->rounds);
     double *samples = bench_measure(plan);
     if (effort->shows_progress)
         progress_end();
     if (samples) {
-        fill(grid, plan, samples);
+        fill_grid(grid, plan, samples);
         bench_noise_add_plan(&grid->noise, plan, effort->rounds, samples);
     }
     free(samples);
@@ -149,7 +150,7 @@ static uint32_t run_save(const void *context, size_t cell, size_t subject, size_
 }
 
 /* Returns the size of an area for all of the instructions. */
-static size_t area_size(uint64_t mask) {
+static size_t largest_area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
     size_t own = carry_xstate_area_size(mask);
@@ -166,7 +167,7 @@ bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t coun
     for (enum xstate_op op = 0; op < XSTATE_OPS; op++)
         if (xstate_has_op(op))
             saves.columns[plan.subjects++] = op;
-    const size_t bytes = area_size(saves.saved);
+    const size_t bytes = largest_area_size(saves.saved);
     saves.area = aligned_alloc(CARRY_XSTATE_ALIGN, bytes);
     if (!saves.area)
         return false;
@@ -217,7 +218,7 @@ static void save_initial(char *area, uint64_t mask) {
 bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort) {
     struct saves image = {.saved = carry_xstate_default()};
     struct bench_plan plan = {.cells = 1, .run = run_start, .context = &image};
-    const size_t bytes = area_size(image.saved);
+    const size_t bytes = largest_area_size(image.saved);
     plan.subjects = xstate_has_op(XSTATE_XRSTOR) ? XSTATE_STARTS : XSTATE_FNINIT + 1;
     image.area = aligned_alloc(CARRY_XSTATE_ALIGN, bytes);
     if (!image.area)

@@ -22,8 +22,8 @@ static bool add_hit(struct functions *functions, const struct samples *samples,
     return !found.name || row->name;
 }
 
-static bool add_object(struct functions *functions, const struct samples *samples,
-                       uint32_t number) {
+static bool add_object_hits(struct functions *functions, const struct samples *samples,
+                            uint32_t number) {
     const struct samples_object *object = &samples->objects[number];
     struct symbols *symbols = object->file < 0 ? NULL : symbols_open(object->path, object->file);
     bool ok = true;
@@ -60,7 +60,7 @@ static void add_counts(struct samples_counts *sum, const struct samples_counts *
     sum->zmm += counts->zmm;
 }
 
-static void merge(struct functions *functions) {
+static void merge_functions(struct functions *functions) {
     size_t kept = 0;
     for (size_t i = 0; i < functions->count; i++) {
         struct function *row = &functions->rows[i], *last = &functions->rows[kept - !!kept];
@@ -81,9 +81,9 @@ bool functions_collect(struct functions *functions, const struct samples *sample
     if (!functions->rows)
         return false;
     for (size_t i = 0; ok && i < samples->objects_count; i++)
-        ok = add_object(functions, samples, (uint32_t)i);
+        ok = add_object_hits(functions, samples, (uint32_t)i);
     qsort(functions->rows, functions->count, sizeof *functions->rows, by_place);
-    merge(functions);
+    merge_functions(functions);
     qsort(functions->rows, functions->count, sizeof *functions->rows, by_dirt);
     return ok;
 }

@@ -13,7 +13,7 @@ static bool is_listed(const struct prof_report *report, size_t i) {
 
 /* --- For people --- */
 
-static double percent(uint64_t part, uint64_t all) {
+static double percent_of(uint64_t part, uint64_t all) {
     return all ? 100 * (double)part / (double)all : 0;
 }
 
@@ -21,7 +21,7 @@ static void print_function(FILE *stream, const struct function *function) {
     char all[TEXT_SIZE], dirty[TEXT_SIZE], zmm[TEXT_SIZE];
     const struct samples_counts *counts = &function->counts;
     fprintf(stream, "%9s %9s %6.1f %% %8s  ", text_count(dirty, counts->dirty),
-            text_count(all, counts->all), percent(counts->dirty, counts->all),
+            text_count(all, counts->all), percent_of(counts->dirty, counts->all),
             text_count(zmm, counts->zmm));
     if (function->name)
         text_print_clean(stream, function->name);
@@ -47,7 +47,7 @@ static void print_functions(const struct prof_report *report, FILE *stream) {
     fputc('\n', stream);
 }
 
-static void print_verdict(const struct prof_report *report, FILE *stream) {
+static void print_prof_verdict(const struct prof_report *report, FILE *stream) {
     const struct samples_counts *counts = &report->samples->counts;
     char all[TEXT_SIZE], dirty[TEXT_SIZE];
     text_count(all, counts->all);
@@ -65,13 +65,13 @@ static void print_verdict(const struct prof_report *report, FILE *stream) {
                 "Functions that compute with ymm or zmm registers may use uppers until they\n"
                 "execute vzeroupper. Other functions were called with dirty uppers: 'carry xstate\n"
                 "leavers' finds the code that left them, 'carry xstate cost' measures the cost.\n",
-                dirty, all, text_plural(counts->all), percent(counts->dirty, counts->all));
+                dirty, all, text_plural(counts->all), percent_of(counts->dirty, counts->all));
     if (report->samples->lost)
         fprintf(stream, "%s sample%s could not be attributed.\n",
                 text_count(all, report->samples->lost), text_plural(report->samples->lost));
 }
 
-static void print_text(const struct prof_report *report, FILE *stream) {
+static void print_prof_text(const struct prof_report *report, FILE *stream) {
     const struct trace_result *result = report->result;
     char all[TEXT_SIZE], threads[TEXT_SIZE], processes[TEXT_SIZE];
     fprintf(stream, "\n%s sample%s in %.1f s, of %s thread%s in %s process%s\n\n",
@@ -80,7 +80,7 @@ static void print_text(const struct prof_report *report, FILE *stream) {
             text_count(processes, result->processes), result->processes == 1 ? "" : "es");
     if (report->samples->counts.dirty || (report->options->all && report->functions->count))
         print_functions(report, stream);
-    print_verdict(report, stream);
+    print_prof_verdict(report, stream);
 }
 
 /* --- For programs --- */
@@ -102,7 +102,7 @@ static void print_function_json(FILE *stream, const struct function *function) {
     json_print(stream, json);
 }
 
-static void print_json(const struct prof_report *report, FILE *stream) {
+static void print_prof_json(const struct prof_report *report, FILE *stream) {
     const struct trace_result *result = report->result;
     json_t *json = json_object();
     for (size_t i = 0; i < report->functions->count; i++)
@@ -120,7 +120,7 @@ static void print_json(const struct prof_report *report, FILE *stream) {
 
 void prof_report(const struct prof_report *report, FILE *stream) {
     if (report->options->json)
-        print_json(report, stream);
+        print_prof_json(report, stream);
     else
-        print_text(report, stream);
+        print_prof_text(report, stream);
 }

@@ -19,8 +19,8 @@ static bool has_uppers(void) {
 
 /* --- The report --- */
 
-static int report(const struct prof_options *options, const struct samples *samples,
-                  const struct trace_result *result, FILE *stream) {
+static int report_samples(const struct prof_options *options, const struct samples *samples,
+                          const struct trace_result *result, FILE *stream) {
     struct functions functions;
     int status = STATUS_CLEAN;
     if (functions_collect(&functions, samples))
@@ -36,20 +36,21 @@ static int report(const struct prof_options *options, const struct samples *samp
 
 /* Reports, then waits for a launched program that has not ended, as it uses the terminal; from here
  * on, a signal ends this process. */
-static int finish(const struct prof_options *options, struct launch *launch,
-                  const struct samples *samples, const struct trace_result *result, FILE *stream) {
+static int finish_program(const struct prof_options *options, struct launch *launch,
+                          const struct samples *samples, const struct trace_result *result,
+                          FILE *stream) {
     int ended = STATUS_CLEAN;
     if (result->ended && options->command)
         ended = launch_status(launch, result->wait_status);
     if (launch->failed)
         return ended;
-    int status = report(options, samples, result, stream);
+    int status = report_samples(options, samples, result, stream);
     if (!result->ended && options->command)
         ended = launch_wait(launch);
     return status == STATUS_CLEAN ? ended : status;
 }
 
-static int trace(const struct prof_options *options, struct launch *launch, FILE *stream) {
+static int trace_program(const struct prof_options *options, struct launch *launch, FILE *stream) {
     struct trace_options trace_options = {
         .launch = options->command ? launch : NULL,
         .process = options->process,
@@ -60,7 +61,7 @@ static int trace(const struct prof_options *options, struct launch *launch, FILE
     struct trace_result result = {0};
     int status = trace_run(&trace_options, &samples, &result);
     if (status == STATUS_CLEAN)
-        status = finish(options, launch, &samples, &result, stream);
+        status = finish_program(options, launch, &samples, &result, stream);
     samples_free(&samples);
     return status;
 }
@@ -79,6 +80,6 @@ int prof_run(const struct prof_options *options) {
     if (options->command)
         status = launch_start(&launch, options->command, environ, &mask);
     if (status == STATUS_CLEAN)
-        status = trace(options, &launch, stream);
+        status = trace_program(options, &launch, stream);
     return report_close(options->output, stream, status);
 }

@@ -120,8 +120,8 @@ find_mapping(struct samples *samples, struct samples_process *process, uint64_t 
 
 /* --- Hits --- */
 
-static size_t place_of(const struct samples_hit *hits, size_t capacity, uint32_t object,
-                       uint64_t offset) {
+static size_t place_of_hit(const struct samples_hit *hits, size_t capacity, uint32_t object,
+                           uint64_t offset) {
     size_t place = (size_t)((offset + object) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     for (;; place++) {
         const struct samples_hit *hit = &hits[place & (capacity - 1)];
@@ -140,7 +140,7 @@ static bool make_room(struct samples *samples) {
     for (size_t i = 0; i < samples->hits_capacity; i++) {
         const struct samples_hit *hit = &samples->hits[i];
         if (hit->counts.all)
-            hits[place_of(hits, capacity, hit->object, hit->offset)] = *hit;
+            hits[place_of_hit(hits, capacity, hit->object, hit->offset)] = *hit;
     }
     free(samples->hits);
     samples->hits = hits;
@@ -148,7 +148,7 @@ static bool make_room(struct samples *samples) {
     return true;
 }
 
-static void count(struct samples_counts *counts, uint64_t in_use) {
+static void count_sample(struct samples_counts *counts, uint64_t in_use) {
     bool ymm = in_use & CARRY_XSTATE_BIT(AVX), zmm = in_use & CARRY_XSTATE_BIT(ZMM_HI256);
     counts->all++;
     counts->dirty += ymm || zmm;
@@ -160,12 +160,12 @@ static bool count_hit(struct samples *samples, uint32_t object, uint64_t offset,
     if (object == NO_OBJECT || !make_room(samples))
         return false;
     struct samples_hit *hit =
-        &samples->hits[place_of(samples->hits, samples->hits_capacity, object, offset)];
+        &samples->hits[place_of_hit(samples->hits, samples->hits_capacity, object, offset)];
     samples->hits_count += !hit->counts.all;
     hit->object = object;
     hit->offset = offset;
-    count(&hit->counts, in_use);
-    count(&samples->counts, in_use);
+    count_sample(&hit->counts, in_use);
+    count_sample(&samples->counts, in_use);
     return true;
 }
 
@@ -184,7 +184,7 @@ static bool read_thread(pid_t thread, uint64_t *in_use, uint64_t *address) {
     return true;
 }
 
-static bool take(struct samples *samples, pid_t process_number, pid_t thread) {
+static bool sample_thread(struct samples *samples, pid_t process_number, pid_t thread) {
     uint64_t in_use, address;
     struct samples_process *process = find_process(samples, process_number);
     if (!process || !read_thread(thread, &in_use, &address))
@@ -198,7 +198,7 @@ static bool take(struct samples *samples, pid_t process_number, pid_t thread) {
 }
 
 void samples_take(struct samples *samples, pid_t process, pid_t thread) {
-    samples->lost += !take(samples, process, thread);
+    samples->lost += !sample_thread(samples, process, thread);
 }
 
 void samples_free(struct samples *samples) {

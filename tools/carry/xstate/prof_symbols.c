@@ -15,7 +15,7 @@ struct symbols {
     GElf_Addr bias; /* of libdwfl's addresses, from those of the file */
 };
 
-static Dwfl_Module *report(Dwfl *dwfl, const char *path, int file) {
+static Dwfl_Module *report_module(Dwfl *dwfl, const char *path, int file) {
     int own = dup(file); /* libdwfl closes it, if it can use it */
     Dwfl_Module *module = own < 0 ? NULL : dwfl_report_offline(dwfl, path, path, own);
     if (!module && own >= 0)
@@ -34,7 +34,7 @@ struct symbols *symbols_open(const char *path, int file) {
     if (!symbols)
         return NULL;
     symbols->dwfl = dwfl_begin(&callbacks);
-    symbols->module = symbols->dwfl ? report(symbols->dwfl, path, file) : NULL;
+    symbols->module = symbols->dwfl ? report_module(symbols->dwfl, path, file) : NULL;
     symbols->elf = symbols->module ? dwfl_module_getelf(symbols->module, &symbols->bias) : NULL;
     if (symbols->elf)
         return symbols;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Returns the index of a thread, or where it would be inserted. */
-static size_t place_of(const struct threads *threads, pid_t thread) {
+static size_t place_of_thread(const struct threads *threads, pid_t thread) {
     size_t low = 0, high = threads->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -22,7 +22,7 @@ static bool is_at(const struct threads *threads, size_t place, pid_t thread) {
     return place < threads->count && threads->rows[place].thread == thread;
 }
 
-static bool make_room(struct threads *threads) {
+static bool make_thread_room(struct threads *threads) {
     if (threads->count < threads->capacity)
         return true;
     size_t capacity = threads->capacity ? 2 * threads->capacity : 64;
@@ -35,15 +35,15 @@ static bool make_room(struct threads *threads) {
 }
 
 struct traced *threads_find(const struct threads *threads, pid_t thread) {
-    size_t place = place_of(threads, thread);
+    size_t place = place_of_thread(threads, thread);
     return is_at(threads, place, thread) ? &threads->rows[place] : NULL;
 }
 
 struct traced *threads_add(struct threads *threads, pid_t thread) {
-    size_t place = place_of(threads, thread);
+    size_t place = place_of_thread(threads, thread);
     if (is_at(threads, place, thread))
         return &threads->rows[place];
-    if (!make_room(threads))
+    if (!make_thread_room(threads))
         return NULL;
     struct traced *row = &threads->rows[place];
     memmove(row + 1, row, (threads->count++ - place) * sizeof *row);
@@ -52,7 +52,7 @@ struct traced *threads_add(struct threads *threads, pid_t thread) {
 }
 
 void threads_remove(struct threads *threads, pid_t thread) {
-    size_t place = place_of(threads, thread);
+    size_t place = place_of_thread(threads, thread);
     if (!is_at(threads, place, thread))
         return;
     struct traced *row = &threads->rows[place];

@@ -41,13 +41,13 @@ struct trace {
     int64_t started, due;
     int status; /* the exit status if tracing cannot start */
     bool over;
-    bool told_of_rights;
+    bool warned_setuid;
 };
 
 /* --- /proc --- */
 
 /* Returns the state of a thread: 'R' if it runs; 0 if it has ended. */
-static char state_of(const struct traced *traced) {
+static char thread_state(const struct traced *traced) {
     char path[64], text[512];
     snprintf(path, sizeof path, "task/%d/stat", (int)traced->thread);
     int file = process_open(traced->process, path);
@@ -73,7 +73,7 @@ static pid_t process_of(pid_t thread) {
 
 /* --- Threads --- */
 
-static struct traced *add(struct trace *trace, pid_t thread) {
+static struct traced *add_traced(struct trace *trace, pid_t thread) {
     struct traced *traced = threads_find(&trace->threads, thread);
     if (traced)
         return traced;
@@ -110,7 +110,7 @@ static void warn_setuid(struct trace *trace, pid_t process) {
     struct stat program, runs_as;
     snprintf(path, sizeof path, "/proc/%d/exe", (int)process);
     ssize_t size = readlink(path, name, sizeof name - 1);
-    if (trace->told_of_rights || size < 0 || stat(path, &program) != 0)
+    if (trace->warned_setuid || size < 0 || stat(path, &program) != 0)
         return;
     snprintf(path, sizeof path, "/proc/%d/status", (int)process);
     const char *lost = stat(path, &runs_as) == 0 ? lost_rights(&program, &runs_as) : NULL;
@@ -118,7 +118,7 @@ static void warn_setuid(struct trace *trace, pid_t process) {
         return;
     name[size] = '\0';
     command_error("'%s' is %s: while traced, it runs without these rights", name, lost);
-    trace->told_of_rights = true;
+    trace->warned_setuid = true;
 }
 
 /* Handles exec: the process has one thread left, which now has the number of the first thread. */
@@ -144,7 +144,7 @@ static void on_stop(struct trace *trace, pid_t thread, int status) {
     int event = status >> 16, signal = WSTOPSIG(status);
     if (event == PTRACE_EVENT_EXEC)
         on_exec(trace, thread);
-    struct traced *traced = add(trace, thread);
+    struct traced *traced = add_traced(trace, thread);
     if (traced && traced->asked) {
         traced->asked = false;
         samples_take(trace->samples, traced->process, thread);
@@ -159,8 +159,8 @@ static void on_stop(struct trace *trace, pid_t thread, int status) {
 
 /* Asks a thread to stop if it runs. A thread that sleeps executes nothing, and to stop it could
  * make its system call fail. */
-static void ask(struct trace *trace, struct traced *traced) {
-    char state = traced->asked ? '\0' : state_of(traced);
+static void ask_to_stop(struct trace *trace, struct traced *traced) {
+    char state = traced->asked ? '\0' : thread_state(traced);
     if (traced->asked)
         return;
     if (state == 'R')
@@ -169,11 +169,11 @@ static void ask(struct trace *trace, struct traced *traced) {
         threads_remove(&trace->threads, traced->thread);
 }
 
-static void look(struct trace *trace) {
+static void sample_threads(struct trace *trace) {
     size_t count = trace->threads.count;
     for (size_t i = 0; i < count && i < LOOK_MAX && trace->threads.count; i++) {
         trace->next = (trace->next + 1) % trace->threads.count;
-        ask(trace, &trace->threads.rows[trace->next]);
+        ask_to_stop(trace, &trace->threads.rows[trace->next]);
     }
 }
 
@@ -187,7 +187,7 @@ static void set_due(struct trace *trace) {
 static void keep_time(struct trace *trace) {
     if (clock_ns() < trace->due)
         return;
-    look(trace);
+    sample_threads(trace);
     set_due(trace);
     unsigned seconds = trace->options->seconds;
     trace->over = trace->over || (seconds && clock_ns() - trace->started > seconds * CLOCK_SECOND);
@@ -241,7 +241,7 @@ static bool seize_more(struct trace *trace, DIR *tasks) {
         pid_t thread = isdigit((unsigned char)*entry->d_name) ? atoi(entry->d_name) : 0;
         if (thread && !threads_find(&trace->threads, thread) &&
             ptrace(PTRACE_SEIZE, thread, NULL, FOLLOW) == 0)
-            add(trace, thread);
+            add_traced(trace, thread);
     }
     return trace->threads.count > before;
 }
@@ -259,7 +259,7 @@ static int seize_process(struct trace *trace, pid_t process) {
         closedir(tasks);
         return status;
     }
-    add(trace, process);
+    add_traced(trace, process);
     while (seize_more(trace, tasks))
         continue;
     closedir(tasks);
@@ -268,7 +268,7 @@ static int seize_process(struct trace *trace, pid_t process) {
 
 /* --- The loop --- */
 
-static void follow(struct trace *trace) {
+static void follow_program(struct trace *trace) {
     set_due(trace);
     while (!trace->over) {
         int status;
@@ -285,7 +285,7 @@ static void follow(struct trace *trace) {
     }
 }
 
-static void *run(void *argument) {
+static void *run_tracer(void *argument) {
     struct trace *trace = argument;
     struct launch *launch = trace->options->launch;
     trace->started = clock_ns();
@@ -294,7 +294,7 @@ static void *run(void *argument) {
         return NULL;
     if (launch)
         launch_go(launch);
-    follow(trace);
+    follow_program(trace);
     trace->result->seconds = (double)(clock_ns() - trace->started) / CLOCK_SECOND;
     return NULL;
 }
@@ -307,7 +307,7 @@ int trace_run(const struct trace_options *options, struct samples *samples,
     signal(SIGCHLD, SIG_DFL); /* an ignored signal does not arrive */
     find_signals(&trace.signals);
     pthread_sigmask(SIG_BLOCK, &trace.signals, &before);
-    int error = pthread_create(&thread, NULL, run, &trace);
+    int error = pthread_create(&thread, NULL, run_tracer, &trace);
     if (error)
         trace.status = command_error("cannot start a thread: %s", strerror(error));
     else

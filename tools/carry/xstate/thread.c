@@ -117,7 +117,7 @@ char *xstate_thread_refusal(char *reason, pid_t tid) {
     return reason;
 }
 
-static void fail(struct xstate_thread *thread, int error) {
+static void record_problem(struct xstate_thread *thread, int error) {
     struct status status;
     const bool is_there = read_status(&status, thread->tid);
     if (error == ESRCH || !is_there) {
@@ -209,5 +209,5 @@ void xstate_thread_read(struct xstate_thread *thread, pid_t tid) {
     int error = ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 ? read_traced(thread) : errno;
     signals_release(&before);
     if (error)
-        fail(thread, error);
+        record_problem(thread, error);
 }

@@ -48,7 +48,7 @@ static const char usage[] =
 
 /* --- Reading --- */
 
-static int compare(const void *a, const void *b) {
+static int compare_threads(const void *a, const void *b) {
     const struct xstate_thread *x = a, *y = b;
     enum who_verdict first = who_verdict(x->in_use), second = who_verdict(y->in_use);
     if (x->reading != y->reading)
@@ -89,7 +89,7 @@ static bool read_threads(struct who_process *process, DIR *folder) {
             return false;
     }
     if (process->count)
-        qsort(process->threads, process->count, sizeof *process->threads, compare);
+        qsort(process->threads, process->count, sizeof *process->threads, compare_threads);
     return true;
 }
 
@@ -110,7 +110,7 @@ static int print_problems(const struct who_process *process) {
                          others, first->problem);
 }
 
-static int report(struct who_process *process, struct who_costs *costs, bool json) {
+static int report_process(struct who_process *process, struct who_costs *costs, bool json) {
     if (process->read && !who_measure(costs, process))
         return command_error("out of memory");
     if (process->read && json)
@@ -132,7 +132,7 @@ static int show_process(pid_t pid, struct who_costs *costs, bool json) {
         return errno == ENOENT ? command_error("there is no process %d", pid)
                                : command_error("process %d: %s", pid, strerror(errno));
     xstate_thread_name(process.name, sizeof process.name, pid);
-    int status = read_threads(&process, folder) ? report(&process, costs, json)
+    int status = read_threads(&process, folder) ? report_process(&process, costs, json)
                                                 : command_error("out of memory");
     closedir(folder);
     free(process.threads);

@@ -14,7 +14,7 @@
 
 /* --- For people --- */
 
-static bool is_same(const struct xstate_thread *a, const struct xstate_thread *b) {
+static bool has_same_state(const struct xstate_thread *a, const struct xstate_thread *b) {
     return a->in_use == b->in_use && a->initial == b->initial && strcmp(a->name, b->name) == 0;
 }
 
@@ -54,7 +54,7 @@ static void print_groups(const struct who_process *process, const struct who_cos
            "switch", text_colour(COLOUR_NONE));
     for (size_t i = 0; i < process->read; i += count) {
         for (count = 1; i + count < process->read; count++)
-            if (!is_same(&process->threads[i], &process->threads[i + count]))
+            if (!has_same_state(&process->threads[i], &process->threads[i + count]))
                 break;
         print_group(&process->threads[i], count, costs);
     }
