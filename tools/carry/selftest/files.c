@@ -20,11 +20,11 @@ struct list {
     size_t count;
 };
 
-static size_t padded(size_t size) {
+static size_t padded_size(size_t size) {
     return (size + 3) & ~(size_t)3;
 }
 
-static char *hexadecimal(const unsigned char *bytes, size_t size) {
+static char *hexadecimal_text(const unsigned char *bytes, size_t size) {
     char *text = malloc(2 * size + 1);
     for (size_t i = 0; text && i < size; i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
@@ -36,13 +36,13 @@ static char *build_id_in(const unsigned char *notes, size_t size) {
     while (size >= sizeof(ElfW(Nhdr))) {
         ElfW(Nhdr) note;
         memcpy(&note, notes, sizeof note);
-        const size_t name = sizeof note, content = name + padded(note.n_namesz);
-        const size_t next = content + padded(note.n_descsz);
+        const size_t name = sizeof note, content = name + padded_size(note.n_namesz);
+        const size_t next = content + padded_size(note.n_descsz);
         if (next > size)
             return NULL;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof ELF_NOTE_GNU &&
             memcmp(notes + name, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0)
-            return hexadecimal(notes + content, note.n_descsz);
+            return hexadecimal_text(notes + content, note.n_descsz);
         notes += next;
         size -= next;
     }
@@ -70,7 +70,7 @@ static bool has_own_name(const char *path) {
     return strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) == 0;
 }
 
-static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
+static bool contains_address(const struct dl_phdr_info *info, uintptr_t address) {
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && address - start < info->dlpi_phdr[i].p_memsz)
@@ -80,11 +80,11 @@ static bool contains(const struct dl_phdr_info *info, uintptr_t address) {
 }
 
 /* Adds an object of the list. The first object is the program, whose name musl gives. */
-static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
+static int add_file(struct dl_phdr_info *info, size_t size, void *context) {
     struct list *list = context;
     const bool is_program = list->count == 0;
     (void)size;
-    if (!is_program && !has_own_name(info->dlpi_name) && !contains(info, list->tested))
+    if (!is_program && !has_own_name(info->dlpi_name) && !contains_address(info, list->tested))
         return 0;
     struct selftest_file *more = realloc(list->files, (list->count + 1) * sizeof *more);
     if (!more)
@@ -97,7 +97,7 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context) {
 
 struct selftest_file *selftest_files(const struct library *library, size_t *count) {
     struct list list = {.tested = (uintptr_t)library->carry_version};
-    dl_iterate_phdr(note_object, &list);
+    dl_iterate_phdr(add_file, &list);
     *count = list.count;
     return list.files;
 }

@@ -20,7 +20,8 @@ static const struct {
 typedef __typeof__(carry_sum_kernel) kernel_row;
 typedef __typeof__(carry_sum_select) kernel_select;
 
-static bool find(kernel_row *kernels, const char *name, struct carry_sum_kernel *kernel) {
+static bool find_kernel_row(kernel_row *kernels, const char *name,
+                            struct carry_sum_kernel *kernel) {
     for (size_t i = 0; kernels(i, kernel); i++)
         if (name ? strcmp(name, kernel->name) == 0 : kernel->chosen)
             return true;
@@ -40,7 +41,7 @@ static bool is_chosen(struct selftest_row *row, int error) {
 static void run_chosen(struct selftest_row *row, const struct oracle_kind *oracle,
                        kernel_row *kernels, kernel_select *select, carry_sum_fn *function) {
     struct carry_sum_kernel before = {.name = NULL};
-    find(kernels, NULL, &before);
+    find_kernel_row(kernels, NULL, &before);
     if (is_chosen(row, select(row->variant))) {
         const struct verdict verdict = check_edges(oracle, function, &selftest_effort);
         selftest_judge(row, "chosen", &verdict);
@@ -51,7 +52,7 @@ static void run_chosen(struct selftest_row *row, const struct oracle_kind *oracl
 static void run_sums(struct selftest_row *row, const struct oracle_kind *oracle,
                      kernel_row *kernels) {
     struct carry_sum_kernel kernel;
-    if (!find(kernels, row->variant, &kernel))
+    if (!find_kernel_row(kernels, row->variant, &kernel))
         return;
     for (size_t i = 0; i < sizeof sum_checks / sizeof *sum_checks; i++) {
         const struct verdict verdict = sum_checks[i].check(oracle, kernel.sum, &selftest_effort);
@@ -86,7 +87,7 @@ static const struct {
 
 static void run_sum_copy(struct selftest_row *row) {
     struct carry_sum_kernel kernel;
-    if (!find(row->library->carry_sum_kernel, row->variant, &kernel))
+    if (!find_kernel_row(row->library->carry_sum_kernel, row->variant, &kernel))
         return;
     for (size_t i = 0; i < sizeof sum_copy_checks / sizeof *sum_copy_checks; i++) {
         const struct verdict verdict = sum_copy_checks[i].check(kernel.copy, &selftest_effort);

@@ -24,7 +24,7 @@ static void seal_sample(const struct sample *sample) {
         set16(sample->frame, sample->field, 0xffff);
 }
 
-static struct sample make(uint32_t payload) {
+static struct sample make_sample(uint32_t payload) {
     struct sample sample = {.version6 = rng_below(2), .udp = rng_below(2), .payload = payload};
     const uint8_t protocol = sample.udp ? UDP : TCP;
     const struct flow *flow = sample.version6 ? &flow6 : &flow4;
@@ -38,32 +38,32 @@ static struct sample make(uint32_t payload) {
     return sample;
 }
 
-static size_t judge(const struct library *library, const struct frame *frame,
-                    struct carry_packet_sum *sums) {
+static size_t judge_frame(const struct library *library, const struct frame *frame,
+                          struct carry_packet_sum *sums) {
     const struct carry_frame view = view_cut(frame, frame->size);
     return library->carry_packet_check(&view, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
 /* Returns whether a sum is wrong; by chance it may be a partial sum of transmit offload. */
-static bool is_wrong(const struct carry_packet_sum *sum) {
+static bool is_wrong_sum(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_BAD || sum->verdict == CARRY_VERDICT_PARTIAL;
 }
 
 /* Returns whether the library finds all sums of a packet: all are good, or, if not `good`, all
  * except the sum that covers the payload. */
-static bool says(const struct library *library, const struct sample *sample, bool good,
-                 uint32_t expected) {
+static bool has_verdicts(const struct library *library, const struct sample *sample, bool good,
+                         uint32_t expected) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    const size_t count = judge(library, sample->frame, sums);
+    const size_t count = judge_frame(library, sample->frame, sums);
     bool ok = count == (sample->version6 ? 1 : 2);
     for (size_t i = 0; i < count; i++)
         ok = ok && (sums[i].field_offset == sample->field && !good
-                        ? is_wrong(&sums[i]) && sums[i].expected == expected
+                        ? is_wrong_sum(&sums[i]) && sums[i].expected == expected
                         : sums[i].verdict == CARRY_VERDICT_GOOD);
     return ok;
 }
 
-static bool fail(struct selftest_row *row, const struct sample *sample, const char *what) {
+static bool fail_sample(struct selftest_row *row, const struct sample *sample, const char *what) {
     return verdict_fail(&row->verdict, "%s: %s over %s, %u bytes of payload", what,
                         sample->udp ? "UDP" : "TCP", sample->version6 ? "IPv6" : "IPv4",
                         sample->payload);
@@ -80,19 +80,20 @@ static bool damaged_is_bad(struct selftest_row *row, const struct sample *sample
     seal_sample(sample);
     const uint32_t expected = get16(sample->frame, sample->field);
     set16(sample->frame, sample->field, stored);
-    return says(row->library, sample, false, expected) || fail(row, sample, "damage is not found");
+    return has_verdicts(row->library, sample, false, expected) ||
+           fail_sample(row, sample, "damage is not found");
 }
 
 static bool check_packet(struct selftest_row *row, uint32_t payload) {
-    const struct sample sample = make(payload);
+    const struct sample sample = make_sample(payload);
     row->verdict.calls += 2;
-    if (!says(row->library, &sample, true, 0))
-        return fail(row, &sample, "a right packet is not good");
+    if (!has_verdicts(row->library, &sample, true, 0))
+        return fail_sample(row, &sample, "a right packet is not good");
     return damaged_is_bad(row, &sample);
 }
 
 static bool fill_packet(struct selftest_row *row, uint32_t payload) {
-    const struct sample sample = make(payload);
+    const struct sample sample = make_sample(payload);
     static struct frame wanted;
     wanted = *sample.frame;
     set16(sample.frame, sample.field, (uint32_t)rng_next());
@@ -102,7 +103,7 @@ static bool fill_packet(struct selftest_row *row, uint32_t payload) {
     row->verdict.calls++;
     row->library->carry_packet_fill(&view, NULL, NULL, 0);
     return memcmp(view.data, wanted.bytes, wanted.size) == 0 ||
-           fail(row, &sample, "sums are filled in wrongly");
+           fail_sample(row, &sample, "sums are filled in wrongly");
 }
 
 /* --- The rows --- */
@@ -122,15 +123,15 @@ static void try_fills(void *row) {
     all_payloads(row, fill_packet);
 }
 
-static void run_check(struct selftest_row *row) {
+static void run_packet_checks(struct selftest_row *row) {
     selftest_guard(row, try_checks);
 }
 
-static void run_fill(struct selftest_row *row) {
+static void run_packet_fills(struct selftest_row *row) {
     selftest_guard(row, try_fills);
 }
 
 void selftest_add_packets(struct selftest *test) {
-    selftest_add(test, "packet", "check", run_check);
-    selftest_add(test, "packet", "fill", run_fill);
+    selftest_add(test, "packet", "check", run_packet_checks);
+    selftest_add(test, "packet", "fill", run_packet_fills);
 }

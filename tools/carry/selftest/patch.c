@@ -32,7 +32,7 @@ static bool calls_go_to(struct selftest_row *row, uint32_t (*function)(uint32_t)
     return true;
 }
 
-static bool commit(struct selftest_row *row, uint32_t (*function)(uint32_t)) {
+static bool commit_step(struct selftest_row *row, uint32_t (*function)(uint32_t)) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
     carry_patch_set(&patch, &carry_op_selftest_step, (uintptr_t)function);
@@ -43,14 +43,14 @@ static bool commit(struct selftest_row *row, uint32_t (*function)(uint32_t)) {
 }
 
 /* Returns why calls stayed unpatched after a commit; NULL if there are none. */
-static const char *obstacle(const struct carry_patch_counts *stats) {
+static const char *unpatched_reason(const struct carry_patch_counts *stats) {
     for (int i = 0; i < CARRY_PATCH_REASONS; i++)
         if (i != CARRY_PATCH_NOT_ASKED && stats->unpatched[i])
             return carry_patch_reason_name((enum carry_patch_reason)i);
     return NULL;
 }
 
-static void note(struct selftest_row *row) {
+static void note_state(struct selftest_row *row) {
     struct carry_patch_counts stats;
     carry_patch_stats(&stats);
     if (stats.direct)
@@ -58,7 +58,8 @@ static void note(struct selftest_row *row) {
                  stats.guard);
     else
         snprintf(row->note, sizeof row->note, "not patched (%s): calls go through pointers",
-                 obstacle(&stats) ? obstacle(&stats) : "this architecture has no sites");
+                 unpatched_reason(&stats) ? unpatched_reason(&stats)
+                                          : "this architecture has no sites");
 }
 
 static void try_calls(void *argument) {
@@ -66,15 +67,15 @@ static void try_calls(void *argument) {
     if (!calls_go_to(row, threefold))
         return;
     for (int i = 0; i < ROUNDS; i++)
-        if (!commit(row, turned) || !commit(row, threefold))
+        if (!commit_step(row, turned) || !commit_step(row, threefold))
             return;
-    note(row);
+    note_state(row);
 }
 
-static void run(struct selftest_row *row) {
+static void run_patch_row(struct selftest_row *row) {
     selftest_guard(row, try_calls);
 }
 
 void selftest_add_patch(struct selftest *test) {
-    selftest_add(test, "patch", "call", run);
+    selftest_add(test, "patch", "call", run_patch_row);
 }

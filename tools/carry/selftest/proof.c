@@ -117,7 +117,7 @@ static const unsigned char *paged_target(const struct field *field, const unsign
 }
 
 /* Returns the address that a field refers to. */
-static const unsigned char *target(const struct field *field, const unsigned char *code) {
+static const unsigned char *field_target(const struct field *field, const unsigned char *code) {
     if (field->low)
         return paged_target(field, code);
     const int64_t value = sign_extended(word_at(code + field->at), field->mask);
@@ -125,7 +125,7 @@ static const unsigned char *target(const struct field *field, const unsigned cha
 }
 
 static void hash_field(SHA2_CTX *hash, const struct reading *reading, const struct field *field) {
-    const unsigned char *to = target(field, reading->code);
+    const unsigned char *to = field_target(field, reading->code);
     const uint32_t head[] = {field->at, (uint32_t)field->addend, field->function != NULL,
                              field->size};
     hash_words(hash, head, sizeof head / sizeof *head);
@@ -160,7 +160,7 @@ static bool is_proven(const struct proof *proof, const struct proven *row, const
 
 /* --- The comparison --- */
 
-static void compare(const struct proof *proof, struct proof_row *row) {
+static void compare_row(const struct proof *proof, struct proof_row *row) {
     char name[NAME_SIZE];
     function_name(name, &row->code);
     for (size_t i = 0; i < sizeof proven / sizeof *proven; i++) {
@@ -177,7 +177,7 @@ static void compare(const struct proof *proof, struct proof_row *row) {
     }
 }
 
-static void add(struct proof *proof, __typeof__(carry_sum_kernel_code) *list) {
+static void add_kernel_codes(struct proof *proof, __typeof__(carry_sum_kernel_code) *list) {
     struct carry_kernel_code code;
     for (size_t i = 0; list(i, &code); i++) {
         if (proof->count == PROOF_ROWS_MAX)
@@ -188,11 +188,11 @@ static void add(struct proof *proof, __typeof__(carry_sum_kernel_code) *list) {
 
 bool proof_compare(const struct library *library, struct proof *proof) {
     *proof = (struct proof){.count = 0};
-    add(proof, library->carry_sum_kernel_code);
-    add(proof, library->carry_crc32c_kernel_code);
-    add(proof, library->carry_copy_kernel_code);
+    add_kernel_codes(proof, library->carry_sum_kernel_code);
+    add_kernel_codes(proof, library->carry_crc32c_kernel_code);
+    add_kernel_codes(proof, library->carry_copy_kernel_code);
     for (size_t i = 0; i < proof->count; i++) {
-        compare(proof, &proof->rows[i]);
+        compare_row(proof, &proof->rows[i]);
         proof->states[proof->rows[i].state]++;
     }
     return true;

@@ -21,7 +21,7 @@ static bool is_all_proven(const struct proof *proof) {
 
 /* --- For people --- */
 
-static void print_row(const struct proof_row *row) {
+static void print_proof_row(const struct proof_row *row) {
     static const enum colour colours[PROOF_STATES] = {
         [PROOF_NONE] = COLOUR_YELLOW,
         [PROOF_DIFFERENT] = COLOUR_RED,
@@ -35,7 +35,7 @@ static void print_row(const struct proof_row *row) {
     printf(row->by ? "  %s\n" : "\n", row->by);
 }
 
-static void print_end(const struct proof *proof) {
+static void print_proof_end(const struct proof *proof) {
     if (is_all_proven(proof)) {
         printf("\nall proven, where nothing faults\n");
         return;
@@ -49,25 +49,25 @@ static void print_end(const struct proof *proof) {
             "the same one with other options.");
 }
 
-static void print_text(const struct report_head *head, const struct proof *proof) {
+static void print_proof_text(const struct report_head *head, const struct proof *proof) {
     report_print_head(head);
     for (size_t i = 0; i < proof->count; i++)
-        print_row(&proof->rows[i]);
-    print_end(proof);
+        print_proof_row(&proof->rows[i]);
+    print_proof_end(proof);
 }
 
 /* --- For programs --- */
 
-static json_t *row_json(const struct proof_row *row) {
+static json_t *proof_row_json(const struct proof_row *row) {
     return json_pack("{s:s, s:s, s:s, s:o, s:s?}", "function", row->code.form, "variant",
                      row->code.kernel, "state", state_names[row->state], "bytes",
                      row->size ? json_number(row->size) : json_null(), "made_by", row->by);
 }
 
-static void print_json(const struct report_head *head, const struct proof *proof) {
+static void print_proof_json(const struct report_head *head, const struct proof *proof) {
     json_t *rows = json_array();
     for (size_t i = 0; i < proof->count; i++)
-        json_array_append_new(rows, row_json(&proof->rows[i]));
+        json_array_append_new(rows, proof_row_json(&proof->rows[i]));
     json_t *report = report_head_json(head);
     json_object_set_new(report, "kernels", rows);
     json_object_set_new(report, "proven", json_boolean(is_all_proven(proof)));
@@ -79,6 +79,6 @@ int proof_report(const struct report_head *head, bool json) {
     if (!proof_compare(head->library, &proof))
         return command_error("built without 'selftest --proof': install libmd (in Debian, "
                              "libmd-dev), and build again");
-    (json ? print_json : print_text)(head, &proof);
+    (json ? print_proof_json : print_proof_text)(head, &proof);
     return proof.states[PROOF_DIFFERENT] ? STATUS_BAD : STATUS_CLEAN;
 }
