@@ -40,11 +40,11 @@ static uint32_t next_random(void) {
     return (uint32_t)(state * UINT64_C(0x2545f4914f6cdd1d) >> 32);
 }
 
-static size_t below(size_t limit) {
+static size_t random_below(size_t limit) {
     return next_random() % limit;
 }
 
-static void fill(void) {
+static void fill_data(void) {
     unsigned char *ones = data + random_size, *zeros = ones + PATTERN_BYTES;
     unsigned char *carries = zeros + PATTERN_BYTES;
     static const uint16_t words[] = {0x0000, 0x0001, 0x00ff, 0x0100,
@@ -56,10 +56,10 @@ static void fill(void) {
     memset(ones, 0xff, PATTERN_BYTES);
     memset(zeros, 0, PATTERN_BYTES);
     for (size_t i = 0; i < PATTERN_BYTES; i += 2)
-        memcpy(carries + i, &words[below(sizeof words / sizeof *words)], 2);
+        memcpy(carries + i, &words[random_below(sizeof words / sizeof *words)], 2);
 }
 
-static void add(size_t offset, size_t to, size_t size, uint32_t seed) {
+static void add_vector(size_t offset, size_t to, size_t size, uint32_t seed) {
     if (vector_count == vector_room) {
         vector_room = vector_room ? 2 * vector_room : 1024;
         vectors = realloc(vectors, vector_room * sizeof *vectors);
@@ -73,8 +73,9 @@ static void add(size_t offset, size_t to, size_t size, uint32_t seed) {
 static void add_size(size_t size) {
     for (size_t pattern = 0; pattern < 4; pattern++) {
         size_t offset = pattern ? random_size + (pattern - 1) * PATTERN_BYTES : 0;
-        add(offset + below(64), below(64), size, 0);
-        add(offset + below(64), below(64), size, pattern == 1 ? UINT32_MAX : next_random());
+        add_vector(offset + random_below(64), random_below(64), size, 0);
+        add_vector(offset + random_below(64), random_below(64), size,
+                   pattern == 1 ? UINT32_MAX : next_random());
     }
 }
 
@@ -82,15 +83,15 @@ static void add_cells(void) {
     struct vector cell;
     while (scanf("%zu %zu %zu", &cell.offset, &cell.to, &cell.size) == 3)
         if (cell.offset + cell.size <= random_size)
-            add(cell.offset, cell.to, cell.size, 0);
+            add_vector(cell.offset, cell.to, cell.size, 0);
 }
 
-static int compare(const void *a, const void *b) {
+static int compare_sizes(const void *a, const void *b) {
     const struct vector *x = a, *y = b;
     return (x->size > y->size) - (x->size < y->size);
 }
 
-static FILE *create(const char *folder, const char *name) {
+static FILE *create_file(const char *folder, const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wb");
@@ -100,10 +101,10 @@ static FILE *create(const char *folder, const char *name) {
 }
 
 static bool write_all(const char *folder) {
-    FILE *file = create(folder, "data");
+    FILE *file = create_file(folder, "data");
     bool good = file && fwrite(data, 1, data_size, file) == data_size;
     good = file && !fclose(file) && good;
-    file = create(folder, "vectors");
+    file = create_file(folder, "vectors");
     for (size_t i = 0; file && i < vector_count; i++) {
         const struct vector *v = &vectors[i];
         const unsigned sum = oracle_sum(data + v->offset, v->size, v->seed);
@@ -124,15 +125,15 @@ int main(int argc, char **argv) {
     if (!data)
         return 1;
     memset(data, 0, data_size);
-    fill();
+    fill_data();
     for (size_t size = 0; size < SMALL; size++)
         add_size(size);
-    for (size_t size = SMALL; size < LARGEST; size += 1 + below(size / 16))
+    for (size_t size = SMALL; size < LARGEST; size += 1 + random_below(size / 16))
         add_size(size);
     add_size(LARGEST - 1);
     add_size(2 * LARGEST + 1);
     add_cells();
-    qsort(vectors, vector_count, sizeof *vectors, compare);
+    qsort(vectors, vector_count, sizeof *vectors, compare_sizes);
     bool good = write_all(argv[1]);
     free(vectors);
     free(data);

@@ -69,7 +69,7 @@ static const struct work burst_work = {"burst", carry_sum_select, NULL, run_burs
 
 static struct frame *frame; /* unchanged, as it was made */
 
-static struct carry_frame view(void) {
+static struct carry_frame target_view(void) {
     return (struct carry_frame){
         .data = target,
         .captured = frame->size,
@@ -79,23 +79,23 @@ static struct carry_frame view(void) {
 }
 
 static size_t check_target(void) {
-    const struct carry_frame it = view();
+    const struct carry_frame it = target_view();
     return carry_packet_check(&it, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-static void restore(size_t size) {
+static void restore_frame(size_t size) {
     memcpy(target, frame->bytes, size);
 }
 
 /* Clears all sums, as a sender does that leaves them to the network card. */
 static void clear_sums(size_t size) {
-    restore(size);
+    restore_frame(size);
     for (size_t count = check_target(); count > 0; count--)
         memset(target + sums[count - 1].field_offset, 0, sums[count - 1].field_size);
 }
 
 static void damage_good_sum(size_t size) {
-    restore(size);
+    restore_frame(size);
     const struct carry_packet_sum *inner = &sums[check_target() - 1];
     if (inner->verdict == CARRY_VERDICT_GOOD)
         target[inner->field_offset] ^= 1;
@@ -108,18 +108,18 @@ static void run_check(size_t size) {
 
 static void run_fill(size_t size) {
     (void)size;
-    const struct carry_frame it = view();
+    const struct carry_frame it = target_view();
     carry_packet_fill(&it, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
 static void run_fix(size_t size) {
     (void)size;
-    const struct carry_frame it = view();
+    const struct carry_frame it = target_view();
     carry_packet_fix(&it, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
 static const struct work frame_works[] = {
-    {"check", carry_sum_select, restore, run_check},
+    {"check", carry_sum_select, restore_frame, run_check},
     {"fill", carry_sum_select, clear_sums, run_fill},
     {"fix", carry_sum_select, damage_good_sum, run_fix},
 };
@@ -163,7 +163,7 @@ static struct frame *make_vxlan(void) {
 }
 
 /* Makes the fragment of a UDP datagram whose flags and offset are `flags_and_place`. */
-static struct frame *fragment(uint32_t flags_and_place) {
+static struct frame *make_fragment(uint32_t flags_and_place) {
     struct frame *made = start(ETHERNET4);
     uint32_t ip = put_ip(made, UDP, 108);
     put_udp(made, &flow4, 100);
@@ -173,11 +173,11 @@ static struct frame *fragment(uint32_t flags_and_place) {
 }
 
 static struct frame *make_first_fragment(void) {
-    return fragment(0x2000);
+    return make_fragment(0x2000);
 }
 
 static struct frame *make_last_fragment(void) {
-    return fragment(0x0010);
+    return make_fragment(0x0010);
 }
 
 static struct frame *make_partial(void) {
@@ -204,7 +204,7 @@ static const struct {
 
 /* Returns whether a frame has the sums that its row names. */
 static bool is_as_meant(size_t index) {
-    restore(frame->size);
+    restore_frame(frame->size);
     return check_target() == frames[index].sums &&
            sums[frames[index].sums - 1].verdict == frames[index].inner;
 }
@@ -212,7 +212,7 @@ static bool is_as_meant(size_t index) {
 /* --- Counting --- */
 
 /* Makes two calls: the first chooses kernels and binds symbols, the second is counted. */
-static void count(const struct work *work, const char *on, size_t size, const char *kernel) {
+static void count_case(const struct work *work, const char *on, size_t size, const char *kernel) {
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", work->name, on, kernel);
     for (int round = 0; round < 2; round++) {
@@ -228,7 +228,7 @@ static void count_by(const struct work *work, const char *on, size_t size, const
     char kernel[16];
     for (int used; sscanf(kernels, "%15s%n", kernel, &used) == 1; kernels += used)
         if (work->select(kernel) == 0)
-            count(work, on, size, kernel);
+            count_case(work, on, size, kernel);
         else
             printf("missing: %s %s %s\n", work->name, on, kernel);
 }

@@ -133,7 +133,7 @@ class Stepper:
             self.code |= self.listing.code_of(name)
         self.skipped = {at: one for at, one in self.code.items() if one.is_vector}
         inside = (range(at + 1, at + one.size) for at, one in self.skipped.items())
-        self.passed_over = {*chain.from_iterable(inside), *self.listing.code_of("call")}
+        self.passed_over = {*chain.from_iterable(inside), *self.listing.code_of("call_stepped")}
 
     def paths(self, calls: list[Call]) -> list[list[Instruction]]:
         lines = [f"skip {at:x} {one.size:x} 0 0 0\n" for at, one in self.skipped.items()]

@@ -38,7 +38,7 @@ static void on_step(int signal, siginfo_t *info, void *context) {
 }
 
 /* Calls a function with the trap flag set, which traps behind each instruction, also in here. */
-__attribute__((noinline)) static void call(const uintptr_t words[WORDS]) {
+__attribute__((noinline)) static void call_stepped(const uintptr_t words[WORDS]) {
     uintptr_t first = words[1], second = words[2], third = words[3], fourth = words[4];
     __asm__ volatile("pushfq\n\t"
                      "orl $0x100, (%%rsp)\n\t"
@@ -54,13 +54,13 @@ __attribute__((noinline)) static void call(const uintptr_t words[WORDS]) {
 
 static void answer(const uintptr_t words[WORDS]) {
     step_count = 0;
-    call(words);
+    call_stepped(words);
     for (size_t i = 0; i < step_count; i++)
         printf("%" PRIxPTR " ", steps[i]);
     puts("");
 }
 
-static int skip(uintptr_t at, uintptr_t bytes) {
+static int skip_bytes(uintptr_t at, uintptr_t bytes) {
     uintptr_t page = at & -(uintptr_t)PAGE_BYTES;
     if (mprotect((void *)page, at + bytes - page, PROT_READ | PROT_WRITE | PROT_EXEC))
         return 0;
@@ -83,7 +83,7 @@ int main(void) {
     while (works && scanf("%7s", verb) == 1) {
         works = read_words(words);
         if (!strcmp(verb, "skip"))
-            works = works && skip(words[0], words[1]);
+            works = works && skip_bytes(words[0], words[1]);
         else if (works)
             answer(words);
     }

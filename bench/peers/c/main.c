@@ -189,7 +189,7 @@ run_form(const struct question *question, enum peer_form form, size_t first, siz
                                : run_one(question, form, count);
 }
 
-static uint32_t run(const struct question *question, size_t first, size_t count) {
+static uint32_t run_question(const struct question *question, size_t first, size_t count) {
     switch (question->function->form) {
     case PEER_SUM:
         return run_form(question, PEER_SUM, first, count);
@@ -207,7 +207,7 @@ static uint32_t run(const struct question *question, size_t first, size_t count)
 
 /* --- list --- */
 
-static const struct peer_function *find(const char *name) {
+static const struct peer_function *find_function(const char *name) {
     for (const struct peer_function *f = __start_peer_functions; f < __stop_peer_functions; f++)
         if (!strcmp(f->name, name))
             return f;
@@ -218,7 +218,7 @@ static bool has_flag(const struct peer_function *function, const char *flag) {
     return strstr(function->flags, flag) != NULL;
 }
 
-static void list(void) {
+static void answer_list(void) {
     for (const struct peer_function *f = __start_peer_functions; f < __stop_peer_functions; f++)
         printf("function %s %s%s%s\n", f->name, f->work, *f->flags ? " " : "", f->flags);
     for (const struct peer_note *note = __start_peer_notes; note < __stop_peer_notes; note++)
@@ -251,7 +251,7 @@ struct vector {
 };
 
 /* Returns what is wrong with a vector, or NULL. */
-static const char *judge(const struct peer_function *function, const struct vector *vector) {
+static const char *judge_vector(const struct peer_function *function, const struct vector *vector) {
     const bool copies = function->form != PEER_SUM;
     unsigned char *to = target + vector->to;
     size_t before = vector->to < MARGIN ? vector->to : MARGIN;
@@ -279,7 +279,7 @@ static void verify_vectors(const struct peer_function *function) {
     const bool seedless = has_flag(function, "seedless");
     while (!wrong && fscanf(file, "%zu %zu %zu %u %u", &vector.offset, &vector.to, &vector.size,
                             &vector.seed, &vector.sum) == 5)
-        wrong = seedless && vector.seed ? NULL : judge(function, &vector);
+        wrong = seedless && vector.seed ? NULL : judge_vector(function, &vector);
     fclose(file);
     if (wrong)
         printf("wrong %zu %s at offset %zu, to %zu, seed %u\n", vector.size, wrong, vector.offset,
@@ -288,7 +288,7 @@ static void verify_vectors(const struct peer_function *function) {
         puts("right");
 }
 
-static void verify(const struct peer_function *function) {
+static void answer_verify(const struct peer_function *function) {
     if (function->form != PEER_LOOP)
         verify_vectors(function);
     else if (function->loop(LOOP_CALLS) == LOOP_CALLS)
@@ -328,10 +328,10 @@ static void take_time(const struct question *question) {
     __asm__ volatile("" : : "r"(moved) : "memory");
     size_t warm_up = question->count / 4;
     size_t first = question->first + MIX_CALLS;
-    volatile uint32_t kept = run(question, first - warm_up, warm_up);
+    volatile uint32_t kept = run_question(question, first - warm_up, warm_up);
     uint64_t before = canary();
     uint64_t start = now_ns();
-    kept = run(question, first, question->count);
+    kept = run_question(question, first, question->count);
     uint64_t took = now_ns() - start;
     (void)kept;
     printf("%llu %llu %llu\n", (unsigned long long)took, (unsigned long long)before,
@@ -380,13 +380,13 @@ static void answer(char *line) {
     int words =
         sscanf(line, "%15s %63s %63s %u %u %u %zu %zu", verb, name, mode, &question.one.offset,
                &question.one.to, &question.one.size, &question.first, &question.count);
-    const struct peer_function *function = find(name);
+    const struct peer_function *function = find_function(name);
     if (words == 1 && !strcmp(verb, "list"))
-        list();
+        answer_list();
     else if (words > 1 && !function)
         printf("error no function %s\n", name);
     else if (words == 2 && !strcmp(verb, "verify"))
-        verify(function);
+        answer_verify(function);
     else if (words == 8 && !strcmp(verb, "time"))
         answer_time(function, mode, &question);
     else
