@@ -70,7 +70,7 @@ def commit_of(revision: str) -> str:
         raise build.BuildError(f"git knows no revision {revision}") from error
 
 
-def take_out(commit: str, folder: Path) -> Path:
+def extract_commit(commit: str, folder: Path) -> Path:
     """Extracts a commit. Removes builds of other commits: they may be newer than these files."""
     mark, source = folder / "commit", folder / "source"
     if not mark.is_file() or mark.read_text() != commit:
@@ -172,7 +172,7 @@ def compare(options: argparse.Namespace, progress: Progress, lanes: list[Lane]) 
         files.check_writable(options.json.parent)
     commit = commit_of(options.base)
     cells = plan.make_cells(options.quick)
-    base = take_out(commit, folder / "base")
+    base = extract_commit(commit, folder / "base")
     work = build.prepare_work(cells, folder)
     names = {"here": build.carry_version(), "base": f"{options.base}, {commit[:12]}"}
     for name, source in (("here", ROOT), ("base", base)):

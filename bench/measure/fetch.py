@@ -29,7 +29,7 @@ def output(*command: str, folder: Path | None = None) -> str:
     return done.stdout
 
 
-def meant_by(package: str) -> list[str]:
+def resolve_package(package: str) -> list[str]:
     """Returns a package, and the packages that it refers to: linux-source to linux-source-6.1."""
     stem = package.removesuffix("-dev")
     depends = re.findall(r"Depends: (\S+)", output("apt-cache", "depends", package))
@@ -61,7 +61,7 @@ def download(package: str, release: str, folder: Path) -> None:
     if release:
         output(*own_apt("deb", release, folder), "download", package, folder=folder)
     else:
-        output("apt-get", "-q", "download", *meant_by(package), folder=folder)
+        output("apt-get", "-q", "download", *resolve_package(package), folder=folder)
 
 
 def fetch_package(name: str, debs: Path) -> None:

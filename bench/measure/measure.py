@@ -263,7 +263,7 @@ class Run:
         discarded = taken - np.count_nonzero(~np.isnan(ns))
         return Samples(ns, clock, taken, discarded, lowered, starts)
 
-    def tell(self, start: int, turn: int, cell: int, seconds: float) -> None:
+    def report_progress(self, start: int, turn: int, cell: int, seconds: float) -> None:
         """Reports progress, by the rounds that are done or by the time that has passed."""
         rounds = start * self.plan.rounds + turn + cell / len(self.cells)
         share = rounds / (self.plan.starts * self.plan.rounds)
@@ -279,7 +279,7 @@ class Run:
             for turn in range(self.plan.rounds):
                 self.probe(starts)
                 for cell in range(len(self.cells)):
-                    self.tell(starts, turn, cell, time.monotonic() - begin)
+                    self.report_progress(starts, turn, cell, time.monotonic() - begin)
                     self.measure_cell(cell, starts, turn)
             starts += 1
             seconds = time.monotonic() - begin

@@ -25,7 +25,7 @@ BEGIN = "next_call"  # the function of call.c that is executed before each call
 TRACE = re.compile(r"^Trace \d+: \w+ \[\w+/(\w+)/", re.MULTILINE)
 
 
-def shown(text: str) -> str:
+def clean_instruction(text: str) -> str:
     """Returns an instruction without comments, and with a name for its target."""
     return TARGET.sub(r"\1 somewhere", COMMENT.sub("", text)).replace("\t", " ")
 
@@ -44,7 +44,7 @@ class Emulator:
 
     def __init__(self, program: Path, vector_bits: int) -> None:
         self.program = program
-        self.listing = read_listing(program, CROSS, shown)
+        self.listing = read_listing(program, CROSS, clean_instruction)
         size = vector_bits // 8
         vectors = f"max,sve-max-vq={size // 16},sve-default-vector-length={size}"
         self.command = [QEMU, "-cpu", vectors, "-singlestep", "-d", "exec,nochain"]

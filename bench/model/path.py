@@ -64,14 +64,14 @@ def run(*command: str | Path, text: str | None = None) -> str:
     return done.stdout
 
 
-def shown(text: str) -> str:
+def clean_instruction(text: str) -> str:
     """Returns an instruction without comments and padding, and with a name for its target."""
     words = re.sub(r" *(#|<).*", "", text).strip()
     words = PADDING.sub("", words)
     return re.sub(r"^((?:\w+ )*j\w+|call) +[0-9a-f]+$", r"\1 somewhere", words)
 
 
-def parse_listing(text: str, show: Callable[[str], str] = shown) -> Listing:
+def parse_listing(text: str, show: Callable[[str], str] = clean_instruction) -> Listing:
     listing = Listing()
     code: dict[int, Instruction] = {}
     for line in text.splitlines():
@@ -83,7 +83,9 @@ def parse_listing(text: str, show: Callable[[str], str] = shown) -> Listing:
     return listing
 
 
-def read_listing(program: Path, tools: str = "", show: Callable[[str], str] = shown) -> Listing:
+def read_listing(
+    program: Path, tools: str = "", show: Callable[[str], str] = clean_instruction
+) -> Listing:
     """Reads the listing of a program, by binutils whose names begin with `tools`."""
     listing = parse_listing(run(f"{tools}objdump", "-d", "-w", program), show)
     for line in run(f"{tools}nm", program).splitlines():

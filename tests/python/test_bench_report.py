@@ -887,10 +887,10 @@ def test_build_of_another_revision_is_discarded(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compare, "ROOT", repository)
         for text, commit in zip(("two", "one"), reversed(commits), strict=True):
-            assert (compare.take_out(commit, folder) / "file").read_text() == text
+            assert (compare.extract_commit(commit, folder) / "file").read_text() == text
             assert not (folder / "built").exists()
             (folder / "built").touch()
-        compare.take_out(commits[0], folder)
+        compare.extract_commit(commits[0], folder)
         assert (folder / "built").exists()
 
 

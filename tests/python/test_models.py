@@ -247,7 +247,7 @@ def test_an_emulated_function_that_is_missing_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_instructions_are_shown_without_comments_and_targets(text: str, shown: str) -> None:
-    assert emulated.shown(text) == shown
+    assert emulated.clean_instruction(text) == shown
 
 
 def test_aarch64_call_has_arguments_in_registers() -> None:

@@ -69,14 +69,14 @@ static const char usage[] =
 
 /* Keeps compilers from analysing the function: they would rely on registers that it preserves. */
 #ifdef __clang__
-#define ALONE noinline
+#define NO_IPA noinline
 #else
-#define ALONE noipa
+#define NO_IPA noipa
 #endif
 #if CARRY_HAS_THUNKS
-#define PATCHABLE __attribute__((ALONE, patchable_function_entry(5)))
+#define PATCHABLE __attribute__((NO_IPA, patchable_function_entry(5)))
 #else
-#define PATCHABLE __attribute__((ALONE))
+#define PATCHABLE __attribute__((NO_IPA))
 #endif
 
 PATCHABLE static size_t own_length(const char *text) {

@@ -160,10 +160,6 @@ static void measure_delays(struct commit_results *results, size_t way, size_t wo
 
 /* --- Processes --- */
 
-static struct commit_limit limit_of(size_t work, const struct commit_effort *effort) {
-    return (struct commit_limit){commit_works[work].rounds / effort->divisor, effort->seconds};
-}
-
 /* Measures without a thread first: the library treats a process that had threads as if it has. */
 static void measure_way(struct commit_results *results, const struct patch_text *texts,
                         const struct patch_text *elsewhere, size_t way,
@@ -173,7 +169,8 @@ static void measure_way(struct commit_results *results, const struct patch_text 
     if (carry_patch_select(commit_ways[way].backend, commit_ways[way].guard))
         return;
     for (size_t i = 0; i < COMMIT_WORKS; i++)
-        limits[i] = limit_of(i, effort);
+        limits[i] =
+            (struct commit_limit){commit_works[i].rounds / effort->divisor, effort->seconds};
     for (size_t i = 0; i < COMMIT_WORKS; i++)
         measure_alone(results, way, i, &texts[i], &limits[i]);
     for (size_t i = 0; i < COMMIT_WORKS; i++)
