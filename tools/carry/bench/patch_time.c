@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Times a commit; apart from patch_commit.c, so that patch_delay.c may use it. */
 #include "bench/patch_text.h"
 #include "common/clock.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Loads the tested library by dlopen(). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>

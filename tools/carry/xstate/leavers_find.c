@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Collects the calls of a table by function, and sorts them. */
 #include <stdlib.h>
 #include <string.h>
 

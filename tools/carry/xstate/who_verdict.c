@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The verdicts of `carry xstate who`, and the components that lead to each. */
 #include "xstate/who.h"
 
 #include <carry/xstate.h>
