@@ -29,9 +29,9 @@ static bool is_key_changed(const struct carry_patch *patch, const struct carry_k
 static size_t count_app_sites(const struct carry_patch *patch) {
     size_t count = 0;
     for (const struct carry_site *site = __start_carry_sites; site < __stop_carry_sites; site++) {
-        const void *key = (const uint8_t *)&site->key + site->key;
+        const uintptr_t key = (uintptr_t)&site->key + (uintptr_t)(intptr_t)site->key;
         if ((site->kind == CARRY_SITE_CALL || site->kind == CARRY_SITE_BRANCH) &&
-            is_key_changed(patch, key))
+            is_key_changed(patch, (const struct carry_key *)key))
             count++;
     }
     return count;
