@@ -244,7 +244,7 @@ static bool create_copy(void) {
 }
 
 /* Makes a capture in a child: programs started here are charged with memory of this process. */
-static bool make_capture(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
+static bool make_one_capture(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
     int status;
     pid_t child = fork();
     if (child == 0)
@@ -264,9 +264,9 @@ static bool make_captures(struct bench *bench) {
         command_error("cannot create a capture in %s: %s", work_folder(), strerror(errno));
         return false;
     }
-    return make_capture(bench->whole, options->source, options->size, &bench->whole_bytes) &&
-           make_capture(bench->part, options->source, options->size / PART_DIVISOR,
-                        &bench->part_bytes);
+    return make_one_capture(bench->whole, options->source, options->size, &bench->whole_bytes) &&
+           make_one_capture(bench->part, options->source, options->size / PART_DIVISOR,
+                            &bench->part_bytes);
 }
 
 /* --- Measuring --- */

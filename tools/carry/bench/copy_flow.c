@@ -87,7 +87,7 @@ static bool is_cat_lost(const struct flow *flow) {
     return waitpid(flow->cat, NULL, WNOHANG) != 0;
 }
 
-static bool has_arrived(const struct count *count, uint32_t blocks) {
+static bool has_reached(const struct count *count, uint32_t blocks) {
     return (int32_t)(__atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST) - blocks) >= 0;
 }
 
@@ -96,18 +96,18 @@ static void sleep_until(struct count *count, uint32_t blocks) {
     static const struct timespec second = {1, 0};
     const uint32_t seen = __atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST);
     __atomic_store_n(&count->is_awaited, 1, __ATOMIC_SEQ_CST);
-    if (!has_arrived(count, blocks))
+    if (!has_reached(count, blocks))
         syscall(SYS_futex, &count->blocks, FUTEX_WAIT, seen, &second, NULL, 0);
 }
 
 /* Waits until a count reaches `blocks`; returns false if the other process ends before. */
 static bool wait_for_blocks(const struct flow *flow, struct count *count, uint32_t blocks) {
     for (int spins = 0; spins < SPINS; spins++)
-        if (has_arrived(count, blocks))
+        if (has_reached(count, blocks))
             return true;
-    while (!has_arrived(count, blocks)) {
+    while (!has_reached(count, blocks)) {
         sleep_until(count, blocks);
-        if (!has_arrived(count, blocks) && is_cat_lost(flow))
+        if (!has_reached(count, blocks) && is_cat_lost(flow))
             return false;
     }
     return true;
@@ -129,7 +129,7 @@ static bool put_block(const struct flow *flow, enum flow_way way, const void *bl
     return true;
 }
 
-static bool take_block(const struct flow *flow, enum flow_way way, void *block) {
+static bool take_pipe_block(const struct flow *flow, enum flow_way way, void *block) {
     struct ring *ring = flow->ring;
     const uint32_t number = ring->taken.blocks;
     if (!wait_for_blocks(flow, &ring->written, number + 1))
@@ -205,7 +205,7 @@ static bool cat_reads(const struct flow *flow, const struct order *order, struct
     if (order->way == FLOW_SPLICE)
         return splice_all(flow->data[0], flow->null, FLOW_BLOCK);
     if (reads ? !read_all(flow->data[0], flow->block, FLOW_BLOCK)
-              : !take_block(flow, order->way, flow->block))
+              : !take_pipe_block(flow, order->way, flow->block))
         return false;
     if (order->sums)
         answer->sum = carry_sum(flow->block, FLOW_BLOCK, answer->sum);

@@ -245,8 +245,8 @@ static unsigned char *cell_source(const struct copy_bench *bench, const struct c
     return (cell->mode == COPY_MOVE ? bench->target : bench->source) + cell->align.source;
 }
 
-static bool copies_right(const struct copy_bench *bench, const struct copy_subject *subject,
-                         const struct copy_cell *cell) {
+static bool copies_all_bytes(const struct copy_bench *bench, const struct copy_subject *subject,
+                             const struct copy_cell *cell) {
     unsigned char *to = cell_target(bench, cell), *from = cell_source(bench, cell);
     const unsigned char *wanted = bench->source + cell->align.source;
     memset(to, 0, cell->size);
@@ -262,7 +262,7 @@ static const char *find_wrong(const struct copy_bench *bench, const struct copy_
     for (size_t i = 0; i < set->cell_count; i++) {
         *size = set->cells[i].size;
         for (size_t j = first; j < set->subject_count; j++)
-            if (!copies_right(bench, &set->subjects[j], &set->cells[i]))
+            if (!copies_all_bytes(bench, &set->subjects[j], &set->cells[i]))
                 return set->subjects[j].name;
     }
     return NULL;

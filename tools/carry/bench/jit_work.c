@@ -266,7 +266,7 @@ static double cell_speedup(const struct bench_plan *plan, const double *all, siz
                        bench_samples(plan, all, cell, subject), plan->rounds);
 }
 
-static double *measure_plan(struct bench_plan *plan, const struct jit_work *work) {
+static double *measure_jit_plan(struct bench_plan *plan, const struct jit_work *work) {
     const size_t rounds = work->bench->rounds;
     plan->rounds = rounds;
     plan->sample_ns = SAMPLE_NS;
@@ -283,7 +283,7 @@ static bool measure_sums(const struct jit_work *work) {
     struct jit_bench *bench = work->bench;
     struct bench_plan plan = {
         .cells = JIT_MODES * JIT_SIZES, .subjects = JIT_SUMS, .run = run_jit_sums, .context = work};
-    double *all = measure_plan(&plan, work);
+    double *all = measure_jit_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++)
         for (size_t sum = 0; sum < JIT_SUMS; sum++) {
             size_t mode = cell / JIT_SIZES, size = cell % JIT_SIZES;
@@ -298,7 +298,7 @@ static bool measure_packets(struct jit_work *work) {
     struct jit_bench *bench = work->bench;
     struct bench_plan plan = {
         .cells = work->row_count, .subjects = JIT_WAYS, .run = run_packets, .context = &work};
-    double *all = measure_plan(&plan, work);
+    double *all = measure_jit_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++) {
         size_t row = work->rows[cell];
         for (size_t way = 0; way < JIT_WAYS; way++)
@@ -312,7 +312,7 @@ static bool measure_packets(struct jit_work *work) {
 static bool measure_making(const struct jit_work *work) {
     struct bench_plan plan = {
         .cells = work->made_count, .subjects = 1, .run = run_making, .context = work};
-    double *all = measure_plan(&plan, work);
+    double *all = measure_jit_plan(&plan, work);
     for (size_t cell = 0; all && cell < plan.cells; cell++)
         work->bench->making[work->made[cell]] = cell_stats(&plan, all, cell, 0);
     free(all);

@@ -66,8 +66,8 @@ struct bench {
 };
 
 /* Runs one trial. A sender that waits for a CPU sends too little: that share counts as noise. */
-static struct live_outcome run_trial(struct bench *bench, const struct program *program,
-                                     uint32_t size, uint64_t rate) {
+static struct live_outcome run_live_trial(struct bench *bench, const struct program *program,
+                                          uint32_t size, uint64_t rate) {
     const struct live_trial trial = {.size = size, .rate = rate, .seconds = bench->seconds};
     const struct live_outcome outcome = live_run(program->command, program->ready, &trial);
     if (outcome.state == LIVE_MEASURED)
@@ -78,7 +78,7 @@ static struct live_outcome run_trial(struct bench *bench, const struct program *
 /* Finds the highest rate without a drop: tries full speed, then halves the range below it. */
 static struct live_outcome find_highest_rate(struct bench *bench, const struct program *program,
                                              uint32_t size) {
-    struct live_outcome trial = run_trial(bench, program, size, LIVE_RUN_FASTEST);
+    struct live_outcome trial = run_live_trial(bench, program, size, LIVE_RUN_FASTEST);
     struct live_outcome best = {.state = trial.state};
     double low = 0, high = trial.rate;
     if (trial.state != LIVE_MEASURED || !trial.dropped)
@@ -87,7 +87,7 @@ static struct live_outcome find_highest_rate(struct bench *bench, const struct p
         bench->noise.ended_early |= clock_ns() > bench->until;
         if (bench->noise.ended_early)
             break;
-        trial = run_trial(bench, program, size, (uint64_t)((low + high) / 2));
+        trial = run_live_trial(bench, program, size, (uint64_t)((low + high) / 2));
         if (trial.state == LIVE_MEASURED && !trial.dropped) {
             low = (low + high) / 2;
             best = trial;
@@ -107,7 +107,7 @@ static void measure_all_sizes(struct bench *bench) {
         const size_t model = results[TCPDUMP].highest.state == LIVE_MEASURED ? TCPDUMP : CARRY;
         const uint64_t rate = (uint64_t)results[model].highest.rate;
         for (size_t i = 0; i < PROGRAMS; i++)
-            results[i].common = run_trial(bench, &programs[i], sizes[size], rate);
+            results[i].common = run_live_trial(bench, &programs[i], sizes[size], rate);
     }
 }
 

@@ -100,7 +100,7 @@ static void put_all(struct patch_maker *maker) {
 
 /* --- Memory --- */
 
-static size_t whole_pages(size_t bytes) {
+static size_t round_to_pages(size_t bytes) {
     const size_t inside = (size_t)sysconf(_SC_PAGESIZE) - 1;
     return (bytes + inside) & ~inside;
 }
@@ -110,16 +110,16 @@ static size_t whole_pages(size_t bytes) {
 static struct patch_layout compute_layout(const struct patch_maker *maker) {
     struct patch_layout layout = {0};
     const size_t sites = maker->shape.sites;
-    layout.loop = whole_pages(sites * PATCH_LINE_BYTES);
+    layout.loop = round_to_pages(sites * PATCH_LINE_BYTES);
     layout.callees =
-        layout.loop + whole_pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
-    layout.lines = layout.callees + whole_pages(maker->callee_count * PATCH_LINE_BYTES);
-    layout.records = layout.lines + whole_pages(maker->line_count * PATCH_LINE_BYTES);
-    layout.end = layout.records + whole_pages((sites + 2) * sizeof(struct carry_site));
+        layout.loop + round_to_pages((sites + 2) * PATCH_LINE_BYTES); /* a line holds any unit */
+    layout.lines = layout.callees + round_to_pages(maker->callee_count * PATCH_LINE_BYTES);
+    layout.records = layout.lines + round_to_pages(maker->line_count * PATCH_LINE_BYTES);
+    layout.end = layout.records + round_to_pages((sites + 2) * sizeof(struct carry_site));
     return layout;
 }
 
-static bool write_text(struct patch_maker *maker, int fd) {
+static bool write_text_file(struct patch_maker *maker, int fd) {
     if (ftruncate(fd, (off_t)maker->layout.end))
         return false;
     void *memory = mmap(NULL, maker->layout.end, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -151,7 +151,7 @@ static bool make_memory(struct patch_maker *maker) {
     int fd = memfd_create("carry-bench", MFD_CLOEXEC);
     if (fd < 0)
         return false;
-    bool ok = write_text(maker, fd) && map_text(maker, fd);
+    bool ok = write_text_file(maker, fd) && map_text(maker, fd);
     int error = errno;
     close(fd);
     errno = error;

@@ -55,7 +55,7 @@ static void read_until_end(int pipe, char output[OUTPUT_BYTES]) {
 }
 
 /* Runs a command and reads its output. Returns STATUS_CLEAN, or STATUS_ERROR after a message. */
-static int run_command(char *const *command, char output[OUTPUT_BYTES]) {
+static int run_emulator(char *const *command, char output[OUTPUT_BYTES]) {
     int pipe[2];
     pid_t process;
     if (pipe2(pipe, O_CLOEXEC) != 0)
@@ -132,13 +132,13 @@ int ring0_run(const char *emulator, const char *kernel, struct ring0_result *res
                           (char *)kernel,
                           NULL};
     *result = (struct ring0_result){0};
-    int status = run_command(version, output);
+    int status = run_emulator(version, output);
     if (status != STATUS_CLEAN)
         return status;
     output[strcspn(output, "\r\n")] = '\0';
     snprintf(result->emulator, sizeof result->emulator, "%.*s", (int)sizeof result->emulator - 1,
              output);
-    status = run_command(boot, output);
+    status = run_emulator(boot, output);
     if (status != STATUS_CLEAN)
         return status;
     if (strstr(output, "bench done") == NULL) {

@@ -9,7 +9,7 @@
  * Sums by the loop of RFC 1071, section 4.1. The empty assembly keeps compilers from vectorising
  * it, so that it means the same in every build.
  */
-static uint32_t plain_sum(const void *data, size_t size, uint32_t seed) {
+static uint32_t sum_by_words(const void *data, size_t size, uint32_t seed) {
     const unsigned char *p = data;
     uint64_t sum = seed;
     for (; size >= 2; p += 2, size -= 2) {
@@ -38,7 +38,7 @@ int bench_sum(int argc, char **argv) {
         .examples = "  carry bench sum --against adc --mode hot\n"
                     "  CARRY_CPU_MASK=avx512bw carry bench sum\n",
         .table = &kernel_tables[KERNEL_TABLE_SUM],
-        .plain = plain_sum,
+        .plain = sum_by_words,
         .plain_title = "the loop of RFC 1071, 16 bits at a time, not vectorised",
         .result = fold_result,
         .result_digits = 4,

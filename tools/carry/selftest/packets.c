@@ -38,8 +38,8 @@ static struct sample make_sample(uint32_t payload) {
     return sample;
 }
 
-static size_t judge_frame(const struct library *library, const struct frame *frame,
-                          struct carry_packet_sum *sums) {
+static size_t judge_sample(const struct library *library, const struct frame *frame,
+                           struct carry_packet_sum *sums) {
     const struct carry_frame view = view_cut(frame, frame->size);
     return library->carry_packet_check(&view, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
@@ -54,7 +54,7 @@ static bool is_wrong_sum(const struct carry_packet_sum *sum) {
 static bool has_verdicts(const struct library *library, const struct sample *sample, bool good,
                          uint32_t expected) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    const size_t count = judge_frame(library, sample->frame, sums);
+    const size_t count = judge_sample(library, sample->frame, sums);
     bool ok = count == (sample->version6 ? 1 : 2);
     for (size_t i = 0; i < count; i++)
         ok = ok && (sums[i].field_offset == sample->field && !good

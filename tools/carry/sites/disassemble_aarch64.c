@@ -37,7 +37,7 @@ static const struct row {
     {0x9f000000, 0x90000000, "adrp", ADDRESS, 5, 19, false, false},
 };
 
-static const struct row *find_row(uint32_t word) {
+static const struct row *find_instruction(uint32_t word) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if ((word & rows[i].mask) == rows[i].value)
             return &rows[i];
@@ -70,7 +70,7 @@ bool disassemble_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
     if (size < INSTRUCTION_BYTES)
         return false;
     const uint32_t word = (uint32_t)object_little(bytes, INSTRUCTION_BYTES);
-    const struct row *row = find_row(word);
+    const struct row *row = find_instruction(word);
     *instruction = (struct instruction){.length = INSTRUCTION_BYTES};
     if (!row)
         return is_allocated(word);
@@ -108,7 +108,7 @@ void disassemble_aarch64_text(const uint8_t *bytes, size_t size, uint64_t addres
         return;
     }
     const uint32_t word = (uint32_t)object_little(bytes, INSTRUCTION_BYTES);
-    const struct row *row = find_row(word);
+    const struct row *row = find_instruction(word);
     if (row && row->name) {
         print_operands(row, word, operands, sizeof operands);
         snprintf(text, INSTRUCTION_TEXT, "%s%s 0x%" PRIx64, row->name, operands,

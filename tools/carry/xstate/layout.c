@@ -37,7 +37,7 @@ static const char usage[] =
     "  carry xstate layout\n"
     "  CARRY_CPU_MASK=xsavec carry xstate layout    without XSAVEC\n";
 
-static bool has_component(uint64_t mask, unsigned component) {
+static bool mask_has(uint64_t mask, unsigned component) {
     return mask >> component & 1;
 }
 
@@ -120,7 +120,7 @@ static void print_components(const struct carry_xstate_layout *layout, uint64_t 
     printf("%s  bit  name         size  standard  compact  holds%s\n", text_colour(COLOUR_FAINT),
            text_colour(COLOUR_NONE));
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has_component(mask, i))
+        if (mask_has(mask, i))
             print_component(layout, i);
 }
 
@@ -194,14 +194,14 @@ static json_t *component_json(const struct carry_xstate_layout *layout, unsigned
                      offset_json(layout, CARRY_XSTATE_STANDARD, component), "compact",
                      offset_json(layout, CARRY_XSTATE_COMPACT, component), "supervisor",
                      part->supervisor, "aligned", part->aligned, "lazy", part->lazy, "enabled",
-                     has_component(carry_xstate_enabled(), component), "default",
-                     has_component(carry_xstate_default(), component));
+                     mask_has(carry_xstate_enabled(), component), "default",
+                     mask_has(carry_xstate_default(), component));
 }
 
 static json_t *components_json(const struct carry_xstate_layout *layout) {
     json_t *list = json_array();
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
-        if (has_component(all_of(layout), i))
+        if (mask_has(all_of(layout), i))
             json_array_append_new(list, component_json(layout, i));
     return list;
 }

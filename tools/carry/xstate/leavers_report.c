@@ -36,7 +36,7 @@ static void print_callers(FILE *stream, const struct leavers_findings *findings,
     fputc('\n', stream);
 }
 
-static void print_share(FILE *stream, uint64_t part, uint64_t calls) {
+static void print_call_share(FILE *stream, uint64_t part, uint64_t calls) {
     char part_text[TEXT_SIZE], calls_text[TEXT_SIZE];
     fprintf(stream, "%12s %12s %6.1f %%", text_count(part_text, part),
             text_count(calls_text, calls), 100 * (double)part / (double)calls);
@@ -56,7 +56,7 @@ static void print_leavers(const struct leavers_options *options,
     fputs("\n  left dirty     of calls                ZMM  function, object\n", stream);
     for (size_t i = 0; i < count; i++) {
         const struct leavers_function *function = &findings->functions[i];
-        print_share(stream, dirty_of(function), function->calls);
+        print_call_share(stream, dirty_of(function), function->calls);
         fprintf(stream, " %9s  ", text_count(zmm, function->zmm));
         print_name(stream, function);
         print_callers(stream, findings, function);
@@ -72,7 +72,7 @@ static void print_victims(const struct leavers_options *options,
     fputs("\ncalled dirty     of calls                     function, object\n", stream);
     for (size_t i = 0; i < count; i++) {
         const struct leavers_function *function = &findings->called_dirty[i];
-        print_share(stream, function->called_dirty, function->calls);
+        print_call_share(stream, function->called_dirty, function->calls);
         fprintf(stream, "%12s", "");
         print_name(stream, function);
         print_callers(stream, findings, function);
