@@ -14,8 +14,8 @@
 
 #include "common/command.h"
 #include "fuzz.h"
+#include "sites/carry_sites.h"
 #include "sites/open.h"
-#include "sites/sites.h"
 
 /* The most entries that are looked up. */
 #define PROBES_MAX 64

@@ -6,8 +6,8 @@
 
 #include <pthread.h>
 
+#include "jit_text.h"
 #include "listing.h"
-#include "text.h"
 #include "uncancelled.h"
 
 namespace carry::jit {

@@ -24,7 +24,7 @@
 #ifndef CARRY_JIT_PACKET_OPS_H
 #define CARRY_JIT_PACKET_OPS_H
 
-#include "packet.h"
+#include "jit_packet.h"
 
 namespace carry::jit {
 

@@ -25,7 +25,7 @@ DEPTH = {"capture": 1, "src": 2, "tools": 3}
 # Deliberate circles: a file, a pattern of the symbols that it uses, and the reason.
 DELIBERATE = {
     ("src/copy/x86_64/enter.S", "carry_fault_push"): "its end, in C",
-    ("src/hosted/signals.c", "carry_signal_level_*"): "the handlers that it installs",
+    ("src/hosted/hosted_signals.c", "carry_signal_level_*"): "the handlers that it installs",
     ("src/packet/packet.c", "carry_packet_walk_*"): "protocols nest, and ask what comes next",
     ("src/sum/sum.c", "carry_sum_call"): "by carry_sum(), whose external copy it holds",
     ("src/sum/sum.c", "carry_sum_copy_kernels"): "forms of a kernel are chosen together: a ring",

@@ -7,6 +7,9 @@ headers; modules of one layer see each other's public headers only. The core inc
 C library. Tools include public headers and their own files, by folders in layers of their own; so
 do capture/, a library of its own whose files are in layers, and jit/, another one in C++. Bindings
 include public headers, their own files, and what the command has for reports on captures.
+
+Also checks that no two files of the libraries and the command share a name, unless the folder of an
+architecture, or the name of one, distinguishes them: editors, debuggers and grep show names alone.
 """
 
 import re
@@ -28,23 +31,29 @@ LAYERS = [
 ]
 RANK = {module: rank for rank, modules in enumerate(LAYERS) for module in modules}
 
+# Names of architectures, and of code that needs none of them.
+ARCHITECTURES = {"aarch64", "generic", "none", "x86_64"}
+
+# Folders in which a file's name is unique. A port's file has the name of the file that it replaces.
+NAMED_ONCE = ("capture", "include", "jit", "src", "tools")
+
 # Users of the public headers, each in a folder of its own.
 OUTSIDE = ["bindings", "capture", "jit", "tools"]
 
 # The folders of the command, from the bottom up. A file in none of them may include them all.
 TOOL = ROOT / "tools/carry"
-TOOL_LAYERS = [["common"], ["audit", "capture", "selftest", "sites", "xstate"], ["live"], ["bench"]]
+TOOL_LAYERS = [["common"], ["audit", "check", "selftest", "sites", "xstate"], ["live"], ["bench"]]
 TOOL_RANK = {folder: rank for rank, folders in enumerate(TOOL_LAYERS) for folder in folders}
 
 # `carry selftest` runs checks of the tests, and includes their headers.
-SELFTEST = [TOOL / "selftest", TOOL / "selftest.c"]
+SELFTEST = [TOOL / "selftest", TOOL / "carry_selftest.c"]
 PROVEN = "kernels/proven.def"  # the table of proof/ that `carry selftest` compares the library with
 
 # The command times sections with a host of its own, which the core declares.
-HOSTS = {TOOL / "xstate/section_host.c": "base/section_host.h"}
+HOSTS = {TOOL / "xstate/xstate_section_host.c": "base/section_host.h"}
 
 # Folders of the command whose reports bindings show, too.
-FOR_BINDINGS = ["audit", "capture", "common"]
+FOR_BINDINGS = ["audit", "check", "common"]
 
 # The layers of libcarry-capture's files, from the bottom up.
 CAPTURE = ROOT / "capture"
@@ -52,12 +61,12 @@ CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
     "tables": "bytes directions link_names pcapng_flags reasons reassembly verdict",
-    "reading": "erf file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
+    "reading": "erf_file file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
     "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
     "datagrams": "content fragment_table reassemble",
     "accounts": "cause direction ends findings flows header_senders repairs senders summary "
     "timeline why",
-    "work": "check explain fix pipeline repair threads threads_none threads_posix writer",
+    "work": "capture_fix check explain pipeline repair threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
 
@@ -212,6 +221,16 @@ def drawn(layers: list[list[str]]) -> str:
     return " <- ".join(rows)
 
 
+def shared_names(paths: list[Path]) -> Iterator[str]:
+    """Yields a complaint for each file whose name an earlier one has."""
+    found: dict[str, Path] = {}
+    for path in (path.relative_to(ROOT) for path in paths):
+        if path.parts[0] not in NAMED_ONCE or ARCHITECTURES & {*path.parts, path.stem}:
+            continue
+        if path.suffix != ".def" and (earlier := found.setdefault(path.name, path)) != path:
+            yield f"{path}: {earlier} has the same name"
+
+
 def main() -> int:
     paths = [
         path
@@ -228,11 +247,13 @@ def main() -> int:
             if reason:
                 errors += 1
                 print(f"{path.relative_to(ROOT)}:{line}: {reason}")
+    names = list(shared_names(paths))
+    print(*names, sep="\n", end="\n" if names else "")
     print(f"the core, from the bottom up: {drawn(LAYERS)}")
     print(f"libcarry-capture: {drawn(CAPTURE_LAYERS)}")
     print(f"the command: {drawn(TOOL_LAYERS)}")
     print(f"{count} includes in {len(paths)} files: {errors} against the layers")
-    return 1 if errors or not count else 0
+    return 1 if errors or names or not count else 0
 
 
 if __name__ == "__main__":

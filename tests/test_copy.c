@@ -9,7 +9,7 @@
 #include <carry/copy.h>
 #include <carry/cpu.h>
 
-#include "copy/choice.h"
+#include "copy/copy_choice.h"
 #include "harness/call.h"
 #include "harness/check_choice.h"
 #include "harness/check_copies.h"

@@ -7,7 +7,7 @@
 
 #include <carry/copy.h>
 
-#include "copy/choice.h"
+#include "copy/copy_choice.h"
 #include "harness/check_copies.h"
 #include "harness/fault.h"
 #include "harness/tap.h"

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/fault_host.h"
-#include "copy/fault.h"
+#include "copy/copy_fault.h"
 #include "harness/call.h"
 #include "harness/child.h"
 #include "harness/cpu.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#include "copy/fault.h"
+#include "copy/copy_fault.h"
 #include "harness/child.h"
 #include "harness/guard.h"
 #include "harness/recover.h"

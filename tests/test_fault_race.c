@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "copy/fault.h"
+#include "copy/copy_fault.h"
 #include "harness/effort.h"
 #include "harness/tap.h"
 

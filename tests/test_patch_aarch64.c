@@ -17,7 +17,7 @@
 #include "harness/effort.h"
 #include "harness/site_record.h"
 #include "harness/tap.h"
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 enum { CALL, JUMP, UNLIKELY, LIKELY, WORD, EMPTY };
 

@@ -11,7 +11,7 @@
 #include "harness/check_patch.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #define FLIPS         1000
 #define CHILD_SECONDS 30

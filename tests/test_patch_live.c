@@ -25,7 +25,7 @@
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 static const struct effort *effort;
 static size_t rounds; /* of all tests: an exchange of pages costs four times as much as a trap */

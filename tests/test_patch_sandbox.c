@@ -29,8 +29,8 @@
 #include "harness/sandbox.h"
 #include "harness/site_record.h"
 #include "harness/tap.h"
-#include "hosted/patch.h"
-#include "patch/patch.h"
+#include "hosted/hosted_patch.h"
+#include "patch/patch_internal.h"
 
 #define CASE_SECONDS 60
 

@@ -13,7 +13,7 @@
 #include "harness/patch_dirty.h"
 #include "harness/site_record.h"
 #include "harness/tap.h"
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 enum { CALL, JUMP, UNLIKELY, LIKELY, BYTES1, BYTES2, BYTES4, BYTES5, BYTES10, EMPTY10 };
 

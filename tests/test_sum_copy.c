@@ -16,8 +16,8 @@
 #include "harness/rng.h"
 #include "harness/tap.h"
 #include "oracle.h"
-#include "sum/choice.h"
-#include "sum/sum.h"
+#include "sum/sum_choice.h"
+#include "sum/sum_internal.h"
 
 static const struct effort *effort;
 

@@ -14,8 +14,8 @@
 #include "harness/step.h"
 #include "harness/tap.h"
 #include "oracle.h"
-#include "sum/choice.h"
-#include "sum/sum.h"
+#include "sum/sum_choice.h"
+#include "sum/sum_internal.h"
 
 static carry_sum_copy_try_fn *tried;
 

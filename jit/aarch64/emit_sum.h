@@ -5,7 +5,7 @@
 
 #include <asmjit/arm/a64assembler.h>
 
-#include "../sum.h"
+#include "../jit_sum.h"
 
 namespace carry::jit {
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../packet.h"
+#include "../jit_packet.h"
 
 namespace carry::jit {
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../sum.h"
+#include "../jit_sum.h"
 
 namespace carry::jit {
 

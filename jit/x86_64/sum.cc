@@ -6,7 +6,7 @@
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags; with vectors, vectors 0 to 15 and k1
  */
-#include "../sum.h"
+#include "../jit_sum.h"
 
 #include "emit_sum.h"
 

@@ -8,7 +8,7 @@ static trap_handler *handlers[TRAP_VECTORS];
 uint64_t trap_fixed;
 
 /*
- * Rows of base/fault.h: the relative addresses of an instruction and its recovery, and what is
+ * Rows of base/fault_asm.h: the relative addresses of an instruction and its recovery, and what is
  * done.
  */
 extern int32_t __start_carry_faults[][3], __stop_carry_faults[][3];

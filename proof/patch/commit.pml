@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models a commit, byte by byte, while cores run the sites: src/patch/commit.c, and one session of
- * src/hosted/patch.c and src/hosted/exchange.c.
+ * src/hosted/hosted_patch.c and src/hosted/exchange.c.
  *
  * Memory holds a value for each byte of each site: that of the old instruction, of the new one, or
  * of the guard. A core that fetches gets, for each byte, any value that the byte has had since the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models fork() while another thread commits; then both processes run the site, and both may
- * commit: src/hosted/patch.c and src/hosted/text.c.
+ * commit: src/hosted/hosted_patch.c and src/hosted/hosted_text.c.
  *
  * Text is in a page. It belongs to one process; or if it was moved to a memfd (ALIAS), parent and
  * child both map it until one of them writes.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models threads that trap, and wait in the handler of SIGTRAP until the commit is over:
- * src/hosted/trap.c, and what src/hosted/patch.c does so that the commit ends.
+ * src/hosted/trap.c, and what src/hosted/hosted_patch.c does so that the commit ends.
  *
  * The text is one byte, guarded or not. After a commit a core may still fetch the guard until it is
  * synchronised. All shared variables are read and written in one order, as SEQ_CST requires.

@@ -25,7 +25,7 @@ SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
 # Patterns of files, and the marker of pytest, or the files of tests/, that test them.
 PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture", ""),
-    (("tools/carry/capture/", "tools/carry/common/"), "covers_capture", ""),
+    (("tools/carry/check/", "tools/carry/common/"), "covers_capture", ""),
     (("tools/carry/live/",), "", "python/test_live.py python/test_interrupt.py"),
     (("tools/carry/bench/",), "", "python/test_bench.py python/test_bench_chosen.py"),
     (("tools/carry/bench/copy*",), "", "python/test_bench_copy.py"),

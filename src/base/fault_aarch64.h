@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores of AArch64 assembly that survives faults. base/fault.h does the same for x86-64,
- * with rows of the same table.
+ * Loads and stores of AArch64 assembly that survives faults. base/fault_asm.h does the same for
+ * x86-64, with rows of the same table.
  *
  *     CARRY_LOAD 0, ldp q0, q1, [x1]
  *     CARRY_STORE 32, stp q2, q3, [x0, #32]
  *     CARRY_BYTES 0, ldrb w11, [x1]
  *
  * When one of them faults, execution continues at the label .Lload_faulted, .Lstore_faulted or
- * .Lbytes_faulted of the file. All registers are unchanged except x16 = page + done. base/fault.h
- * describes `page`; `done` is the first operand: how many bytes from x0 on are copied already.
+ * .Lbytes_faulted of the file. All registers are unchanged except x16 = page + done.
+ * base/fault_asm.h describes `page`; `done` is the first operand: how many bytes from x0 on are
+ * copied already.
  *
  * A store must not cross the end of a page: CPUs split it there, and may write one part although
  * the other one faults (Arm Cortex-A76 TRM, A.2). A load that faults changes at most the registers

@@ -20,8 +20,8 @@
 /*
  * Returns the address at which execution continues after a fault of the instruction at
  * `instruction`, or 0 if it belongs to none of the library's copies. For fault handlers. On entry
- * *value is the start of the page that could not be accessed (see base/fault.h), on return the new
- * value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
+ * *value is the start of the page that could not be accessed (see base/fault_asm.h), on return the
+ * new value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 

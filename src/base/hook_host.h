@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that `hook` calls to list objects and to map memory. src/hosted/hook.c provides them
- * for Linux with glibc or musl.
+ * Functions that `hook` calls to list objects and to map memory. src/hosted/hosted_hook.c provides
+ * them for Linux with glibc or musl.
  */
 #ifndef CARRY_BASE_HOOK_HOST_H
 #define CARRY_BASE_HOOK_HOST_H

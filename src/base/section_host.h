@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that sections of vector code call, and that an operating-system kernel provides. In a
- * process, which needs no sections, src/hosted/section.c provides them.
+ * process, which needs no sections, src/hosted/hosted_section.c provides them.
  *
  * No function needs to switch interrupts off: per-CPU words are enough, see <carry/section.h>. No
  * function may use vector registers.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How module patch writes text: functions that the host provides, and functions that the host may
- * call. src/hosted/patch.c is the host in a Linux process; an operating-system kernel provides its
- * own.
+ * call. src/hosted/hosted_patch.c is the host in a Linux process; an operating-system kernel
+ * provides its own.
  */
 #ifndef CARRY_BASE_TEXT_HOST_H
 #define CARRY_BASE_TEXT_HOST_H

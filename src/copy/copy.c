@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables of kernels of carry_copy() in their three forms, and the functions of <carry/copy.h>.
  */
-#include "copy/choice.h"
+#include "copy/copy_choice.h"
 
 #define CARRY_COPY_KERNEL(arch, name, needs, wants, vector_bits)                                   \
     CARRY_ROWS_##arch({#name, (uintptr_t)carry_copy_##name, needs, wants, vector_bits}, )

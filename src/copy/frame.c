@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames around code that may fault. They are entered and continued in src/copy/<arch>/enter. */
-#include "copy/fault.h"
+#include "copy/copy_fault.h"
 
 int carry_fault_push(struct carry_fault_frame *frame) {
     struct carry_fault_frame **innermost = carry_host_fault_frames();

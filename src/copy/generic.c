@@ -3,7 +3,7 @@
  * The portable kernel. An empty assembly statement in each iteration hides from the compiler that
  * the loop is a memcpy(): it would call memcpy(), which may be this function.
  */
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 struct word {
     uintptr_t bits;

@@ -3,7 +3,7 @@
  * The portable move. It starts at the end of the range that the target overwrites first, and loads
  * each block as a whole before it stores it. Less than a block is copied through a buffer.
  */
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 #define BLOCK_BYTES 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies past the caches. */
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 /*
  * From this size on, stores past the caches cost less if neither side is cached: 11 % less than rep

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The features in effect: those that were detected, without those that the mask removes. */
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 
 #include "base/host.h"
 

@@ -4,7 +4,7 @@
  * without the lock: a thread that loads an object holds the linker's lock, and constructors then
  * take ours.
  */
-#include "hook/hook.h"
+#include "hook/hook_internal.h"
 
 #include "hook/elf.h"
 

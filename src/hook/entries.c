@@ -3,9 +3,9 @@
  * Hooks of patchable entries. Each entry is a site of `patch`, with its own record and key in
  * memory near the function, so it is verified, guarded and written like every site.
  */
-#include "hook/hook.h"
+#include "hook/hook_internal.h"
 
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 /* The entries of an object, in the order of their addresses. */
 struct entries {

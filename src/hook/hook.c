@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hooks of calls and entries alike: detaching, and lists of places. */
-#include "hook/hook.h"
+#include "hook/hook_internal.h"
 
 /* --- Detaching --- */
 

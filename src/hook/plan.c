@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Attaching to calls and entries alike: which places match, and plans. */
-#include "hook/hook.h"
+#include "hook/hook_internal.h"
 
 /* --- What matches --- */
 

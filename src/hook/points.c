@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Points and their stubs, and the callbacks of a hook that a thunk calls for them. */
-#include "hook/hook.h"
+#include "hook/hook_internal.h"
 
 #define PAGE_BYTES UINT64_C(4096) /* no system has smaller pages */
 #define TEXT_BYTES (CARRY_BLOCK_POINTS * (size_t)CARRY_STUB_BYTES)

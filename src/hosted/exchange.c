@@ -11,8 +11,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "hosted/hosted_patch.h"
 #include "hosted/origin.h"
-#include "hosted/patch.h"
 
 #include <errno.h>
 #include <linux/futex.h>

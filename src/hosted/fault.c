@@ -13,8 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "hosted/context.h"
-#include "hosted/signals.h"
+#include "hosted/hosted_context.h"
+#include "hosted/hosted_signals.h"
 
 #define PAGE_BYTES UINT64_C(4096)
 

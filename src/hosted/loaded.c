@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #include <link.h>
 

@@ -3,7 +3,7 @@
 #ifndef CARRY_HOSTED_ORIGIN_H
 #define CARRY_HOSTED_ORIGIN_H
 
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #include <sys/types.h>
 

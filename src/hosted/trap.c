@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "hosted/signals.h"
+#include "hosted/hosted_signals.h"
 
 /*
  * Incremented before guards are written and after they are gone, so it is odd while sites may have

@@ -6,7 +6,7 @@
 #include <carry/kernel.h>
 #include <carry/patch.h>
 
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 
 /* What rows of the tables need or want. */
 #define NOTHING  0

@@ -17,7 +17,7 @@
  * between two of them continues behind the guard. The host then stops all other CPUs outside of
  * sites, and the plan is written in one step.
  */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 /* The size of a piece. A longer alternative has several pieces. */
 #define PIECE_BYTES 16

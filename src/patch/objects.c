@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list of objects that have sites, and the value that each site must have. */
-#include "cpu/cpu.h"
-#include "patch/patch.h"
+#include "cpu/cpu_internal.h"
+#include "patch/patch_internal.h"
 
 struct carry_object *carry_objects;
 

@@ -4,7 +4,7 @@
  * intact one points into its own object. Every record is checked once, when its object is
  * registered, so that commits can follow its pointers.
  */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 struct carry_parts carry_parts_of(const struct carry_site *records) {
     struct carry_parts parts = {.count = 0};

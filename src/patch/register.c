@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Registration of objects and of the keys that they import; the switch that turns patching on. */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 bool carry_patch_applied;
 size_t carry_unrecorded;

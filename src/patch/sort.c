@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Heap sort: needs no memory and no recursion, and has no bad case. */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 typedef bool before_fn(const void *a, const void *b);
 

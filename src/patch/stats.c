@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Statistics: how many sites are in which state, and what commits did. */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 static enum carry_patch_reason unpatched_reason(const struct carry_site *site) {
     uint8_t bytes[CARRY_SITE_BYTES_MAX];

@@ -2,7 +2,7 @@
 /* The table of CRC32c kernels, and the functions of <carry/crc.h>. */
 #include "sum/crc32c.h"
 
-#include "sum/choice.h"
+#include "sum/sum_choice.h"
 
 #define CARRY_CRC32C_KERNEL(arch, name, needs, wants, vector_bits)                                 \
     CARRY_ROWS_##arch({#name, (uintptr_t)carry_crc32c_##name, needs, wants, vector_bits}, )

@@ -6,7 +6,7 @@
  * Both forms are one text: it copies nothing if `to` is NULL, which is a constant. Words are loaded
  * as a whole, because assembling them from bytes in memory stalls.
  */
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 
 #define PART_BYTES ((size_t)1 << 30)
 

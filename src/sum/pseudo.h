@@ -3,7 +3,7 @@
 #ifndef CARRY_SUM_PSEUDO_H
 #define CARRY_SUM_PSEUDO_H
 
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 
 /* Loads a word of 32 bits. The carries of such words add up in the upper half of 64 bits. */
 static inline uint64_t carry_pseudo_load_word(const void *data, size_t index) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of kernels of carry_sum(), and the functions of <carry/sum.h>. */
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 
-#include "sum/choice.h"
 #include "sum/pseudo.h"
+#include "sum/sum_choice.h"
 
 #define CARRY_SUM_KERNEL(arch, name, needs, wants, vector_bits)                                    \
     CARRY_ROWS_##arch({#name, (uintptr_t)carry_sum_##name, needs, wants, vector_bits}, )

@@ -6,7 +6,7 @@
 
 #include "base/fiber_host.h"
 #include "xstate/switch.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 void carry_context_adopt(struct carry_context *context, void *stack, size_t size) {
     *context = (struct carry_context){

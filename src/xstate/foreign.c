@@ -2,7 +2,7 @@
 /* Images in the formats of systems, and the layouts of the machines that wrote them. */
 #include "base/general_begin.h"
 
-#include "xstate/image.h"
+#include "xstate/image_internal.h"
 
 /* --- Known machines --- */
 

@@ -2,7 +2,7 @@
 /* Images of extended state as bytes: their content, initial images, and conversion. */
 #include "base/general_begin.h"
 
-#include "xstate/image.h"
+#include "xstate/image_internal.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 

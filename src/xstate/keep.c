@@ -4,7 +4,7 @@
 
 #include <carry/context.h>
 
-#include "xstate/image.h"
+#include "xstate/image_internal.h"
 #include "xstate/switch.h"
 
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))

@@ -2,7 +2,7 @@
 /* Layouts: names, sizes and offsets of components, and the cached layout of this machine. */
 #include "base/general_begin.h"
 
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 /* A layout as words, each of which every CPU loads and stores at once. */
 union words {

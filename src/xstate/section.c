@@ -12,7 +12,7 @@
 #include <carry/section.h>
 
 #include "base/section_host.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 /* --- The word "in use" --- */
 

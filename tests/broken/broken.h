@@ -6,7 +6,7 @@
 #include <carry/sum.h>
 
 #include "base/arch.h"
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 #include "harness/check_images.h"
 #include "harness/check_parts.h"
 #include "harness/check_sum_copy.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "hook/hook.h"
-#include "patch/patch.h"
+#include "hook/hook_internal.h"
+#include "patch/patch_internal.h"
 
 enum broken_hook broken_hook;
 

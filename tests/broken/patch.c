@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 enum broken_patch broken_patch;
 

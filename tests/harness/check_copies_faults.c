@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 #include "harness/check_copies.h"
 #include "harness/fault.h"
 #include "harness/guard.h"

@@ -8,7 +8,7 @@
 
 #include "harness/site_record.h"
 #include "harness/tap.h"
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 /* --- Counts --- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/rng.h"
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 /* --- The functions of the sites --- */
 

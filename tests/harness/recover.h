@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A handler of faults that does exactly what src/base/fault.h demands, and counts. */
+/* A handler of faults that does exactly what src/base/fault_asm.h demands, and counts. */
 #ifndef CARRY_TESTS_RECOVER_H
 #define CARRY_TESTS_RECOVER_H
 

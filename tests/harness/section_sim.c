@@ -13,7 +13,7 @@
 #include "base/section_host.h"
 #include "broken/section.h"
 #include "harness/rng.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 #define CPUS        3
 #define THREADS     6

@@ -8,7 +8,7 @@
 #define CARRY_TESTS_TEXT_SIM_H
 
 #include "harness/verdict.h"
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 #define SIM_PAGE_BYTES ((size_t)4096)
 #define SIM_TEXT_BYTES (32 * SIM_PAGE_BYTES)

@@ -38,7 +38,7 @@ __attribute__((target("+sve"))) void add_one(int *numbers, int count) {
 
 # Exits with 0 if the bytes of a jump to the next instruction are 01 00 00 14.
 JUMP = """
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 static struct {
     struct carry_site site;
     uint32_t text[2];
@@ -61,7 +61,7 @@ void _start(void) {
 
 # Exits with 0 if copies with sums across the end of a page are right in this byte order.
 COPIES = """
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 struct carry_sum_tried KERNEL(void *dst, const void *src, size_t size, uint32_t sum);
 static uint8_t from[400], pages[8192] __attribute__((aligned(4096)));
 

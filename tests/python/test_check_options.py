@@ -112,7 +112,7 @@ def test_help_lists_every_option(carry: Run) -> None:
     shown = carry("check", "--help").stdout
     page = (SOURCE / "docs/man/carry-check.1").read_text().replace("\\-", "-")
     for option in re.findall(
-        r'\{"([a-z-]+)"', (SOURCE / "tools/carry/capture/check_options.c").read_text()
+        r'\{"([a-z-]+)"', (SOURCE / "tools/carry/check/check_options.c").read_text()
     ):
         if option not in ("ok", "bad", "report"):
             assert f"--{option}" in shown

@@ -40,7 +40,7 @@ def test_draws_the_layers(tree: Path) -> None:
     assert lines[1] == "libcarry-capture: tables <- { reading, datagrams, accounts } <- work"
     assert (
         lines[2]
-        == "the command: common <- { audit, capture, selftest, sites, xstate } <- live <- bench"
+        == "the command: common <- { audit, check, selftest, sites, xstate } <- live <- bench"
     )
     assert lines[3].endswith(" 0 against the layers")
 
@@ -57,7 +57,7 @@ def test_draws_the_layers(tree: Path) -> None:
         ),
         ("src/cpu/cpu.c", "<stdio.h>", "the core includes no <stdio.h>"),
         ("src/cpu/cpu.c", '"none.h"', '"none.h" is not a path from src/'),
-        ("src/hosted/host.c", '"patch/patch.h"', "hosted includes base and its own files"),
+        ("src/hosted/host.c", '"patch/patch_internal.h"', "hosted includes base and its own files"),
         ("include/carry/sum.h", "<carry/packet.h>", "sum is below packet"),
         ("jit/code.cc", '"../src/base/host.h"', "jit/ includes its own files and public headers"),
         ("capture/pcap.c", '"summary.h"', "reading is not above accounts"),
@@ -67,10 +67,14 @@ def test_draws_the_layers(tree: Path) -> None:
             '"../src/base/host.h"',
             "capture/ includes its own files and public headers",
         ),
-        ("tools/carry/cpu.c", "<asmjit/core.h>", "only jit/ includes asmjit"),
-        ("tools/carry/cpu.c", "<carry/none.h>", "<carry/none.h> is no public header"),
-        ("tools/carry/cpu.c", '"base/host.h"', '"base/host.h" is not a path from tools/carry/'),
-        ("tools/carry/sites/run.c", "<xstate/prof.h>", "sites/ is not above xstate/"),
+        ("tools/carry/carry_cpu.c", "<asmjit/core.h>", "only jit/ includes asmjit"),
+        ("tools/carry/carry_cpu.c", "<carry/none.h>", "<carry/none.h> is no public header"),
+        (
+            "tools/carry/carry_cpu.c",
+            '"base/host.h"',
+            '"base/host.h" is not a path from tools/carry/',
+        ),
+        ("tools/carry/sites/run.c", "<xstate/xstate_prof.h>", "sites/ is not above xstate/"),
         (
             "tools/carry/sites/run.c",
             '"common/../bench/load.h"',
@@ -78,11 +82,11 @@ def test_draws_the_layers(tree: Path) -> None:
         ),
         (
             "tools/carry/common/text.c",
-            '"capture/report.h"',
-            "common/ is not above capture/",
+            '"check/report.h"',
+            "common/ is not above check/",
         ),
-        ("tools/carry/sites/run.c", '"xstate/prof.h"', "sites/ is not above xstate/"),
-        ("tools/carry/xstate/xstate.c", '"bench/load.h"', "xstate/ is not above bench/"),
+        ("tools/carry/sites/run.c", '"xstate/xstate_prof.h"', "sites/ is not above xstate/"),
+        ("tools/carry/xstate/carry_xstate.c", '"bench/load.h"', "xstate/ is not above bench/"),
     ],
 )
 def test_refuses(tree: Path, file: str, include: str, reason: str) -> None:
@@ -93,3 +97,15 @@ def test_refuses(tree: Path, file: str, include: str, reason: str) -> None:
     path.write_text(text)
     assert (status, lines[0]) == (1, f"{file}:1: {reason}")
     assert lines[-1].endswith(" 1 against the layers")
+
+
+def test_refuses_two_files_of_one_name(tree: Path) -> None:
+    """Files in the folder of an architecture may share a name."""
+    names = ("src/cpu/commit.c", "src/cpu/x86_64/commit.c")
+    for name in names:
+        (tree / name).touch()
+    status, lines = check(tree)
+    for name in names:
+        (tree / name).unlink()
+    complaint = "src/patch/commit.c: src/cpu/commit.c has the same name"
+    assert (status, [line for line in lines if "same name" in line]) == (1, [complaint])

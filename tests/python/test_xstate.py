@@ -153,7 +153,7 @@ def test_layout_takes_no_argument(carry: Run) -> None:
 
 # Replaces the code around xstate/aes.c.
 AES_MAIN = """
-#include "xstate/measure.h"
+#include "xstate/xstate_measure.h"
 #include <carry/xstate.h>
 
 bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,

@@ -14,8 +14,8 @@
 #include "parts.h"
 #include "result.h"
 
-#include "capture/fix_report.h"
-#include "capture/source.h"
+#include "check/fix_report.h"
+#include "check/source.h"
 #include "common/file_name.h"
 
 /* The number of objects with which PyErr_Fetch() describes an exception. */

@@ -4,7 +4,7 @@
 #include <carry/carry.h>
 
 #include "audit/usage.h"
-#include "capture/page_parts.h"
+#include "check/page_parts.h"
 #include "common/text.h"
 #include "errors.h"
 

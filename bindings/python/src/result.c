@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/page_parts.h"
-#include "capture/report.h"
-#include "capture/report_parts.h"
-#include "capture/source.h"
+#include "check/page_parts.h"
+#include "check/report.h"
+#include "check/report_parts.h"
+#include "check/source.h"
 #include "tables.h"
 
 /* --- Findings of a check --- */

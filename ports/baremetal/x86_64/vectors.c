@@ -2,7 +2,7 @@
 #include "vectors.h"
 
 #include "kernel.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 #include <carry/image.h>
 

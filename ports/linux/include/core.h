@@ -7,10 +7,10 @@
 #undef inline
 #include <carry/carry.h>
 
-#include "copy/choice.h"
-#include "sum/choice.h"
+#include "copy/copy_choice.h"
 #include "sum/crc32c.h"
-#include "sum/sum.h"
+#include "sum/sum_choice.h"
+#include "sum/sum_internal.h"
 #pragma pop_macro("inline")
 
 #endif

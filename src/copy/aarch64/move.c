@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* carry_copy_move_neon(): AArch64 has no implementation of its own yet. */
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 void carry_copy_move_neon(void *dst, const void *src, size_t size) {
     carry_copy_move_generic(dst, src, size);

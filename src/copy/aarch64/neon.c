@@ -7,7 +7,7 @@
  */
 #include <arm_neon.h>
 
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 #define VECTOR_BYTES 16
 #define BLOCK_BYTES  64

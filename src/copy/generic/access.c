@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Architectures without a fault table: no host recovers, and the system makes all accesses. */
-#include "copy/fault.h"
+#include "copy/copy_fault.h"
 
 bool carry_read_once(void *value, const void *src, size_t size) {
     (void)value;

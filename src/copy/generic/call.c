@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of the chosen kernels on architectures without sites. */
-#include "copy/choice.h"
+#include "copy/copy_choice.h"
 
 void carry_copy(void *dst, const void *src, size_t size) {
     carry_call(carry_copy)(dst, src, size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An ordinary copy: C has no stores past the caches. */
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 void carry_copy_lines(void *dst, const void *src, size_t size) {
     carry_copy(dst, src, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies on architectures without a fault table. */
 #include "base/fault_host.h"
-#include "copy/copy.h"
+#include "copy/copy_internal.h"
 
 /* Lets the system copy: C cannot survive faults. */
 size_t carry_copy_try_generic(void *dst, const void *src, size_t size) {

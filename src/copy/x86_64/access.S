@@ -2,7 +2,7 @@
 /* clang-format off */
 #define RECOVERS 1
 #include "base/asm.h"
-#include "base/fault.h"
+#include "base/fault_asm.h"
 
 /*
  * eax = 1, and *value = *src of `size` bytes, if they could be read

@@ -3,7 +3,7 @@
  * Macros that the x86-64 kernels of `copy` share. Each kernel is one file, <name>.S, which defines
  * NAME and is assembled three times: as it is, with RECOVERS set to 1 by the file try_<name>.S that
  * includes it, and with MOVES set to 1 by move_<name>.S. No form that recovers may use rep movsb
- * (base/fault.h): for kernels that consist of this instruction, it is try_words.h. All forms do
+ * (base/fault_asm.h): for kernels that consist of this instruction, it is try_words.h. All forms do
  *
  *     dst[i] = src[i]    for i from 0 to size - 1
  *
@@ -19,7 +19,7 @@
  * Out:      rax the bytes left, of the form that recovers; nothing of the others
  *
  * Wherever a load or a store may fault, the first two forms meet the requirements of CARRY_RECOVER
- * (base/fault.h).
+ * (base/fault_asm.h).
  */
 /* clang-format off */
 #ifndef CARRY_COPY_X86_64_KERNEL_H
@@ -35,7 +35,7 @@
 #define MOVES 0
 #endif
 
-#include "base/fault.h"
+#include "base/fault_asm.h"
 
 #if RECOVERS
 #define COPY_PREFIX carry_copy_try_

@@ -43,7 +43,7 @@
 #endif
 #endif
 
-/* Stores of rep movsb are not exact if pages vanish: base/fault.h. */
+/* Stores of rep movsb are not exact if pages vanish: base/fault_asm.h. */
 #define BY_REP (USES_REP && !RECOVERS)
 
 #define LOAD(done, place, register)  CARRY_LOAD done, MOVE place, register

@@ -4,7 +4,7 @@
  * other features: a feature of the CPU counts only if the system has enabled it, and ID registers
  * cannot be read everywhere.
  */
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 
 #include "base/host.h"
 

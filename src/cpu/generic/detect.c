@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An architecture without rows in <carry/features.def>. */
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 
 bool carry_cpu_detect(const struct carry_cpu_row *row) {
     (void)row;

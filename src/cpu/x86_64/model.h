@@ -3,7 +3,7 @@
 #ifndef CARRY_CPU_X86_64_MODEL_H
 #define CARRY_CPU_X86_64_MODEL_H
 
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 
 enum carry_cpu_maker { CARRY_CPU_ANY_MAKER, CARRY_CPU_INTEL, CARRY_CPU_AMD };
 

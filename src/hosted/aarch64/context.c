@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "hosted/context.h"
+#include "hosted/hosted_context.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

@@ -5,7 +5,7 @@
  * has landing pads (ABI for the Arm 64-bit Architecture, "ELF", program property) and the CPU
  * supports BTI.
  */
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #include <elf.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An architecture without sites, where nothing traps. */
-#include "hosted/context.h"
+#include "hosted/hosted_context.h"
 
 bool carry_ucontext_has_traps(void) {
     return false;

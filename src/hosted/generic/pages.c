@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An architecture whose text pages accept every branch. */
-#include "hosted/patch.h"
+#include "hosted/hosted_patch.h"
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An architecture without an exception table, where no fault is survived. */
-#include "hosted/context.h"
+#include "hosted/hosted_context.h"
 
 bool carry_ucontext_can_recover(void) {
     return false;

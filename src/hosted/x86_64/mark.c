@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "hosted/context.h"
+#include "hosted/hosted_context.h"
 #include "hosted/levels.h"
 
 _Static_assert(sizeof(struct carry_signal_mark) < CARRY_SIGNAL_ALIGNMENT, "a mark is in one page");

@@ -3,7 +3,7 @@
  * The states of a site on AArch64 (Arm ARM, C6.2; the table is in <carry/patch/aarch64.h>). Every
  * site but an alternative is one instruction of four bytes, in little-endian order.
  */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 enum {
     INSTRUCTION_BYTES = 4,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An architecture without sites: the headers create none, and other records are ignored. */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 bool carry_encode_supports(const struct carry_site *site) {
     (void)site;

@@ -4,7 +4,7 @@
  * Prefixes or one NOP fill a site up to its length, so that each state that threads may run is one
  * instruction.
  */
-#include "patch/patch.h"
+#include "patch/patch_internal.h"
 
 enum {
     CALL_BYTES = 6,

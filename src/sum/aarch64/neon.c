@@ -12,7 +12,7 @@
  */
 #include <arm_neon.h>
 
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 
 #define BLOCK_BYTES 64
 #define PART_BYTES  0x20000 /* 2^17 bytes, 2^16 words below 2^16: less than 2^32 in all lanes */

@@ -2,8 +2,8 @@
 /* Calls of the chosen kernels on architectures without sites. */
 #include <carry/crc.h>
 
-#include "sum/choice.h"
-#include "sum/sum.h"
+#include "sum/sum_choice.h"
+#include "sum/sum_internal.h"
 
 uint32_t carry_sum_call(const void *data, size_t size, uint32_t sum) {
     return carry_call(carry_sum)(data, size, sum);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies with their sum on architectures without a fault table. */
-#include "sum/sum.h"
+#include "sum/sum_internal.h"
 
 struct carry_sum_tried carry_sum_copy_try_call(void *dst, const void *src, size_t size,
                                                uint32_t sum) {

@@ -18,7 +18,7 @@
  *
  * The form that recovers survives a fault at any byte of src or dst. It returns rax = the bytes
  * left, and rdx = the sum, or -1 after a fault. For this, the copying forms meet the requirements
- * of CARRY_RECOVER (base/fault.h).
+ * of CARRY_RECOVER (base/fault_asm.h).
  *
  * In:       DATA, SIZE, and the seed in the last argument, which COPIES moves to SUM; the upper
  *           half of SUM64 is undefined before EXTEND_SUM
@@ -32,7 +32,7 @@
 #endif
 
 #include "base/asm.h"
-#include "base/fault.h"
+#include "base/fault_asm.h"
 
 #define FORM_OF(prefix, kernel) prefix##kernel
 #define FORM(prefix, kernel)    FORM_OF(prefix, kernel)

@@ -2,7 +2,7 @@
 /* The registers that sections keep: all of FP and SIMD, for any mask. vectors.S saves and loads
  * them.
  */
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 #include "xstate/aarch64/vectors.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Architectures whose vector registers are not supported: there are no sections. */
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 bool carry_vectors_known(void) {
     return false;

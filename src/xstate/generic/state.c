@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Architectures without XSAVE: nothing is enabled, so there is nothing to do. */
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 uint64_t carry_xstate_enabled(void) {
     return 0;

@@ -2,7 +2,7 @@
 /* The registers that sections keep: components of XSAVE. */
 #include "base/general_begin.h"
 
-#include "xstate/image.h"
+#include "xstate/image_internal.h"
 
 bool carry_vectors_known(void) {
     return carry_xstate_enabled();

@@ -3,7 +3,7 @@
 #include "base/general_begin.h"
 
 #include "base/cpuid.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 #define LEAF 0xd
 

@@ -3,8 +3,8 @@
 #include "base/general_begin.h"
 
 #include "base/fiber_host.h"
-#include "cpu/cpu.h"
-#include "xstate/image.h"
+#include "cpu/cpu_internal.h"
+#include "xstate/image_internal.h"
 #include "xstate/switch.h"
 
 _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_POINTER &&

@@ -3,8 +3,8 @@
 #include "base/general_begin.h"
 
 #include "base/cpuid.h"
-#include "cpu/cpu.h"
-#include "xstate/xstate.h"
+#include "cpu/cpu_internal.h"
+#include "xstate/xstate_internal.h"
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 

@@ -4,9 +4,9 @@
 
 #include "xstate/x86_64/thunk.h"
 
-#include "cpu/cpu.h"
+#include "cpu/cpu_internal.h"
 #include "xstate/thunk_layout.h"
-#include "xstate/xstate.h"
+#include "xstate/xstate_internal.h"
 
 uint32_t carry_thunk_machine;
 uint64_t carry_thunk_any_mask;

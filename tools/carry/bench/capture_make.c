@@ -7,7 +7,7 @@
 
 #include <carry/sum.h>
 
-#include "capture/source.h"
+#include "check/source.h"
 #include "common/command.h"
 #include "common/text.h"
 

@@ -6,7 +6,7 @@
 #include <carry/cpu.h>
 #include <jansson.h>
 
-#include "bench/copy.h"
+#include "bench/bench_copy.h"
 #include "bench/noise.h"
 #include "common/json.h"
 #include "common/machine.h"

@@ -10,7 +10,7 @@
 #include <carry/fault.h>
 #include <carry/sum.h>
 
-#include "bench/copy.h"
+#include "bench/bench_copy.h"
 #include "common/beside.h"
 #include "common/progress.h"
 

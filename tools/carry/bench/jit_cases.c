@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sizes and packets that `carry bench jit` times. */
-#include "bench/jit.h"
+#include "bench/bench_jit.h"
 
 const size_t jit_sizes[JIT_SIZES] = {20, 40, 44, 64, 128, 550, 1500};
 

@@ -5,7 +5,7 @@
 
 #include <carry/jit.h>
 
-#include "bench/jit.h"
+#include "bench/bench_jit.h"
 #include "bench/kernels.h"
 #include "common/command.h"
 

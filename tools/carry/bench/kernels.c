@@ -7,10 +7,10 @@
 
 #include <carry/cpu.h>
 
+#include "bench/bench_options.h"
 #include "bench/kernels.h"
 #include "bench/kernels_count.h"
 #include "bench/noise.h"
-#include "bench/options.h"
 #include "common/command.h"
 #include "common/options.h"
 #include "common/text.h"

@@ -6,8 +6,8 @@
 
 #include <carry/cpu.h>
 
+#include "bench/bench_options.h"
 #include "bench/kernels.h"
-#include "bench/options.h"
 #include "common/machine.h"
 #include "common/text.h"
 

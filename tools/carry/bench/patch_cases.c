@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The cases of `carry bench patch`, and the results of each. */
-#include "bench/patch.h"
+#include "bench/bench_patch.h"
 
 const struct patch_cell patch_cells[PATCH_CELLS] = {
     [CELL_ONE] = {"one", "1 site", {.sites = 1}},

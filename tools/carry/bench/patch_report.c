@@ -6,8 +6,8 @@
 
 #include <carry/cpu.h>
 
+#include "bench/bench_patch.h"
 #include "bench/noise.h"
-#include "bench/patch.h"
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/text.h"

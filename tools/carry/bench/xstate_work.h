@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "xstate/measure.h"
+#include "xstate/xstate_measure.h"
 
 enum bench_thunk {
     BENCH_THUNK_CALL,   /* the target alone */

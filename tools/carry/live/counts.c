@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/verdict.h"
+#include "check/verdict_set.h"
 #include "common/clock.h"
 
 static bool is_row_before(const struct live_row *row, unsigned interface, bool sent) {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/clock.h"
-#include "live/threads.h"
+#include "live/live_threads.h"
 
 /* The most text that may wait, besides what the pipe holds. */
 #define WAITING_MAX ((size_t)1 << 20)

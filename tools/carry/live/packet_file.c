@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "live/reader.h"
+#include "live/live_reader.h"
 #include "live/watch.h"
 
 #define WRITER "carry live"

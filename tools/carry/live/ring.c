@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/command.h"
-#include "live/reader.h"
+#include "live/live_reader.h"
 
 /*
  * A block must have room for the largest frame, and the kernel allocates powers of two. Frames have

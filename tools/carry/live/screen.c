@@ -7,10 +7,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "capture/report.h"
+#include "check/report.h"
 #include "common/clock.h"
 #include "common/text.h"
-#include "live/report.h"
+#include "live/live_report.h"
 
 #define ROWS_DEFAULT 24
 #define NUMBER_WIDTH 13

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "live/filter.h"
-#include "live/findings.h"
+#include "live/live_filter.h"
+#include "live/live_findings.h"
+#include "live/live_threads.h"
 #include "live/outlet.h"
 #include "live/packet_file.h"
-#include "live/threads.h"
 
 /* Interval between checks for an interface that has disappeared. */
 #define RECHECK_MS 500

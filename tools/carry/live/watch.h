@@ -14,7 +14,7 @@
 #include <carry/capture.h>
 
 #include "live/interfaces.h"
-#include "live/options.h"
+#include "live/live_options.h"
 #include "live/ring.h"
 
 /* Packets that are judged at once. */

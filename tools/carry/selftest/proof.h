@@ -4,7 +4,7 @@
 #define CARRY_TOOLS_SELFTEST_PROOF_H
 
 #include "selftest/library.h"
-#include "selftest/report.h"
+#include "selftest/selftest_report.h"
 
 enum proof_state {
     PROOF_NONE,      /* this function was not proven, on this architecture */

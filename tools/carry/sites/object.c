@@ -18,7 +18,7 @@
 #include <carry/patch.h>
 
 #include "sites/debug.h"
-#include "sites/machine.h"
+#include "sites/sites_machine.h"
 
 #define SECTION      "carry_sites"
 #define RECORD_BYTES 16

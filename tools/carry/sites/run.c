@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists or checks all sites of all objects of a program. */
 #include "common/command.h"
-#include "sites/check.h"
+#include "sites/carry_sites.h"
 #include "sites/open.h"
-#include "sites/report.h"
-#include "sites/sites.h"
+#include "sites/sites_check.h"
+#include "sites/sites_report.h"
 
 static void list_object(struct sites_report *report, const struct object *object) {
     for (size_t i = 0; i < object->records_count && !command_output_failed(); i++) {

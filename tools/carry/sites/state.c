@@ -6,7 +6,7 @@
 
 #include <carry/cpu.h>
 
-#include "sites/machine.h"
+#include "sites/sites_machine.h"
 
 #define KEY_BYTES 8
 

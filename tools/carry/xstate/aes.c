@@ -5,7 +5,7 @@
 
 #include <carry/xstate.h>
 
-#include "xstate/measure.h"
+#include "xstate/xstate_measure.h"
 
 #define BLOCK_BYTES  16
 #define ROUND_KEYS   11

@@ -9,8 +9,8 @@
 #include "common/json.h"
 #include "common/machine.h"
 #include "common/text.h"
-#include "xstate/cost.h"
 #include "xstate/names.h"
+#include "xstate/xstate_cost.h"
 
 #define LABEL_COLUMNS  8
 #define EVENT_COLUMNS  38

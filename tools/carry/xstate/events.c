@@ -7,7 +7,7 @@
 #include <x86intrin.h>
 
 #include "common/clock.h"
-#include "xstate/measure.h"
+#include "xstate/xstate_measure.h"
 
 /* Repetitions in events of xstate/cost_x86_64.S. */
 #define TURNS             16

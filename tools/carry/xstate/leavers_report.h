@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "xstate/leavers.h"
 #include "xstate/leavers_table.h"
+#include "xstate/xstate_leavers.h"
 
 /* A function of an object, with all objects that call it. */
 struct leavers_function {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For builds without libdw. */
 #include "common/command.h"
-#include "xstate/prof.h"
+#include "xstate/xstate_prof.h"
 
 int prof_run(const struct prof_options *options) {
     (void)options;

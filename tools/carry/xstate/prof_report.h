@@ -5,9 +5,9 @@
 
 #include <stdio.h>
 
-#include "xstate/prof.h"
 #include "xstate/prof_functions.h"
 #include "xstate/prof_trace.h"
+#include "xstate/xstate_prof.h"
 
 /* The data of a report. */
 struct prof_report {

@@ -8,8 +8,8 @@
 
 #include "common/command.h"
 #include "common/report_file.h"
-#include "xstate/prof.h"
 #include "xstate/prof_report.h"
+#include "xstate/xstate_prof.h"
 
 static bool has_uppers(void) {
     struct carry_xstate_layout layout;

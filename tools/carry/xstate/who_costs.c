@@ -2,7 +2,7 @@
 /* Measures switches with the components that threads have in use, each state once. */
 #include <stdlib.h>
 
-#include "xstate/who.h"
+#include "xstate/xstate_who.h"
 
 static const struct xstate_effort effort = {.rounds = 15, .sample_ns = 20e3};
 

@@ -8,7 +8,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "xstate/names.h"
-#include "xstate/who.h"
+#include "xstate/xstate_who.h"
 
 #define TIDS_SHOWN 5
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The verdicts of `carry xstate who`, and the components that lead to each. */
-#include "xstate/who.h"
+#include "xstate/xstate_who.h"
 
 #include <carry/xstate.h>
 

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* For builds without libcarry-jit. */
+#include "bench/bench_jit.h"
+#include "common/command.h"
+
+int bench_jit_measure(struct jit_bench *bench) {
+    (void)bench;
+    return command_error(
+        "built without 'bench jit': install asmjit (in Debian, libasmjit-dev), and build again");
+}

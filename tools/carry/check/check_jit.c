@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "check/check_jit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <carry/jit.h>
+
+#include "common/command.h"
+
+/* One of this many packets is a sample to learn from. */
+#define STEP_MAX 1024
+
+/* Shapes that are remembered; a capture with more does not consist of flows. */
+#define SHAPES_MAX 64
+
+/* Functions that a thread tries without a hint. */
+#define TRIES_MAX 8
+
+#define HINT_BITS 8
+
+/* Frames of a hint that fails this often are walked, until a sample shows otherwise. */
+#define FAILURES_MAX 16
+#define FAILURE      2 /* each failure cancels this many successes */
+
+struct shape {
+    struct carry_jit_packet_spec spec;
+    uint64_t packets;            /* represented by samples */
+    const struct carry_jit *jit; /* NULL: not generated */
+    bool tried;                  /* generation was tried */
+};
+
+struct check_jit {
+    uint64_t after;        /* packets */
+    pthread_mutex_t mutex; /* for the members below */
+    struct shape shapes[SHAPES_MAX];
+    size_t count;
+};
+
+/* The function that matched the last similar frame. */
+struct hint {
+    carry_jit_packet_fn *function; /* NULL: not known */
+    uint32_t failures;
+};
+
+/* Of one worker. */
+struct worker {
+    struct check_jit *jit;
+    carry_jit_packet_fn *functions[TRIES_MAX];
+    size_t count;
+    struct hint hints[1 << HINT_BITS];
+};
+
+int check_jit_open(uint64_t after, struct check_jit **jit) {
+    struct check_jit *made = calloc(1, sizeof *made);
+    if (!made)
+        return command_error("%s", strerror(errno));
+    made->after = after;
+    pthread_mutex_init(&made->mutex, NULL);
+    *jit = made;
+    return STATUS_CLEAN;
+}
+
+void check_jit_close(struct check_jit *jit) {
+    if (!jit)
+        return;
+    for (size_t i = 0; i < jit->count; i++)
+        carry_jit_release(jit->shapes[i].jit);
+    pthread_mutex_destroy(&jit->mutex);
+    free(jit);
+}
+
+static bool is_tag(const uint8_t *type) {
+    return (type[0] == 0x81 && type[1] == 0x00) || (type[0] == 0x88 && type[1] == 0xa8);
+}
+
+/*
+ * Returns the hint for a frame, by the bytes that give the contents of Ethernet frames with up to
+ * two VLAN tags, and of IP in them. In other frames these bytes mean something else, which makes
+ * hints worse, but not verdicts.
+ */
+static inline struct hint *hint_of(struct worker *worker, const struct carry_frame *frame) {
+    const uint8_t *type = (const uint8_t *)frame->data + 12;
+    if (frame->captured < 32)
+        return &worker->hints[0];
+    for (int tags = 0; tags < 2 && is_tag(type); tags++)
+        type += 4;
+    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* of IPv6 */
+                     (uint32_t)type[11] << 24;                                    /* of IPv4 */
+    return &worker->hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
+}
+
+/* --- Learning --- */
+
+/* Returns the entry of a shape, which is created if it is new; NULL if there is no room. */
+static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_packet_spec *spec) {
+    for (size_t i = 0; i < jit->count; i++)
+        if (memcmp(&jit->shapes[i].spec, spec, sizeof *spec) == 0)
+            return &jit->shapes[i];
+    if (jit->count == SHAPES_MAX)
+        return NULL;
+    jit->shapes[jit->count] = (struct shape){.spec = *spec};
+    return &jit->shapes[jit->count++];
+}
+
+/* Returns the function for the shape, generated once enough packets have it; NULL if there is none.
+   The mutex is held. */
+static carry_jit_packet_fn *
+function_for(struct check_jit *jit, const struct carry_jit_packet_spec *spec, uint32_t packets) {
+    struct shape *shape = find_shape(jit, spec);
+    if (!shape)
+        return NULL;
+    shape->packets += packets;
+    if (shape->packets >= jit->after && !shape->tried) {
+        shape->tried = true;
+        if (carry_jit_packet(spec, &shape->jit) != CARRY_OK)
+            shape->jit = NULL;
+    }
+    return shape->jit ? shape->jit->packet : NULL;
+}
+
+/* Adds a function to the worker's, and clears all hints: frames that failed may match it. */
+static void adopt_function(struct worker *worker, carry_jit_packet_fn *function) {
+    for (size_t i = 0; i < worker->count; i++)
+        if (worker->functions[i] == function)
+            return;
+    if (worker->count == TRIES_MAX)
+        return;
+    worker->functions[worker->count++] = function;
+    memset(worker->hints, 0, sizeof worker->hints);
+}
+
+/* Learns from a frame that represents this many packets. Returns whether there is a function for
+   it. */
+static bool learn_frame(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
+    struct check_jit *jit = worker->jit;
+    struct carry_jit_packet_spec spec = {0};
+    if (carry_jit_packet_shape(frame, &spec) != CARRY_OK)
+        return false;
+    pthread_mutex_lock(&jit->mutex);
+    carry_jit_packet_fn *function = function_for(jit, &spec, packets);
+    pthread_mutex_unlock(&jit->mutex);
+    if (!function)
+        return false;
+    adopt_function(worker, function);
+    *hint_of(worker, frame) = (struct hint){.function = function};
+    return true;
+}
+
+/* Chooses one of these packets, at varying positions: captures are periodic. */
+static const struct carry_capture_packet *choose_sample(const struct carry_capture_packet *packets,
+                                                        uint32_t count) {
+    uint64_t chance = packets->number * UINT64_C(0x9e3779b97f4a7c15);
+    return &packets[(uint32_t)(chance >> 32) % count];
+}
+
+/* Lets the worker learn from some of the packets; returns whether functions exist for many of
+   them. */
+static bool prepare_worker(void *state, const struct carry_capture_packet *packets, size_t count) {
+    struct worker *worker = state;
+    const uint32_t step = worker->jit->after < STEP_MAX ? (uint32_t)worker->jit->after : STEP_MAX;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i += step) {
+        uint32_t present = count - i < step ? (uint32_t)(count - i) : step;
+        struct carry_frame frame = carry_capture_frame(choose_sample(packets + i, present));
+        known += learn_frame(worker, &frame, present) ? present : 0;
+    }
+    return known > count / 8;
+}
+
+/* --- Checking --- */
+
+static int try_others(struct worker *worker, struct hint *hint, const struct carry_frame *frame,
+                      struct carry_packet_sum *sums) {
+    carry_jit_packet_fn *tried = hint->function;
+    for (size_t i = 0; i < worker->count; i++) {
+        if (worker->functions[i] == tried)
+            continue;
+        int count = worker->functions[i](frame, sums, CARRY_PACKET_SUMS_MAX);
+        if (count != CARRY_JIT_OTHER_SHAPE) {
+            hint->function = worker->functions[i];
+            return count;
+        }
+    }
+    return CARRY_JIT_OTHER_SHAPE;
+}
+
+static int check_shape(void *state, const struct carry_frame *frame,
+                       struct carry_packet_sum *sums) {
+    struct worker *worker = state;
+    struct hint *hint = hint_of(worker, frame);
+    int count = CARRY_JIT_OTHER_SHAPE;
+    if (hint->failures >= FAILURES_MAX)
+        return count;
+    if (hint->function)
+        count = hint->function(frame, sums, CARRY_PACKET_SUMS_MAX);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        count = try_others(worker, hint, frame, sums);
+    if (count == CARRY_JIT_OTHER_SHAPE)
+        hint->failures += FAILURE;
+    else if (hint->failures)
+        hint->failures--;
+    return count;
+}
+
+/* --- The judge --- */
+
+static void *open_worker(void *user) {
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (worker)
+        worker->jit = user;
+    return worker;
+}
+
+static void close_worker(void *user, void *state) {
+    (void)user;
+    free(state);
+}
+
+struct carry_capture_judge check_jit_judge(struct check_jit *jit) {
+    return (struct carry_capture_judge){.open = open_worker,
+                                        .close = close_worker,
+                                        .prepare = prepare_worker,
+                                        .check = check_shape,
+                                        .user = jit};
+}
