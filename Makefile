@@ -104,7 +104,7 @@ test-changed:
 proof: all packages-test
 	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
 	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
-	    $(addprefix tests/proof/test_,meanings.py encodings.py mutants.py packet_proof.py)
+	    $(addprefix tests/unit/proof/test_,meanings.py encodings.py mutants.py packet_proof.py)
 
 # Makes wrong kernels in large numbers, which the prover must refuse: others for each SEED.
 .PHONY: refute

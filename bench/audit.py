@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(SOURCE / "tests/python"))
+sys.path.insert(0, str(SOURCE / "tests/harness"))
 
 LEAST, DECADES = 2_000, 4.4  # bytes of the smallest capture, and powers of ten up to the largest
 PAYLOADS = (0, 20, 100, 500, 1400, 1448, 1448)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(SOURCE / "tests/python"))
+sys.path.insert(0, str(SOURCE / "tests/harness"))
 
 Contenders = dict[str, Callable[[], object]]
 

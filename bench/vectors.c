@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define PATTERN_BYTES ((size_t)1 << 18)
 #define MARGIN        4096 /* for peers that read the bytes behind a copy */

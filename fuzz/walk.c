@@ -5,7 +5,7 @@
  */
 #include "frame.h"
 #include "harness/guard.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define CAPACITY CARRY_PACKET_SUMS_MAX
 

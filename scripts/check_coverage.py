@@ -10,11 +10,10 @@ coverage` makes all of them. --record writes what was reached as the floor. With
 floors decide the exit status: another CPU, or a busy one, may reach branches that the table calls
 unreached.
 
-tests/coverage/floors.txt says how much each module must reach. tests/coverage/unreached.toml gives
-the reason for each branch that no test reaches: a branch without a row is an error, and so is a row
-whose branch was reached. If code is not reached because a branch before it is not, only that branch
-has a row.
-"""
+tests/house/coverage/floors.txt says how much each module must reach.
+tests/house/coverage/unreached.toml gives the reason for each branch that no test reaches: a branch
+without a row is an error, and so is a row whose branch was reached. If code is not reached because
+a branch before it is not, only that branch has a row. """
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = ROOT / "tests/coverage"
+TABLES = ROOT / "tests/house/coverage"
 TOOLS = ("clang-19", "llvm-cov-19", "llvm-profdata-19")
 # The objects that contain all code of the libraries, and of systems without threads.
 OBJECTS = ("src/libcarry.so", "capture/libcarry-capture.so", "tests/test_capture_threadless")

@@ -5,7 +5,7 @@
  */
 #include "harness/tap.h"
 #include "kernel.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #include <carry/copy.h>
 #include <carry/fault.h>

@@ -7,7 +7,7 @@
 #include "harness/rng.h"
 #include "harness/tap.h"
 #include "kernel.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 #include "vectors.h"
 
 #include <carry/copy.h>

@@ -9,7 +9,7 @@
 #include <net/checksum.h>
 
 #include "carry_linux.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 #include "selftest.h"
 
 #define SIZE_LAST 2048

@@ -49,7 +49,7 @@ from mutants import Mutant
 from number import Unproven
 
 FOLDER = Path(__file__).resolve().parent
-RUNNER = (FOLDER / "refute.c", FOLDER.parent.parent / "tests/proof/meanings_x86_64.S")
+RUNNER = (FOLDER / "refute.c", FOLDER.parent.parent / "tests/unit/proof/meanings_x86_64.S")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """x86-64: registers, operands as objdump writes them, and one meaning for each instruction.
 
-Source of the meanings: Intel SDM vol. 2. tests/proof compares each with the CPU.
+Source of the meanings: Intel SDM vol. 2. tests/unit/proof compares each with the CPU.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ def package(log: Log) -> None:
     skipped."""
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
-    python_tests(log, folder, env, tests="bindings")
+    python_tests(log, folder, env, tests="unit/bindings")
 
 
 def binding(log: Log) -> None:
@@ -26,7 +26,7 @@ def binding(log: Log) -> None:
     python = python_with(log, "binding", "Arrow's consumers, types and notebooks")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
-    python_tests(log, folder, env, tests="bindings", python=python)
+    python_tests(log, folder, env, tests="unit/bindings", python=python)
     targets = ["bindings/python/libcarry/_carry.abi3.so"]
     options = ["-Dtool=enabled", "-Dpython=enabled", "-Djit=disabled", "-Db_lundef=false"]
     sanitized = build(log, "binding", *options, "-Db_sanitize=address,undefined", targets=targets)
@@ -37,7 +37,7 @@ def binding(log: Log) -> None:
         "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": "detect_leaks=0",
     }
-    python_tests(log, folder, env, tests="bindings", python=python, marked="sanitized")
+    python_tests(log, folder, env, tests="unit/bindings", python=python, marked="sanitized")
 
 
 def audit(log: Log) -> None:
@@ -45,4 +45,4 @@ def audit(log: Log) -> None:
     python = python_with(log, "audit", "audits of archives, and what reads their tables")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}
-    python_tests(log, folder, env, tests="audit", python=python, options=["--dist=loadfile"])
+    python_tests(log, folder, env, tests="unit/audit", python=python, options=["--dist=loadfile"])

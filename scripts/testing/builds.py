@@ -124,7 +124,7 @@ def python_tests(
     log: Log,
     folder: Path,
     env: Mapping[str, str] | None = None,
-    tests: str = "python",
+    tests: str = "tool",
     at_once: int = JOBS,
     only: Sequence[str] = (),
     marked: str = "",
@@ -137,7 +137,7 @@ def python_tests(
     settings |= env or {}
     settings |= {name: os.environ[name] for name in ("CARRY_TEST_LEVEL",) if name in os.environ}
     command = [python, "-m", "pytest"]
-    results = folder / f"{tests}.xml"
+    results = folder / f"{tests.replace('/', '-')}.xml"
     # Only the first of the two families of JUnit files names the file of a test.
     chosen = ["-q", "-rs", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", *options]
     chosen += [f"--junitxml={results}", "-n", str(at_once)]

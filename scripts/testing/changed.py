@@ -26,28 +26,28 @@ SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
 PYTHON_TESTS: list[tuple[tuple[str, ...], str, str]] = [
     (("src/packet/", "capture/", "include/carry/protocols.def"), "covers_capture", ""),
     (("tools/carry/check/", "tools/carry/common/"), "covers_capture", ""),
-    (("tools/carry/live/",), "", "python/test_live.py python/test_interrupt.py"),
-    (("tools/carry/bench/",), "", "python/test_bench.py python/test_bench_chosen.py"),
-    (("tools/carry/bench/copy*",), "", "python/test_bench_copy.py"),
-    (("examples/audit.c",), "", "python/test_auditor.py"),
-    (("tools/carry/sites/",), "", "python/test_sites.py python/test_sites_aarch64.py"),
-    (("tools/carry/xstate/",), "", "python/test_xstate.py python/test_xstate_leavers.py"),
-    (("tools/carry/selftest*",), "", "python/test_selftest.py"),
-    (("tools/carry/carry-rotated",), "", "python/test_rotated.py"),
-    (("bench/",), "", "python/test_bench_report.py python/test_bench_languages.py"),
-    (("bindings/python/",), "", "bindings"),
-    (("docs/", "*.md"), "", "python/test_documents.py python/test_manual.py"),
-    (("scripts/",), "", "python/test_runner.py python/test_record.py python/test_changed.py"),
-    (("scripts/check_*", "scripts/source_text.py"), "", "python/test_words.py"),
-    (("scripts/compare_code.py", "scripts/source_text.py"), "", "python/test_compare_code.py"),
-    (("scripts/check_commits.py", "scripts/check_words.py"), "", "python/test_commits.py"),
-    (("scripts/lock_tools.py", "scripts/pip/", ".github/"), "", "python/test_pins.py"),
+    (("tools/carry/live/",), "", "tool/test_live.py tool/test_interrupt.py"),
+    (("tools/carry/bench/",), "", "tool/test_bench.py tool/test_bench_chosen.py"),
+    (("tools/carry/bench/copy*",), "", "tool/test_bench_copy.py"),
+    (("examples/audit.c",), "", "tool/test_auditor.py"),
+    (("tools/carry/sites/",), "", "tool/test_sites.py tool/test_sites_aarch64.py"),
+    (("tools/carry/xstate/",), "", "tool/test_xstate.py tool/test_xstate_leavers.py"),
+    (("tools/carry/selftest*",), "", "tool/test_selftest.py"),
+    (("tools/carry/carry-rotated",), "", "tool/test_rotated.py"),
+    (("bench/",), "", "house/test_bench_report.py house/test_bench_languages.py"),
+    (("bindings/python/",), "", "unit/bindings"),
+    (("docs/", "*.md"), "", "house/test_documents.py house/test_manual.py"),
+    (("scripts/",), "", "house/test_runner.py house/test_record.py house/test_changed.py"),
+    (("scripts/check_*", "scripts/source_text.py"), "", "house/test_words.py"),
+    (("scripts/compare_code.py", "scripts/source_text.py"), "", "house/test_compare_code.py"),
+    (("scripts/check_commits.py", "scripts/check_words.py"), "", "house/test_commits.py"),
+    (("scripts/lock_tools.py", "scripts/pip/", ".github/"), "", "house/test_pins.py"),
 ]
 
 # Parts of tests in C: if one of these differs, all of them run.
-HARNESS = ("tests/harness/", "tests/oracle.*", "tests/broken/")
-OF_C = ("tests/test_*.c", "tests/*.cc", *HARNESS, "tests/hook/", "fuzz/", "examples/*.c")
-OF_TOOL = ("tests/python/test_", "tests/bindings/test_")
+HARNESS = ("tests/harness/", "tests/mutants/")
+OF_C = ("tests/unit/*.c", "tests/unit/*.cc", *HARNESS, "tests/unit/hook/", "fuzz/", "examples/*.c")
+OF_TOOL = ("tests/tool/test_", "tests/house/test_", "tests/unit/bindings/test_")
 
 
 def differing(base: str) -> list[str]:
@@ -123,7 +123,7 @@ def run_python_tests(files: Sequence[str], log: Log) -> None:
     markers, chosen = python_choices(files)
     folder = gcc_build(log, "tools/carry/carry", "tests/dump_sums")
     env = {"PYTHONPATH": str(folder / "bindings/python")}
-    if any(file.startswith("bindings") for file in chosen):
+    if any(file.startswith("unit/bindings") for file in chosen):
         gcc_build(log)
     for marker in markers:
         python_tests(log, folder, env, marked=marker)

@@ -84,7 +84,7 @@ def strangers(log: Log) -> None:
     for name, compiler in FOREIGN.items():
         install_foreign(log, folder, name, compiler)
     own = {"CARRY_STRANGERS": str(folder), "CARRY_INSTALL_BUILD": str(INSTALLED)}
-    python_tests(log, folder, own, tests="strangers")
+    python_tests(log, folder, own, tests="install/strangers")
 
 
 # Systems that use the wheels: the options of scripts/fetch_foreign. The oldest has no Python for
@@ -120,7 +120,7 @@ def wheel(log: Log) -> None:
         fetch_system(log, folder, name)
     shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run("sh", "-c", 'umask 027; exec "$@"', "sh", *make)
-    python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="wheel", at_once=0)
+    python_tests(log, folder, {"CARRY_WHEELS": str(folder)}, tests="install/wheel", at_once=0)
 
 
 def release(log: Log) -> None:
@@ -142,7 +142,9 @@ def release(log: Log) -> None:
     else:
         log.skip(1, "building library and tool twice: reprotest is not installed")
     python = python_with(log, "release", "a second opinion on SPDX")
-    python_tests(log, folder, {"CARRY_RELEASE": str(folder)}, tests="release", python=python)
+    python_tests(
+        log, folder, {"CARRY_RELEASE": str(folder)}, tests="install/release", python=python
+    )
 
 
 def deb(log: Log) -> None:
@@ -179,7 +181,7 @@ def static(log: Log) -> None:
     shutil.rmtree(folder / "dist", ignore_errors=True)  # may be of an earlier version
     log.run(*make)
     folder_of_gcc = gcc_build(log, "tools/carry/carry")
-    python_tests(log, folder_of_gcc, {"CARRY_STATIC": str(folder)}, tests="static")
+    python_tests(log, folder_of_gcc, {"CARRY_STATIC": str(folder)}, tests="install/static")
 
 
 def docs(log: Log) -> None:
@@ -190,4 +192,4 @@ def docs(log: Log) -> None:
         return
     log.run(sys.executable, "scripts/make_site.py", folder)
     log.run(sys.executable, "scripts/check_site.py", folder / "site")
-    python_tests(log, folder, tests="site", at_once=0)
+    python_tests(log, folder, tests="install/site", at_once=0)

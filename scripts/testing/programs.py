@@ -63,13 +63,13 @@ def gcc(log: Log) -> None:
 
 
 def tool(log: Log) -> None:
-    python_tests(log, gcc_build(log), marked="not one_build and not completions")
+    python_tests(log, gcc_build(log), marked="not completions")
 
 
 def documents(log: Log) -> None:
     """Runs the tests whose results do not depend on how the tool was compiled: one build is enough.
     They look at scripts, documents and records, or build something of their own."""
-    python_tests(log, gcc_build(log), marked="one_build")
+    python_tests(log, gcc_build(log), tests="house")
 
 
 def clang(log: Log) -> None:
@@ -88,7 +88,7 @@ def optimize(log: Log) -> None:
 
 
 # Sanitizers find nothing new in the others. Those of sites run their reader in a fuzz target.
-SANITIZED = "not one_build and not not_sanitized"
+SANITIZED = "not not_sanitized"
 
 
 def sanitized_build(log: Log, *targets: str) -> Path:
@@ -199,9 +199,9 @@ def proven(log: Log, target: str, debian_name: str) -> None:
     tool.chmod(0o755)
     env = {"CARRY_TOOL": str(tool)}
     only = ["test_digest.py::test_the_tool_computes_the_same"]
-    python_tests(log, folder, env, tests="proof", only=only)
+    python_tests(log, folder, env, tests="unit/proof", only=only)
     env["CARRY_BUILD"] = str(gcc_build(log))
-    python_tests(log, folder, env, tests="linkers", only=["test_built.py"])
+    python_tests(log, folder, env, tests="install/linkers", only=["test_built.py"])
 
 
 # Without atomic instructions, scalable vectors or landing pads, or with vectors of another length
@@ -216,7 +216,9 @@ def aarch64(log: Log) -> None:
         meson_tests(log, folder, "short", "--suite=arm-cpus", slower=20, env={"QEMU_CPU": cpu})
     log.run(sys.executable, "scripts/check_abi.py", folder)
     tool = gcc_build(log) / "tools/carry/carry"
-    python_tests(log, folder, {"CARRY_TOOL": str(tool)}, tests="linkers", only=["test_built.py"])
+    python_tests(
+        log, folder, {"CARRY_TOOL": str(tool)}, tests="install/linkers", only=["test_built.py"]
+    )
 
 
 def s390x(log: Log) -> None:
@@ -236,14 +238,14 @@ def completions(log: Log) -> None:
 
 
 def linkers(log: Log) -> None:
-    python_tests(log, gcc_build(log), tests="linkers")
+    python_tests(log, gcc_build(log), tests="install/linkers")
 
 
 def ring0(log: Log) -> None:
     """Tests the core in kernels, which are built from its sources in one folder for all tests."""
     folder = BUILDS / "ring0"
     folder.mkdir(parents=True, exist_ok=True)
-    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="ring0", at_once=0)
+    python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="unit/ring0", at_once=0)
 
 
 def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
@@ -297,14 +299,14 @@ def instructions(log: Log) -> None:
         log.skip(1, reason)
     else:
         log.run_all(["scripts/check_instructions.py", folder])
-    python_tests(log, folder, tests="instructions")
+    python_tests(log, folder, tests="unit/instructions")
 
 
 def proof(log: Log) -> None:
     """Proves the code of this build: what was proven before is not proven again, except some of
     it. The prover has to refuse some wrong kernels. The tests of models run them all."""
     folder = gcc_build(log)
-    python_tests(log, folder, tests="proof")
+    python_tests(log, folder, tests="unit/proof")
     if find_spec("elftools"):
         log.run(sys.executable, "proof/kernels/prove.py", "--changed", folder)
         few = ["--sample", "15", "--try", "1", "--limit", "30", "-j", str(JOBS)]
@@ -319,7 +321,7 @@ def proof(log: Log) -> None:
 
 def coverage_build(log: Log, profiles: Path) -> Path:
     """Builds programs that count branches, and write their counts to a folder unasked."""
-    own = ROOT / "tests/coverage"
+    own = ROOT / "tests/house/coverage"
     shared = profiles.parent / "shared.o"
     shared.parent.mkdir(parents=True, exist_ok=True)
     settings = ["-O2", "-fPIC", "-D_GNU_SOURCE", f'-DPROFILES="{profiles}"']

@@ -26,7 +26,7 @@ RECORD = ROOT / "tests/record.txt"
 # the CPU decides. A test that is skipped for another reason needs something that is not installed.
 ACCEPTED = re.compile(
     "[Ss]anitizer|not instrumented|it takes minutes|left out at CARRY_TEST_LEVEL|"
-    r": (tests/[a-z]+/)?test_[a-z_]+\.py (runs|sends)|"
+    r": (tests/[a-z/]+/)?test_[a-z_]+\.py (runs|sends)|"
     "no kernel was built with this tool|unknown name|beside the tool or where it is installed|"
     "root may read everything|hides its bound|suricata|older than CPython|CPU|Bochs keeps AVX"
 )

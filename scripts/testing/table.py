@@ -11,14 +11,27 @@ from testing.runner import Place, Step
 
 # Some tests of the tool read pages of the manual. They find the same in each build, so a changed
 # page is an input of the step `tool` alone.
-TESTS = ("tests/python/", "tests/hook/", "docs/schema/", "docs/man/", "docs/sandbox.md")
-TESTS += ("bindings/luajit/", "tests/luajit/", "tests/audit/conftest.py", "scripts/check_*.py")
+TESTS = (
+    "tests/tool/",
+    "tests/harness/",
+    "tests/unit/hook/",
+    "docs/schema/",
+    "docs/man/",
+    "docs/sandbox.md",
+)
+TESTS += (
+    "tests/house/test_manual.py",
+    "bindings/luajit/",
+    "tests/unit/luajit/",
+    "tests/unit/audit/conftest.py",
+    "scripts/check_*.py",
+)
 TESTS += ("scripts/source_text.py",)
-BINDING = ("tests/bindings/", "tests/python/", "docs/", "README.md", "scripts/check_site.py")
+BINDING = ("tests/unit/bindings/", "tests/harness/", "docs/", "README.md", "scripts/check_site.py")
 LOCKS = ("scripts/pip/", "scripts/lock_tools.py")
 STRANGERS = ("cmake/", "docs/man/", "docs/explanation/architecture.md", "LICENSE")
-STRANGERS += ("tests/strangers/", "scripts/uninstall.py")
-C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/broken/", "tests/harness/", "tests/hook/")
+STRANGERS += ("tests/install/strangers/", "scripts/uninstall.py")
+C_TESTS = (*CORE, *JIT, *CAPTURE, *PROGRAMS, "tests/mutants/", "tests/harness/", "tests/unit/hook/")
 C_TESTS += ("tools/carry/bench/patch_*", "tools/carry/common/")
 # A fuzz target reads sites as the tool does, if the tool is built.
 WITH_TOOL = (*C_TESTS, "tools/carry/sites/", "tools/carry/commands.def")
@@ -31,7 +44,7 @@ STEPS = [
         "tool",
         "the tool, on captures",
         programs.tool,
-        (*BUILD, *TESTS, "docs/reference/", "ports/baremetal/"),
+        (*BUILD, *TESTS, "ports/baremetal/"),
         place=Place.MORE,
     ),
     Step(
@@ -90,7 +103,15 @@ STEPS = [
         "aarch64",
         "aarch64, emulated: C tests",
         programs.aarch64,
-        (*BUILD, "abi/", "proof/", "tests/linkers/", "tests/proof/", "scripts/", "NEWS.md"),
+        (
+            *BUILD,
+            "abi/",
+            "proof/",
+            "tests/install/linkers/",
+            "tests/unit/proof/",
+            "scripts/",
+            "NEWS.md",
+        ),
     ),
     Step("s390x", "s390x, big-endian, emulated: C tests", programs.s390x, C_TESTS, captures=False),
     Step(
@@ -106,7 +127,7 @@ STEPS = [
         "coverage",
         "branches and MC/DC of the libraries, by clang-19",
         programs.coverage,
-        (*BUILD, *TESTS, "tests/coverage/", "scripts/check_coverage.py"),
+        (*BUILD, *TESTS, "tests/house/coverage/", "scripts/check_coverage.py"),
     ),
     Step(
         "completions",
@@ -118,7 +139,12 @@ STEPS = [
         "linkers",
         "patched sites through compilers, options, linkers and objects",
         programs.linkers,
-        (*BUILD, "tests/linkers/", "tests/audit/conftest.py", "tests/python/captures.py"),
+        (
+            *BUILD,
+            "tests/install/linkers/",
+            "tests/unit/audit/conftest.py",
+            "tests/harness/captures.py",
+        ),
         captures=False,
     ),
     Step(
@@ -132,14 +158,14 @@ STEPS = [
         "audit",
         "archives of captures, on engines and stores",
         bindings.audit,
-        (*BUILD, *LOCKS, "tests/audit/", "tests/python/", "docs/schema/", "bench/archive.py"),
+        (*BUILD, *LOCKS, "tests/unit/audit/", "tests/harness/", "docs/schema/", "bench/archive.py"),
         aside=True,
     ),
     Step(
         "ring0",
         "the core in a kernel, on emulated CPUs",
         programs.ring0,
-        (*CORE, *PROGRAMS, "ports/", "tests/ring0/", "tests/harness/", "tools/carry/common/"),
+        (*CORE, *PROGRAMS, "ports/", "tests/unit/ring0/", "tests/harness/", "tools/carry/common/"),
         aside=True,
         captures=False,
     ),
@@ -183,14 +209,14 @@ STEPS = [
         "wheel",
         "wheels for Python, in systems with little else",
         installed.wheel,
-        (*CORE, *JIT, *TOOL, *PYTHON, *MANUAL, "tests/wheel/", "scripts/", "examples/"),
+        (*CORE, *JIT, *TOOL, *PYTHON, *MANUAL, "tests/install/wheel/", "scripts/", "examples/"),
         aside=True,
     ),
     Step(
         "static",
         "the command as one file, where there is nothing else",
         installed.static,
-        (*BUILD, "tests/static/", "scripts/", "packaging/", "LICENSE"),
+        (*BUILD, "tests/install/static/", "scripts/", "packaging/", "LICENSE"),
         aside=True,
     ),
     Step(
@@ -226,7 +252,14 @@ STEPS = [
         "proof",
         "kernels for every content, models of patching, the walk",
         programs.proof,
-        (*BUILD, "proof/", "tests/proof/", "tests/ring0/", "scripts/", "ports/baremetal/"),
+        (
+            *BUILD,
+            "proof/",
+            "tests/unit/proof/",
+            "tests/unit/ring0/",
+            "scripts/",
+            "ports/baremetal/",
+        ),
         aside=True,
         captures=False,
     ),
@@ -234,7 +267,7 @@ STEPS = [
         "instructions",
         "instructions of calls, as callgrind counts them",
         programs.instructions,
-        (*BUILD, "bench/", "tests/instructions/", "scripts/"),
+        (*BUILD, "bench/", "tests/unit/instructions/", "scripts/"),
         captures=False,
     ),
 ]

@@ -8,7 +8,7 @@
 #include "harness/guard.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define MARGIN_BYTES 64
 #define PLACE_BYTES  256 /* places in the middle begin within so many bytes */

@@ -5,7 +5,7 @@
 
 #include "harness/fault.h"
 #include "harness/rng.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 /* A running check: the function, and the current case for the message. */
 struct trial {

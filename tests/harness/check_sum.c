@@ -8,7 +8,7 @@
 #include "harness/guard.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define OFFSET_COUNT 64
 #define DENSE_MAX    4096

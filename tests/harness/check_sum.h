@@ -10,7 +10,7 @@
 
 #include "harness/effort.h"
 #include "harness/verdict.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn *sum,
                                  const struct effort *effort);

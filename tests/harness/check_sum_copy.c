@@ -10,7 +10,7 @@
 #include "harness/guard.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define ALIGNMENTS   64
 #define DENSE_MAX    1024

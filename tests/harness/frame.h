@@ -11,7 +11,7 @@
 
 #include <carry/packet.h>
 
-#include "oracle.h"
+#include "harness/oracle.h"
 
 #define LINK_ETHERNET 1
 #define FRAME_MAX     80000

@@ -11,7 +11,7 @@
 
 #include "base/host.h"
 #include "base/section_host.h"
-#include "broken/section.h"
+#include "mutants/section.h"
 #include "harness/rng.h"
 #include "xstate/xstate_internal.h"
 

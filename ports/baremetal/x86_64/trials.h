@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The format of the trials that tests/proof/bochs.py writes and trials.c runs. */
+/* The format of the trials that tests/unit/proof/bochs.py writes and trials.c runs. */
 #ifndef BAREMETAL_TRIALS_H
 #define BAREMETAL_TRIALS_H
 

@@ -1,0 +1,446 @@
+# SPDX-License-Identifier: MIT
+"""Each cause of bad checksums: packets that show it, and near misses that must not."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from captures import (
+    CHECK_AT,
+    TCP,
+    UDP,
+    V6,
+    ethernet,
+    finish,
+    network,
+    packet,
+    pcap,
+    pseudo,
+    put16,
+    transport,
+)
+from carry_tool import BAD, SOURCE, Check, Run
+from schemas import conforming
+
+pytestmark = pytest.mark.covers_capture
+
+TABLE = SOURCE / "include/carry/capture_causes.def"
+ROW = re.compile(
+    r'^CARRY_CAPTURE_CAUSE\(\w+, (\w+), (\w+), (\w+),\s*((?:"[^"]*"\s*)+),\s*'
+    r'((?:"[^"]*"\s*)+|NULL),\s*((?:"[^"]*"\s*)+|NULL)\)$',
+    re.MULTILINE,
+)
+
+
+class Row(NamedTuple):
+    name: str
+    verdict: str
+    evidence: str
+    one: str
+    many: str
+    advice: str
+
+    def cells(self) -> list[str]:
+        """Returns the cells of the row as documents print it."""
+        shown = {"FRAME": "the frame", "SAID": "flags, link header", "FLOW": "its flow"}
+        return [
+            f"`{self.name}`",
+            self.verdict.lower(),
+            shown[self.evidence],
+            self.one,
+            self.advice or "none",
+        ]
+
+
+def rows() -> list[Row]:
+    """Returns the rows of the table, with adjacent string literals joined and NULL as ""."""
+    text = TABLE.read_text()
+    assert len(ROW.findall(text)) == text.count("\nCARRY_CAPTURE_CAUSE(")
+    return [
+        Row(*cells[:3], *("".join(re.findall(r'"([^"]*)"', cell)) for cell in cells[3:]))
+        for cells in ROW.findall(text)
+    ]
+
+
+ROWS = {row.name: row for row in rows()}
+
+A, B = "10.0.0.5", "10.0.0.9"
+
+
+def one(carry: Run, *frames: bytes) -> tuple[str | None, int | None]:
+    """Returns cause and bit of the last bad checksum in the report on a capture."""
+    done = carry("check", "-bJ", "-", stdin=pcap(frames))
+    found = conforming("check_bad_only", done.stdout.splitlines()[-1])
+    return found["cause"], found["bit"]
+
+
+def segment(
+    change: Callable[[int, bytes, bytes], int],
+    payload: bytes = b"payload!",
+    protocol: int = TCP,
+    src: str = A,
+    dst: str = B,
+    after: bytes = b"",
+) -> bytes:
+    """Returns a frame whose stored sum is what `change` makes of sum, pseudo-header and segment."""
+    head, body = (
+        pseudo(src, dst, protocol, len(transport(protocol, payload))),
+        transport(protocol, payload),
+    )
+    stored = change(finish(head + body), head, body) & 0xFFFF
+    body = put16(body, CHECK_AT[protocol], stored)
+    return ethernet(network(src, dst, protocol, body) + after)
+
+
+def plus(a: int, b: int) -> int:
+    """Adds in ones'-complement arithmetic."""
+    return (a + b) % 0xFFFF
+
+
+def header(change: Callable[[int], int], ttl: int = 64) -> bytes:
+    """Returns a frame whose IPv4 header sum is what `change` returns for the right one."""
+    ip = bytearray(packet(TCP))
+    ip[8], ip[10], ip[11] = ttl, 0, 0
+    return ethernet(put16(bytes(ip), 10, change(finish(bytes(ip[:20]))) & 0xFFFF))
+
+
+LONG = b"x" * 31
+TRAILER = bytes(range(1, 8))
+
+FRAMES: dict[str, list[bytes]] = {
+    "zero": [segment(lambda right, head, body: 0), header(lambda right: 0)],
+    "not_inverted": [
+        segment(lambda right, head, body: right ^ 0xFFFF),
+        segment(lambda right, head, body: right ^ 0xFFFF, protocol=UDP, **V6),
+        header(lambda right: right ^ 0xFFFF),
+    ],
+    "swapped": [
+        segment(lambda right, head, body: right >> 8 | right << 8),
+        header(lambda right: right >> 8 | right << 8),
+    ],
+    "no_pseudo": [
+        segment(lambda right, head, body: finish(body)),
+        segment(lambda right, head, body: finish(body), protocol=UDP, **V6),
+    ],
+    "pseudo_length": [
+        segment(lambda right, head, body: finish(pseudo(A, B, TCP, 0) + body), LONG),
+        segment(lambda right, head, body: finish(pseudo(A, B, TCP, len(body) + 20) + body), LONG),
+    ],
+    "padding": [
+        segment(lambda right, head, body: finish(head + body + TRAILER), LONG, after=TRAILER),
+        segment(
+            lambda right, head, body: finish(head + body + TRAILER), LONG + b"y", after=TRAILER
+        ),
+        segment(
+            lambda right, head, body: finish(
+                pseudo(A, B, TCP, len(body) + len(TRAILER)) + body + TRAILER
+            ),
+            LONG,
+            after=TRAILER,
+        ),
+    ],
+    "ttl": [
+        header(lambda right: plus(right, -0x100)),
+        header(lambda right: plus(right, -0x100), 254),
+    ],
+}
+
+
+@pytest.mark.parametrize("cause", FRAMES)
+def test_a_frame_shows_its_cause(carry: Run, check: Check, cause: str) -> None:
+    for frame in FRAMES[cause]:
+        assert one(carry, frame) == (cause, None)
+        status, report = check(pcap([frame]))
+        (causes,) = report["causes"].values()
+        assert (status, causes) == (BAD, {cause: 1})
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("bit", range(16))
+def test_one_bit(carry: Run, bit: int, sign: int) -> None:
+    """A sum that is wrong by a power of two is named one flipped bit, with its number."""
+    frame = segment(lambda right, head, body: plus(right, sign << bit), LONG)
+    assert one(carry, frame) == ("one_bit", bit)
+
+
+def test_a_bit_that_flips_in_data_or_field(carry: Run) -> None:
+    """The bit is named wherever it flips in data or field."""
+    good = segment(lambda right, head, body: right, LONG)
+    for at, bit in ((50, 0x40), (51, 0x01), (60, 0x80), (61, 0x20)):
+        frame = bytearray(good)
+        frame[at] ^= bit
+        cause, named = one(carry, bytes(frame))
+        assert (cause, named) == ("one_bit", bit.bit_length() - 1 + (0 if at % 2 else 8))
+    done = carry("explain", "-", "1", stdin=pcap([bytes(frame)]))
+    assert "bit 5 of 16, where 0 is the lowest" in " ".join(done.stdout.split())
+
+
+# Each differs from a cause by a value that no flipped bit explains.
+MISSES = [
+    segment(lambda right, head, body: plus(right ^ 0xFFFF, 1)),
+    segment(lambda right, head, body: plus(right >> 8 | right << 8, 3)),
+    segment(lambda right, head, body: plus(finish(body), 1)),
+    segment(lambda right, head, body: finish(pseudo(A, B, TCP, len(body) + 21) + body), LONG),
+    segment(lambda right, head, body: finish(head + body + TRAILER[:-2]), LONG, after=TRAILER),
+    segment(lambda right, head, body: plus(right, 3)),
+    segment(lambda right, head, body: plus(right, -0x300)),
+    header(lambda right: plus(right, -0x300)),
+]
+
+
+@pytest.mark.parametrize("index", range(len(MISSES)))
+def test_near_misses_are_damage(carry: Run, index: int) -> None:
+    assert one(carry, MISSES[index]) == (None, None)
+
+
+def test_impossible_ttl_is_no_cause(carry: Run) -> None:
+    """No TTL exceeds 255, and no transport sum covers a TTL; a flipped bit explains these sums."""
+    assert one(carry, header(lambda right: plus(right, -0x100), 255)) == ("one_bit", 8)
+    assert one(carry, header(lambda right: plus(right, 0x100))) == ("one_bit", 8)
+    frame = segment(lambda right, head, body: plus(right, -0x100))
+    assert one(carry, frame) == ("one_bit", 8)
+
+
+def test_cut_padding_shows_nothing(carry: Run) -> None:
+    frame = FRAMES["padding"][0]
+    record = struct.pack("<LLLL", 1, 0, len(frame) - 2, len(frame)) + frame[:-2]
+    done = carry("check", "-bJ", "-", stdin=pcap([]) + record)
+    assert conforming("check_bad_only", done.stdout)["cause"] is None
+
+
+# --- Flows ---
+
+
+def rewritten(
+    count: int,
+    *,
+    delta: Callable[[int], int] = lambda index: 0x1357,
+    in_header: bool = False,
+    ports: tuple[int, int] = (40000, 443),
+    src: str = A,
+    numbered: bool = False,
+    tags: Sequence[int] = (),
+) -> list[bytes]:
+    """Returns packets of a flow with different content, whose sums are off by `delta`."""
+    frames = []
+    for index in range(count):
+        ip = bytearray(packet(TCP, bytes([index]) * 30, ports=ports, src=src))
+        if numbered:  # some senders number packets, which makes headers differ as well
+            ip[4:6], ip[10:12] = index.to_bytes(2, "big"), bytes(2)
+            ip[10:12] = finish(bytes(ip[:20])).to_bytes(2, "big")
+        for at in (36, 10) if in_header else (36,):
+            right = int.from_bytes(ip[at : at + 2], "big")
+            ip[at : at + 2] = plus(right, delta(index)).to_bytes(2, "big")
+        frames.append(ethernet(bytes(ip), tags))
+    return frames
+
+
+def in_fragments(number: int, delta: int = 0x1357) -> list[bytes]:
+    """Returns two frames with the fragments of a datagram, whose sum is off by `delta`."""
+    ip = packet(UDP, bytes([number]) * 30)
+    ip = put16(ip, 26, plus(int.from_bytes(ip[26:28], "big"), delta))
+    frames = []
+    for start, more in ((0, 0x2000), (16, 0)):
+        part = ip[20 + start : 36 + start] if more else ip[20 + start :]
+        head = put16(put16(put16(ip[:20], 2, 20 + len(part)), 4, number), 6, more | start // 8)
+        frames.append(ethernet(put16(head, 10, finish(put16(head, 10, 0))) + part))
+    return frames
+
+
+def causes(carry: Run, frames: Iterable[bytes], *arguments: str) -> dict[str, dict[str, int]]:
+    done = carry("check", "--json", *arguments, "-", stdin=pcap(frames))
+    report: dict[str, dict[str, int]] = conforming("check", done.stdout)["causes"]
+    return report
+
+
+def reported(carry: Run, frames: Iterable[bytes], protocol: str = "tcp") -> list[str | None]:
+    done = carry("check", "-bJ", "-", stdin=pcap(frames))
+    found = [conforming("check_bad_only", line) for line in done.stdout.splitlines()]
+    return [line["cause"] for line in found if line["protocol"] == protocol]
+
+
+GOOD_ONE = ethernet(packet(TCP, b"good"))
+OTHER = ethernet(packet(TCP, b"good", ports=(40001, 443)))
+
+
+def test_a_flow_off_by_one_difference_was_rewritten(carry: Run) -> None:
+    frames = rewritten(5)
+    assert causes(carry, frames) == {"tcp": {"rewritten": 5}}
+    assert reported(carry, frames) == [None, None] + ["rewritten"] * 3
+    text = " ".join(carry("check", "-", stdin=pcap(frames)).stdout.split())
+    assert "; all off by the same difference throughout their flow" in text
+    assert causes(carry, [OTHER, *frames, OTHER]) == {"tcp": {"rewritten": 5}}
+    for number in ("1", "5"):
+        done = carry("explain", "--json", "-", number, stdin=pcap(frames))
+        found = conforming("explain", done.stdout)["layers"][-1]["checksum"]
+        assert (found["cause"], "NAT" in found["advice"]) == ("rewritten", True)
+
+
+def test_an_address_shows_in_both_sums(carry: Run) -> None:
+    both = {"address_changed": 4}
+    for numbered in (True, False):
+        frames = rewritten(4, in_header=True, numbered=numbered)
+        assert causes(carry, frames) == {"ip": both, "tcp": both}
+    mixed = frames + rewritten(5)[4:]
+    assert causes(carry, mixed)["tcp"] == {"rewritten": 5}
+
+
+def test_one_bit_in_each_packet_is_a_flow(carry: Run) -> None:
+    frames = rewritten(4, delta=lambda index: 0x40)
+    assert causes(carry, frames) == {"tcp": {"rewritten": 4}}
+    assert reported(carry, frames) == ["one_bit", "one_bit", "rewritten", "rewritten"]
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        rewritten(2),
+        rewritten(1) * 9,
+        [*rewritten(5), GOOD_ONE],
+        [*rewritten(2), GOOD_ONE, *rewritten(5)],
+        rewritten(6, delta=lambda index: 0x1357 + (index == 4)),
+        [frame for port in range(6) for frame in rewritten(1, ports=(port, 80))],
+        [frame for end in range(6) for frame in rewritten(1, src=f"10.0.1.{end}")],
+    ],
+    ids=["few", "the same", "good later", "good between", "differs", "ports", "senders"],
+)
+def test_near_misses_are_no_flow(carry: Run, frames: list[bytes]) -> None:
+    found = causes(carry, frames)
+    assert "rewritten" not in found.get("tcp", {})
+    done = carry("explain", "--json", "-", "1", stdin=pcap(frames))
+    assert conforming("explain", done.stdout)["layers"][-1]["checksum"]["cause"] is None
+
+
+def explained(carry: Run, frames: list[bytes], number: int) -> dict[str, Any]:
+    done = carry("explain", "--json", "-", str(number), stdin=pcap(frames))
+    shown: dict[str, Any] = conforming("explain", done.stdout)
+    return shown
+
+
+@pytest.mark.parametrize("bad", [[], [5]], ids=["tag", "no tag"])
+def test_good_sums_after_other_headers_refute_nothing(carry: Run, bad: list[int]) -> None:
+    good = ethernet(packet(TCP, b"good"), [] if bad else [5])
+    frames = [*rewritten(4, tags=bad), good]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 4}}
+    assert explained(carry, frames, 1)["layers"][-1]["checksum"]["cause"] == "rewritten"
+
+
+def test_flows_of_datagrams(carry: Run) -> None:
+    """Fragmented datagrams of one flow share their cause."""
+    frames = [frame for number in range(4) for frame in in_fragments(number)]
+    assert causes(carry, frames) == {"udp": {"rewritten": 4}}
+    for number in (1, 2, 8):
+        (datagram,) = explained(carry, frames, number)["datagrams"]
+        assert datagram["layers"][-1]["checksum"]["cause"] == "rewritten"
+
+
+def test_a_good_datagram_refutes_a_flow(carry: Run) -> None:
+    frames = [frame for number in range(4) for frame in in_fragments(number)]
+    frames += in_fragments(4, delta=0)
+    assert causes(carry, frames) == {}
+    (datagram,) = explained(carry, frames, 1)["datagrams"]
+    assert datagram["layers"][-1]["checksum"]["cause"] is None
+
+
+def test_good_sum_revokes_reported_causes(carry: Run) -> None:
+    frames = [*rewritten(4), GOOD_ONE, *rewritten(6)[4:]]
+    assert reported(carry, frames) == [None, None, "rewritten", "rewritten", None, None]
+    assert causes(carry, frames) == {}
+    shown = carry("check", "-n9", "-", stdin=pcap(frames)).stdout
+    assert "try" not in shown
+
+
+def test_rare_flows_are_forgotten(carry: Run) -> None:
+    """Beyond 256 flows, those with the most bad sums are kept."""
+    often = rewritten(6)
+    rare = [frame for port in range(600) for frame in rewritten(1, ports=(port + 1, 80))]
+    frames = often[:4] + rare + often[4:]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 6}}
+
+
+def headers(count: int, first: int = 0, content: bytes = bytes(30)) -> list[bytes]:
+    """Returns IPv4 packets numbered from `first` on, of which only the header sums are off."""
+    frames = []
+    for number in range(first, first + count):
+        ip = put16(put16(network("10.0.0.1", "10.0.0.2", 4, content), 4, number), 10, 0)
+        frames.append(ethernet(put16(ip, 10, plus(finish(ip[:20]), 0x1357))))
+    return frames
+
+
+def test_rare_headers_are_forgotten(carry: Run) -> None:
+    """A rare header is forgotten even if it was added last."""
+    rare = [frame for port in range(900) for frame in rewritten(1, ports=(port + 1, 80))]
+    frames = rare[:300] + headers(1) + rare[300:]
+    assert causes(carry, frames + headers(2, 1)) == {}
+    assert causes(carry, frames + headers(3, 1)) == {"ip": {"rewritten": 3}}
+
+
+def test_a_flow_in_the_place_of_a_header(carry: Run) -> None:
+    """A flow that takes the place of a header does not count as its own neighbour."""
+    ports = [(port + 1, 80) for port in range(320)]
+    rare = [rewritten(1, ports=pair)[0] for pair in ports]
+    for last in range(300, 320):
+        beside = rewritten(2, ports=ports[last], in_header=True)[1:]
+        more = beside + rewritten(3, ports=ports[last])[2:]
+        frames = rare[:300] + headers(1) + rare[300 : last + 1] + more
+        assert causes(carry, frames) == {"tcp": {"rewritten": 3}}
+
+
+def test_refuted_flows_are_forgotten_first(carry: Run) -> None:
+    """A refuted flow is forgotten first, although it has the most bad sums."""
+    refuted = [*rewritten(6), GOOD_ONE]
+    others = [frame for port in range(255) for frame in rewritten(2, ports=(port + 1, 80))]
+    first = rewritten(3, ports=(1, 80))
+    frames = refuted + others + rewritten(1, ports=(9999, 80)) + first[2:]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 3}}
+
+
+def test_flows_in_many_layouts(carry: Run) -> None:
+    """More than eight layouts are not recorded: any good sum of such a flow refutes it."""
+    frames = [
+        frame for tags in range(12) for frame in rewritten(4, ports=(tags + 1, 80), tags=[7] * tags)
+    ]
+    assert causes(carry, frames) == {"tcp": {"rewritten": 48}}
+    for tags in (0, 11):
+        good = ethernet(packet(TCP, b"good", ports=(tags + 1, 80)), [7] * tags)
+        assert causes(carry, [*frames, good]) == {"tcp": {"rewritten": 44}}
+
+
+def test_headers_of_a_tunnel_are_no_address_of_its_content(carry: Run) -> None:
+    """Not even if both are off by the same difference."""
+    frames = [headers(1, number, inner[14:])[0] for number, inner in enumerate(rewritten(4))]
+    assert causes(carry, frames) == {"ip": {"rewritten": 4}, "tcp": {"rewritten": 4}}
+
+
+def test_threads_do_not_matter(carry: Run, tmp_path: Path) -> None:
+    frames: list[bytes] = []
+    for index in range(40):
+        flows = rewritten(5, ports=(index + 1, 80), delta=lambda at, by=index: 0x1111 + 3 * by)
+        frames += flows + [OTHER] * 20
+        if index % 3 == 0:
+            frames.append(ethernet(packet(TCP, b"good", ports=(index + 1, 80))))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(frames * 3))
+    outputs = {carry("check", "--json", f"-j{threads}", path).stdout for threads in (1, 2, 3, 8)}
+    assert len(outputs) == 1
+    assert '"rewritten":390' in outputs.pop()
+
+
+def test_causes_respect_selected_protocols(carry: Run) -> None:
+    frames = rewritten(4, in_header=True, numbered=True)
+    assert causes(carry, frames, "--proto=ip") == {"ip": {"rewritten": 4}}
+    assert causes(carry, frames, "--proto=tcp") == {"tcp": {"rewritten": 4}}
+
+
+# --- The table ---
+
+
+def test_each_row_has_a_test() -> None:
+    named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # named in other files
+    named |= {"offload", "sent", "local", "passed_on", "received", "said_left", "said_valid"}
+    assert named | set(FRAMES) | {"one_bit", "rewritten", "address_changed"} == set(ROWS)
