@@ -103,7 +103,7 @@ static inline struct input *carry_format_source(struct carry_capture *capture) {
 __attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture *capture, int code,
                                                             const char *format, ...);
 
-/* The same, for damage. */
+/* Stops reading as carry_format_stop() does, because the capture is damaged. */
 #define carry_format_damage(capture, ...)                                                          \
     carry_format_stop(capture, CARRY_ERROR_DAMAGED, __VA_ARGS__)
 

@@ -11,7 +11,7 @@
 
 #define FRAGMENT_KEY_WORDS 12
 
-/* What all fragments of a datagram share. */
+/* The fields that all fragments of a datagram share. */
 struct carry_fragment_key {
     uint32_t words[FRAGMENT_KEY_WORDS];
 };

@@ -47,7 +47,7 @@ struct source {
     struct carry_packet_sum sums[]; /* those in its content, as they were judged there */
 };
 
-/* What prevents the repair of a datagram. */
+/* The reason why a datagram cannot be repaired. */
 enum datagram_bar {
     DATAGRAM_FREE,
     DATAGRAM_NESTED,  /* a fragment arrived in a datagram that was itself in fragments */
@@ -73,7 +73,7 @@ struct datagram {
     const struct carry_packet_sum *sums; /* of the datagram, including that of its own IP header */
     size_t count;
 
-    /* Of these, the ones that the first fragment could not verify or did not list. */
+    /* Those of `sums` that the first fragment could not verify or did not list. */
     struct carry_packet_sum fresh[CARRY_PACKET_SUMS_MAX];
     size_t fresh_count;
 

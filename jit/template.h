@@ -39,7 +39,7 @@ struct TemplateSum {
     uint16_t for_zero;   /* is stored in place of 0: 0 or 0xffff */
     uint8_t may_be_none; /* a stored 0 means that there is no checksum, and stays */
     uint8_t changes;
-    Effect effect; /* of its own change, if it may be none */
+    Effect effect; /* of its own change, if the checksum may be absent */
 };
 
 struct TemplatePlan {

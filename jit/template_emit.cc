@@ -58,7 +58,7 @@ void Writer::spread(const Effect &effect) {
                 ops.add_change(accumulators[i], swapped, times < 0);
 }
 
-/* Only a checksum that may be none has an effect on others. */
+/* Only a checksum that may be absent has an effect on others. */
 void Writer::store(size_t index) {
     const TemplateSum &sum = plan.sums[index];
     ops.store_sum(accumulators[index], sum);

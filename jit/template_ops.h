@@ -45,7 +45,7 @@ class TemplateOps {
     /* Stores the complement of the accumulator, folded. A stored 0 stays if it may mean none. */
     virtual void store_sum(size_t accumulator, const TemplateSum &sum) = 0;
 
-    /* CHANGE = what store_sum() changed, of a sum that may be none. */
+    /* CHANGE = what store_sum() changed, of a sum that may be absent. */
     virtual void load_sum_change() = 0;
 
   protected:

@@ -27,72 +27,8 @@ LONG_LINES = {".1", ".abi", ".acsl", ".def", ".ipynb", ".json", ".md"}
 TABS = {"Kbuild", "Makefile", "rules", ".mk", ".go"}  # make and gofmt demand them
 DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all files except scripts
 
-# The beginnings of names of files whose comments were not read yet. Delete what passes.
-UNREAD: tuple[str, ...] = (
-    "bench/",
-    "bindings/luajit/",
-    "bindings/python/",
-    "bindings/rust/",
-    "capture/",
-    "docs/reference/python.md",
-    "fuzz/",
-    "jit/",
-    "ports/baremetal/",
-    "ports/linux/",
-    "proof/kernels/",
-    "proof/packet/",
-    "proof/patch/",
-    "src/base/",
-    "src/copy/",
-    "src/cpu/",
-    "src/hook/",
-    "src/hosted/",
-    "src/kernel/",
-    "src/meson.build",
-    "src/packet/",
-    "src/patch/",
-    "src/sum/",
-    "src/xstate/",
-    "tests/audit/",
-    "tests/bindings/",
-    "tests/broken/",
-    "tests/dirty_threads.c",
-    "tests/dump_sums.c",
-    "tests/harness/",
-    "tests/hook/",
-    "tests/instructions/",
-    "tests/linkers/",
-    "tests/luajit/",
-    "tests/meson.build",
-    "tests/oracle.h",
-    "tests/proof/",
-    "tests/python/",
-    "tests/release/",
-    "tests/ring0/",
-    "tests/site/",
-    "tests/static/",
-    "tests/strangers/",
-    "tests/test_",
-    "tests/wheel/",
-    "tools/carry/audit/",
-    "tools/carry/bench/",
-    "tools/carry/build.h.in",
-    "tools/carry/check/",
-    "tools/carry/common/",
-    "tools/carry/completion.bash",
-    "tools/carry/completion.fish",
-    "tools/carry/completion.zsh",
-    "tools/carry/carry_cpu.c",
-    "tools/carry/live/",
-    "tools/carry/main.c",
-    "tools/carry/meson.build",
-    "tools/carry/selftest/",
-    "tools/carry/sites/",
-    "tools/carry/xstate/",
-)
-
 # Files whose strings are examples of what is wrong.
-EXAMPLES = {"scripts/check_words.py", "tests/python/test_words.py"}
+EXAMPLES = {"scripts/check_words.py", "tests/house/test_words.py"}
 
 # Folders whose string literals users, or readers of tests, see.
 TEXTS = (
@@ -212,7 +148,7 @@ def texts(paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
 
 
 def check_comments(named: list[str]) -> list[str]:
-    """Returns complaints about the words of these files and folders, read or not."""
+    """Returns complaints about the words of these files and folders."""
     below = [Path(name).resolve() for name in named]
     paths = (path for path in sources() if any(map(path.is_relative_to, below)))
     return [
@@ -225,27 +161,20 @@ def check_comments(named: list[str]) -> list[str]:
 def check_all() -> list[str]:
     """Returns complaints about all files."""
     found = []
-    failed = dict.fromkeys(UNREAD, False)
     for path, text in texts(sources()):
         name = str(path.relative_to(ROOT))
-        said = words(path, text)
-        unread = [entry for entry in UNREAD if name.startswith(entry)]
-        failed |= dict.fromkeys(unread if said else [], True)
-        said = [*complaints(path, text), *unpinned(path, text), *([] if unread else said)]
+        said = [*complaints(path, text), *unpinned(path, text), *words(path, text)]
         if path.suffix in {".c", ".cc"}:
             said += silent_points(text)
         found += [f"{name}:{line}: {complaint}" for line, complaint in said]
         if path.name == "README.md" and text.count("\n") > README_LINES_MAX:
             found.append(f"{name}: more than {README_LINES_MAX} lines")
-    read = (entry for entry, fails in failed.items() if not fails)
-    return found + [
-        f"scripts/check_style.py: {entry} passes: delete it from UNREAD" for entry in read
-    ]
+    return found
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    help_of_comments = "check the words of these files and folders alone, even if UNREAD has them"
+    help_of_comments = "check the words of these files and folders alone"
     parser.add_argument("--comments", nargs="+", metavar="PATH", help=help_of_comments)
     named = parser.parse_args().comments
     found = check_comments(named) if named else check_all()

@@ -65,7 +65,7 @@ struct carry_text_host {
      * Begin and end a session of writes within `runs`. open() returns 0, CARRY_ERROR_PERMISSION or
      * CARRY_ERROR_NO_SYNC. `quiet`: no thread runs text there. During a session no signal handler
      * runs on this thread. Without `keep`, writes that no thread has seen yet are discarded.
-     * close() returns false if some writes cannot be seen although they were to be kept, or if
+     * close() returns false if some writes cannot be seen although `keep` demands them, or if
      * writes were refused and another way is left: the next session then uses that way, and the
      * caller must write everything again.
      */

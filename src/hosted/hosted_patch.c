@@ -201,7 +201,7 @@ static bool is_traced(void) {
 
 /* --- Sessions --- */
 
-/* What holds threads during a session, best first. */
+/* The instruction or exchange that holds threads during a session, best first. */
 enum guard { REMAP, JUMP, TRAP, GUARDS };
 
 static const char *const guard_names[GUARDS] = {

@@ -25,7 +25,7 @@ struct carry_text_writer {
     void (*close)(const struct carry_text_run *runs, size_t count);
 };
 
-/* What a writer must be capable of. PAIRS: `writes_pairs`; PLACE: `keeps_pages`. */
+/* The capability that a writer must have. PAIRS: `writes_pairs`; PLACE: `keeps_pages`. */
 enum carry_text_need {
     CARRY_TEXT_ANY,
     CARRY_TEXT_IN_PAIRS,

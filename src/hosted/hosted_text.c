@@ -341,8 +341,9 @@ static const struct carry_text_writer writers[] = {
 #define WRITERS (sizeof writers / sizeof *writers)
 
 /*
- * What is known of each writer. A working one may be refused later, and allowed again. One whose
- * writes have no effect is never tried again: a second proof might succeed by chance.
+ * Whether each writer works, as far as that is known. A working one may be refused later, and
+ * allowed again. One whose writes have no effect is never tried again: a second proof might succeed
+ * by chance.
  */
 static enum known { UNKNOWN, WORKS, FAILS } known[WRITERS];
 

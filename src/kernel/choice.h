@@ -8,7 +8,7 @@
 
 #include "cpu/cpu_internal.h"
 
-/* What rows of the tables need or want. */
+/* The features that a row of the tables needs or prefers. */
 #define NOTHING  0
 #define ON(name) CARRY_CPU_BIT(name)
 

@@ -13,7 +13,7 @@
 
 enum linktype { LINKTYPE_RADIOTAP = 127, LINKTYPE_PPI = 192 };
 
-/* Returns the size of a record's header, or 0 if it is none. */
+/* Returns the size of a record's header, or 0 if there is no record. */
 static uint32_t record_size(const struct carry_walk *walk, const uint8_t *header) {
     uint32_t there = carry_load32(header + 8), room = carry_walk_size(walk) - RECORD_SIZE;
     if (carry_load32(header + 4) >= MICROSECONDS || there > carry_load32(header + 12))

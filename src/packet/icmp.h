@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What ICMP and ICMPv6 share: packets quoted in errors, and extensions (RFC 4884). */
+/* The parts that ICMP and ICMPv6 share: packets quoted in errors, and extensions (RFC 4884). */
 #ifndef CARRY_PACKET_ICMP_H
 #define CARRY_PACKET_ICMP_H
 

@@ -5,7 +5,7 @@
 
 #include "packet/walk.h"
 
-/* What differs between netfilter's log and its queue. */
+/* The differences between netfilter's log and its queue. */
 struct carry_nflog_form {
     uint32_t payload;      /* the type of the field that is the packet */
     uint32_t ethertype_at; /* where the field of type 1 holds the packet's ethertype */

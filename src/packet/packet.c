@@ -230,7 +230,7 @@ ALWAYS_INLINE void read_field(const uint8_t *data, struct carry_packet_sum *sum,
         sum->verdict = (uint8_t)zero;
 }
 
-/* Checks whether `expected` is wanted: that of an absent sum only if sums are to be filled in. */
+/* Checks whether `expected` is wanted: that of an absent sum only if the caller fills sums in. */
 static bool is_worth_computing(enum carry_effort effort, enum carry_verdict verdict) {
     return effort == CARRY_EFFORT_FILL ||
            (effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);

@@ -9,7 +9,7 @@
 #define SIZE_MIN   9
 #define SIZE_OLDER 20
 
-/* Returns the size of the radio header, or 0 if it is none. */
+/* Returns the size of the radio header, or 0 if there is no such header. */
 static uint32_t peekremote_header_size(const struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, SIZE_MIN);
     if (!header)

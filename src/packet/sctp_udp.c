@@ -11,7 +11,8 @@ static bool is_known_chunk(uint8_t type) {
     return (type & 0x3f) <= (type < 0x40 ? 14 : 4);
 }
 
-/* Returns the padded size of the chunk `offset` bytes into the packet, or 0 if it is none. */
+/* Returns the padded size of the chunk `offset` bytes into the packet, or 0 if no chunk is there.
+ */
 static uint32_t chunk_size(const struct carry_walk *walk, uint64_t offset) {
     if (offset + 4 > carry_walk_readable(walk) - walk->offset)
         return 0;

@@ -95,7 +95,7 @@ struct carry_walk {
     struct carry_walk_cold *cold; /* NULL in inlined steps */
 };
 
-/* What to compute for each sum. */
+/* The values to compute for each sum. */
 enum carry_effort {
     CARRY_EFFORT_FIND,  /* nothing */
     CARRY_EFFORT_JUDGE, /* the verdict */
@@ -162,7 +162,7 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
                      enum carry_verdict zero);
 
-/* What a checksum may cover. */
+/* The bytes that a checksum may cover. */
 struct carry_cover {
     uint32_t size;
     uint32_t pseudo;

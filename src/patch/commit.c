@@ -125,7 +125,8 @@ static int plan_pieces(const struct carry_site *site, const uint8_t *from, const
     return CARRY_OK;
 }
 
-/* What a site is patched to. `body` is the registered body of the function `value`, or NULL. */
+/* The value that a site is patched to. `body` is the registered body of the function `value`, or
+ * NULL. */
 struct target {
     uintptr_t value;
     const struct carry_site *body;

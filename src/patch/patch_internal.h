@@ -176,10 +176,10 @@ bool carry_encode_is_inline(const struct carry_site *site, const uint8_t *bytes)
 bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length);
 
 /*
- * What holds threads at a site while its other bytes change. A trap is one byte, which can be
- * stored at any address; a signal handler holds the threads that run into it. A jump to itself
- * needs no handler, but has two bytes, which must be stored together. A site needs no guard if its
- * page is exchanged. MISSING: the site needs a guard, and the architecture has none.
+ * The guard that holds threads at a site while its other bytes change. A trap is one byte, which
+ * can be stored at any address; a signal handler holds the threads that run into it. A jump to
+ * itself needs no handler, but has two bytes, which must be stored together. A site needs no guard
+ * if its page is exchanged. MISSING: the site needs a guard, and the architecture has none.
  */
 enum carry_guard {
     CARRY_GUARD_NONE,

@@ -152,12 +152,10 @@ def test_names_of_tests() -> None:
     assert found("a.py", "def test_whatever_is_read() -> None:\n    pass\n") == []
 
 
-def test_files_that_were_not_read(
+def test_all_files_are_checked_or_those_that_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """UNREAD hides complaints about words, other than by --comments; what passes must leave it."""
-
-    def run(*arguments: str) -> tuple[int, list[str]]:
+    def run_check(*arguments: str) -> tuple[int, list[str]]:
         monkeypatch.setattr(sys, "argv", ["check_style.py", *arguments])
         return check_style.main(), capsys.readouterr().out.splitlines()
 
@@ -167,16 +165,10 @@ def test_files_that_were_not_read(
     wrong.write_text(f"{spdx}/* What it reads. */\nint a;\n")
     right.write_text(f"{spdx}int a; \n")
     monkeypatch.setattr(check_style, "ROOT", tmp_path)
-    monkeypatch.setattr(check_style, "UNREAD", ())
     monkeypatch.setattr(check_style, "sources", lambda: iter([wrong, right]))
     complaint = f'a/b.c:2: "What": {NOUN}'
     blank = "c.c:2: white space at the end"
-    assert run() == (1, [complaint, blank, "2 complaints"])
-    monkeypatch.setattr(check_style, "UNREAD", ("a/",))
-    assert run() == (1, [blank, "1 complaints"])
-    monkeypatch.setattr(check_style, "UNREAD", ("a/", "c.c"))
-    passes = "scripts/check_style.py: c.c passes: delete it from UNREAD"
-    assert run() == (1, [blank, passes, "2 complaints"])
+    assert run_check() == (1, [complaint, blank, "2 complaints"])
     monkeypatch.chdir(tmp_path)
-    assert run("--comments", "a") == (1, [complaint, "1 complaints"])
-    assert run("--comments", "c.c") == (0, ["0 complaints"])
+    assert run_check("--comments", "a") == (1, [complaint, "1 complaints"])
+    assert run_check("--comments", "c.c") == (0, ["0 complaints"])

@@ -111,7 +111,7 @@ def test_copies_do_not_land_among_the_captures(
     for start in (folder, tmp_path / "link"):
         done = carry("fix", start, "-o", folder / place)
         assert (done.returncode, done.stdout) == (ERROR, "")
-        assert done.stderr.endswith("lies in the folder that is to be repaired\n")
+        assert done.stderr.endswith("lies in the folder of the captures to repair\n")
     assert sorted(folder.rglob("*")) == before
 
 

@@ -33,7 +33,7 @@ static const char usage[] =
     "  -h, --help   print this help\n"
     "\n"
     "Exit status: 0 measured; 1 carry live dropped packets at the rate of tcpdump;\n"
-    "3 wrong usage, or no network namespace or interfaces could be had.\n"
+    "3 wrong usage, or no network namespace or interfaces available.\n"
     "\n"
     "Examples:\n"
     "  carry bench live\n"

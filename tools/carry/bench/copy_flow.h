@@ -11,7 +11,7 @@
 
 #define FLOW_BLOCK ((size_t)32 << 10)
 
-/* What is done with blocks: the cells of a plan. */
+/* The work that is done with blocks: the cells of a plan. */
 enum flow_work {
     FLOW_DD_CAT, /* dd if=/dev/zero bs=32k | cat > /dev/null */
     FLOW_DD,     /* dd if=/dev/zero bs=32k of=/dev/null */

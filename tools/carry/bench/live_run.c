@@ -141,7 +141,7 @@ static void send_frames(const struct live_trial *trial, struct live_outcome *out
 
 /* --- The program --- */
 
-/* What the program wrote to standard output and standard error. */
+/* The text that the program wrote to standard output and standard error. */
 struct said {
     char text[SAID_MAX];
     size_t size;

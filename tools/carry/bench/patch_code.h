@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each architecture defines for the texts of bench/patch_text.h. */
+/* The functions that each architecture defines for the texts of bench/patch_text.h. */
 #ifndef CARRY_TOOLS_BENCH_PATCH_CODE_H
 #define CARRY_TOOLS_BENCH_PATCH_CODE_H
 

@@ -17,7 +17,7 @@ struct commit_limit {
 /* Returns whether to take another round after `taken` rounds since `since` (clock_ns()). */
 bool commit_goes_on(const struct commit_limit *limit, size_t taken, int64_t since);
 
-/* What the other thread runs: the sites that change, or other code. */
+/* The code that the other thread runs: the sites that change, or other code. */
 enum { DELAY_OF_SITES, DELAY_ELSEWHERE, DELAYS };
 
 /* Nanoseconds that a commit adds to the longest delay of another thread, and to all its delays. */

@@ -45,7 +45,7 @@ struct hint {
     uint32_t failures;
 };
 
-/* Of one worker. */
+/* The functions of one worker. */
 struct worker {
     struct check_jit *jit;
     carry_jit_packet_fn *functions[TRIES_MAX];

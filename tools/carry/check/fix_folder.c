@@ -162,7 +162,7 @@ static int open_output_folder(const struct fix_folder *folder) {
     if (stat(folder->input, &input))
         return command_file_error(folder->input, strerror(errno));
     if (would_be_below(folder->output, &input))
-        return command_file_error(folder->output, "lies in the folder that is to be repaired");
+        return command_file_error(folder->output, "lies in the folder of the captures to repair");
     if (mkdir(folder->output, 0777) && errno != EEXIST)
         return command_file_error(folder->output, strerror(errno));
     if (!folder_is(folder->output))

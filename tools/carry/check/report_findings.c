@@ -37,7 +37,7 @@ char *report_stored(char *buffer, const struct carry_capture_finding *finding) {
 }
 
 char *report_expected(char *buffer, const struct carry_capture_finding *finding) {
-    /* Of an illegal sum, only the 0 is wrong. */
+    /* An illegal sum is wrong because it is 0: any other value may be right. */
     if (!carry_capture_has_expected(&finding->sum))
         return strcpy(buffer, "not 0");
     return value_text(buffer, finding, finding->sum.expected);

@@ -14,7 +14,7 @@
 
 #define SELECTION_RANGES_MAX 64
 
-/* What a command line requests; zeros request nothing. */
+/* The packets that a command line requests; zeros request nothing. */
 struct selection_options {
     const char *filter;
     const char *const *words; /* of a filter, after "--", up to a NULL; or NULL */

@@ -18,14 +18,14 @@ struct instruction {
     bool moves; /* the library can move it, as the first instruction of an alternative */
 };
 
-/* Reads the first instruction of `bytes`; returns false if it is none. */
+/* Reads the first instruction of `bytes`; returns false if the bytes are no instruction. */
 typedef bool disassemble_fn(const uint8_t *bytes, size_t size, uint64_t address,
                             struct instruction *instruction);
 disassemble_fn disassemble_x86_64, disassemble_aarch64;
 
 /*
- * Writes the first instruction as text; "(bad)" if it is none. x86-64: AT&T syntax, NOPs of all
- * lengths are "nop". AArch64: only NOP and branches have names, other instructions are data
+ * Writes the first instruction as text; "(bad)" if the bytes are none. x86-64: AT&T syntax, NOPs of
+ * all lengths are "nop". AArch64: only NOP and branches have names, other instructions are data
  * (.inst).
  */
 typedef void disassemble_text_fn(const uint8_t *bytes, size_t size, uint64_t address,

@@ -18,7 +18,7 @@
 #define MACHINE_STUB_BYTES    24
 #define MACHINE_LANDING_BYTES 4
 
-/* What the instructions of a stub contain. */
+/* The values that the instructions of a stub contain. */
 struct stub {
     uint64_t key;
     uint64_t target; /* of a branch: where it jumps */

@@ -87,7 +87,7 @@ static void explain_refusal(char *problem, const struct status *status) {
         NULL,
         "only its parent may trace it (kernel.yama.ptrace_scope is 1): run as root, or set it to 0",
         "only root may trace (kernel.yama.ptrace_scope is 2)",
-        "nobody may trace (kernel.yama.ptrace_scope is 3)",
+        "no user may trace (kernel.yama.ptrace_scope is 3)",
     };
     const int scope = ptrace_scope();
     const char *reason = "the system refuses to trace it: it made itself undumpable, or a "
