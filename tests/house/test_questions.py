@@ -55,7 +55,7 @@ QUESTIONS = [
     Question(
         "Where is the table of commands?",
         (Search("CARRY_COMMAND", "tools/carry/", "tools/carry/commands.def"),),
-        "CARRY_COMMAND(check, capture,",
+        "CARRY_COMMAND(check, check,",
     ),
     Question("Which licence does it have?", ("LICENSE",), "MIT License"),
     Question(
