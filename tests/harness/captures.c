@@ -70,7 +70,10 @@ static struct frame4 make_bad_tcp(void) {
     return frame;
 }
 
-/* As transmit offload leaves it: the sum of the pseudo-header, and an IPv4 checksum of 0. */
+/*
+ * Returns a packet whose sums are left to transmit offload: the TCP field contains the sum of the
+ * pseudo-header, and the IPv4 checksum is 0.
+ */
 static struct frame4 make_partial(void) {
     struct frame4 frame = make_tcp(3);
     uint32_t sum = 0x0a00 + 3 + 0x0a00 + 0x0101 + TCP + 40;

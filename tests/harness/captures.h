@@ -33,7 +33,10 @@ void bytes_free(struct bytes *bytes);
 #define CAPTURE_PACKETS 10
 struct bytes make_capture(enum carry_capture_format format);
 
-/* The same packets in formats of other programs, for the one link type that such a file has. */
+/*
+ * Returns the packets of make_capture() as pcap, converted to a format of another program. Such a
+ * file has one link type.
+ */
 struct bytes make_snoop(void);
 struct bytes make_erf(void);
 

@@ -259,7 +259,7 @@ def flagged(
     return file.bytes()
 
 
-# The same packet with a good checksum, with a bad one, and as transmit offload leaves it.
+# One packet with a good checksum, with a bad one, and with the partial one of transmit offload.
 GOOD = ethernet(packet(TCP))
 WRONG = ethernet(packet(TCP, sums="bad"))
 PARTIAL = ethernet(packet(TCP, sums="partial"))

@@ -296,7 +296,7 @@ static bool around_once(const void *entry, size_t words, struct verdict *verdict
 
 /*
  * Returns n: one of n calls is replayed. A thunk's branches depend only on the width of the vectors
- * in use, of which there are three: some sets of components suffice to meet each often.
+ * in use. There are three widths, so some sets of components suffice to meet each often.
  */
 static size_t replay_share(void) {
     return effort_chosen()->all ? 4 : 8;

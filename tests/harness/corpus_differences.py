@@ -94,7 +94,7 @@ REASSEMBLED: dict[str, list[Row]] = {
         ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "illegal", "-", 1),
         ("zeek_ipv6-reassembly-state-leak.pcap", "udp", "unverifiable/fragment", "-", 1),
     ],
-    "told by the first fragment alone: tshark waits for the last": [
+    "reported with the first fragment: tshark waits for the last": [
         ("zeek_gtp9_unknown_or_too_short_payload.pcap", "ip", "good", "good,good", 7),
         ("zeek_gtp9_unknown_or_too_short_payload.pcap", "ip", "good,good", "good", 7),
         ("zeek_gtp_ext_header.pcap", "ip", "good", "good,good", 1),

@@ -163,7 +163,10 @@ bool image_same_state(const struct carry_xstate_layout *a_layout, const uint8_t 
     return true;
 }
 
-/* Of the reserved bytes, the standard form demands only the first eight to be zero. */
+/*
+ * Checks whether a reserved byte is wrong. The compact form demands that all are zero, the standard
+ * form only the first eight.
+ */
 static bool has_reserved(const uint8_t *image, bool compact) {
     bool ok = image_get(image, IMAGE_RESERVED, 8) == 0;
     for (size_t at = IMAGE_RESERVED + 8; compact && at < CARRY_XSTATE_EXTENDED; at += 8)

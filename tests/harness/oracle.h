@@ -31,7 +31,8 @@ uint16_t oracle_sum(const void *data, size_t size, uint32_t seed);
 uint16_t oracle_fold(uint32_t partial);
 
 /*
- * The same functions for the CRC32c of RFC 9260, bit by bit. A seed is the CRC of the bytes before.
+ * Computes the CRC32c of RFC 9260 bit by bit: one function starts it, one adds a byte. The seed is
+ * the CRC of the bytes before.
  */
 struct oracle oracle_crc32c_start(uint32_t seed);
 void oracle_crc32c_byte(struct oracle *oracle, unsigned char byte);

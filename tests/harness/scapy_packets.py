@@ -594,7 +594,7 @@ def why_unlike(layer: Packet) -> str:
 
 
 def says_none(layer: Packet) -> bool:
-    """Checks whether scapy was told to store no sum."""
+    """Checks whether the fields of a layer request that scapy stores no sum."""
     return layer.fields.get("chksum") == 0 or (isinstance(layer, OSPF_Hdr) and layer.authtype == 2)
 
 

@@ -189,7 +189,6 @@ static void require_registers(const struct image *expected, const char *whose) {
 
 static void fill_registers(struct image *state) {
     make_random(state);
-    /* What is not compared remains. */
     self->registers = *state;
 }
 

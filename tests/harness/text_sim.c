@@ -400,7 +400,10 @@ static bool is_stuck(uintptr_t address) {
     return sim.stuck && address / SIM_PAGE_BYTES == (uintptr_t)sim.stuck / SIM_PAGE_BYTES;
 }
 
-/* Where a debugger has changed a site, nothing is exchanged. */
+/*
+ * Writes the debugger's trap at sim.breaks_at, and returns whether there is one: then nothing is
+ * exchanged.
+ */
 static bool met_breakpoint(void) {
     const size_t place = sim.breaks_at;
     sim.breaks_at = 0;
@@ -409,7 +412,7 @@ static bool met_breakpoint(void) {
     return place;
 }
 
-/* All runs, or the first. */
+/* Exchanges all runs, only the first one if the exchange fails, or none at a breakpoint. */
 static void exchange_pages(void) {
     exchange_failed = met_breakpoint();
     if (exchange_failed)
@@ -547,7 +550,7 @@ static const char *backend_name(void) {
     return "simulated";
 }
 
-/* How many of the contexts stop_cores() looks at. */
+/* Returns how many of the contexts stop_cores() examines. */
 static size_t contexts_seen(void) {
     return sim.leaves_out == SIM_OMITS_LOOK_INSIDE       ? SIM_RUNS
            : sim.leaves_out == SIM_OMITS_LOOK_AT_ALL     ? SIM_INTERRUPTED

@@ -37,7 +37,7 @@ struct sim {
     uint8_t *writable;   /* another mapping of the same memory */
     uint8_t *data;       /* SIM_DATA_BYTES, within reach of the text: for records and keys */
 
-    /* What the test demands of the host. */
+    /* The test sets these properties and faults of the host. */
     bool alone;
     bool writes_pairs;
     bool at_once;         /* writes of live sessions become visible at their end */
@@ -59,7 +59,7 @@ struct sim {
     enum sim_omission leaves_out;
     void (*look)(void); /* called after each operation, or NULL */
 
-    /* What the host has seen since sim_reset(). */
+    /* The host records these events since sim_reset(). */
     size_t opens;
     size_t stops; /* stops that succeeded */
     size_t stops_refused;
