@@ -55,7 +55,7 @@ static void test_summaries(void) {
                TAP_EQ(carry_capture_cause_count(summary, 0, NO_ENUMERATOR), 0) &&
                TAP_EQ(carry_capture_certain_count(summary, NO_ENUMERATOR), 0) &&
                TAP_EQ(carry_capture_reassembly_count(summary, NO_ENUMERATOR), 0),
-           "counts of what is none");
+           "counts of values outside of the enumerations");
     tap_ok(TAP_EQ(carry_capture_senders(summary, NO_ENUMERATOR, 0, true, senders, 1, NULL), 0) &&
                TAP_EQ(carry_capture_senders(summary, 0, NO_ENUMERATOR, true, NULL, 0, NULL), 0) &&
                TAP_TRUE(!carry_capture_unknown_link(summary, SIZE_MAX, &linktype, &packets)) &&
@@ -63,7 +63,7 @@ static void test_summaries(void) {
                TAP_TRUE(!carry_capture_span(summary, SIZE_MAX, &packets, &packets)) &&
                TAP_EQ(carry_capture_span_count(summary, SIZE_MAX, 0), 0) &&
                TAP_EQ(carry_capture_span_count(summary, 0, NO_ENUMERATOR), 0),
-           "senders, link types, findings and spans of time that are none");
+           "senders, link types, findings and spans of time that do not exist");
     carry_capture_summary_free(summary);
     carry_capture_summary_free(NULL);
 }
@@ -149,13 +149,13 @@ static void test_sums(void) {
                TAP_TRUE(*carry_capture_why(&frame, &sum)) &&
                TAP_TRUE(!carry_capture_rule(&frame, &sum)) &&
                TAP_TRUE(!carry_capture_has_expected(&sum)),
-           "a link type, and a sum of which nothing is known");
+           "an unknown link type, and a sum with unknown values");
     const struct carry_capture_finding finding = {.sum = sum, .cause = NO_ENUMERATOR};
     tap_ok(
         TAP_TRUE(!carry_capture_describe_cause(NO_ENUMERATOR)) &&
             TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE)) &&
             TAP_STREQ(carry_capture_why_found(&frame, &finding), carry_capture_why(&frame, &sum)),
-        "a cause that is none");
+        "values that are not a cause");
 }
 
 int main(void) {

@@ -18,7 +18,7 @@ enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UD
 #define FOUND_MAX   64
 #define MANY        CARRY_CAPTURE_SENDERS_MAX
 
-/* What callbacks received. */
+/* The findings and progress that callbacks received, and when they cancel. */
 struct heard {
     struct carry_capture_finding findings[FOUND_MAX];
     unsigned count;

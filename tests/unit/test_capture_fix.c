@@ -15,7 +15,7 @@ enum { IP = CARRY_PROTOCOL_IP, TCP = CARRY_PROTOCOL_TCP, UDP = CARRY_PROTOCOL_UD
 
 #define WINDOW_BYTES ((size_t)128 << 10) /* captures are read in windows of this size */
 
-/* What callbacks received. */
+/* The changes that callbacks received, and when they cancel. */
 struct heard {
     unsigned changes, left, calls;
     unsigned cancels_at; /* the number of the call, from 1; 0: none */

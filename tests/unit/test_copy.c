@@ -104,7 +104,10 @@ static bool first_move(void) {
     return copies_right(carry_copy_move) && first_call();
 }
 
-/* Where sites can be patched, patching chooses too. */
+/*
+ * Checks the first move after carry_patch_apply(), which also chooses a kernel where sites can be
+ * patched.
+ */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_move();

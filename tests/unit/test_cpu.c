@@ -105,7 +105,7 @@ static void test_one_by_one(const enum carry_cpu_state *all) {
         bool ok = TAP_EQ(carry_cpu_set_mask(name), CARRY_OK) && TAP_TRUE(taken_away(i, all[i]));
         for (size_t j = 0; j < i; j++)
             ok = ok && TAP_EQ(feature_at(j).state, all[j]);
-        tap_ok(ok, "\"%s\" masks the feature, and none that it builds on", name);
+        tap_ok(ok, "\"%s\" masks the feature, but no feature that it builds on", name);
     }
     tap_ok(TAP_EQ(carry_cpu_set_mask(""), CARRY_OK) && TAP_TRUE(same_states(all)),
            "\"\" unmasks everything");

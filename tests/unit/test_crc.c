@@ -75,7 +75,10 @@ static bool first_call(void) {
     return crc_works() && choice_is_best(&choice);
 }
 
-/* Where sites can be patched, patching chooses too. */
+/*
+ * Checks the first call after carry_patch_apply(), which also chooses a kernel where sites can be
+ * patched.
+ */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_call();

@@ -1065,7 +1065,7 @@ int main(void) {
     with_all_modes("each write fails, sites patched", rollback_patched);
     with_all_modes("each write fails halfway", rollback_halfway);
     with_all_modes("a page cannot be written", test_stuck_page);
-    tap_note("a page is lost while guards stand");
+    tap_note("a page is lost while guards are in place");
     test_lost_page(&modes[2]);
     test_lost_page(&modes[3]);
     test_refusals();

@@ -70,8 +70,8 @@ static bool companion_goes_on(void) {
 }
 
 /*
- * Flips calls while two threads run them, and a third one runs `companion` until it is told to
- * stop. The companion returns whether it succeeded.
+ * Flips calls while two threads run them, and a third one runs `companion` until companion_stop is
+ * set. The companion returns whether it succeeded.
  */
 static struct verdict flips_beside(void *(*companion)(void *), size_t flips) {
     pthread_t thread;

@@ -1141,7 +1141,7 @@ static void exchange_refused_chosen(void) {
     stop_runner();
 }
 
-/* Of copies of one page and of two pages, the second is not written: no copy replaces its page. */
+/* Copies one page, then two pages. The second write fails: no copy replaces its page. */
 static void exchange_not_written(void) {
     static const struct sandbox_rule no_two_pages[] = {{SYS_pwrite64, EIO, 2, ~0u, 8192}};
     only("procmem");

@@ -313,7 +313,10 @@ static bool first_burst(void) {
     return is_example(sum);
 }
 
-/* Where sites can be patched, patching chooses too. */
+/*
+ * Checks the first sums after carry_patch_apply(), which also chooses a kernel where sites can be
+ * patched.
+ */
 static bool first_patched(void) {
     carry_patch_apply(0);
     return first_copy() && first_call();

@@ -14,7 +14,7 @@
 #define REFUSED(name)  CARRY_XSTATE_REFUSED_##name
 #define NOTE_BYTES_MAX 512
 
-/* What a system provides: a register set, a frame, or a register set with a note. */
+/* The data of a system: a register set, a frame, or a register set with a note. */
 struct source {
     const char *name;
     uint8_t *image, *note; /* each at the end of its memory */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sources as users have them: odd names, plain web servers, URLs with passwords."""
+"""Sources of users: odd names, plain web servers, URLs with passwords."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ extern SHARED struct callee_registers callee_seen;
 extern SHARED struct callee_registers callee_results;
 SHARED void callee_registers(void);
 
-/* The same with a patchable entry, in the program. */
+/* Does the same as callee_registers(), but in the program and with a patchable entry. */
 void entry_registers(void);
 
 /* Calls function 0 or 1 with `in`; stores what it returned and preserved to `out`. */

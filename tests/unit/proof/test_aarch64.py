@@ -162,7 +162,7 @@ CODE = {
     "ld1 {v2.16b-v3.16b}, [x9], #32; sub x9, x9, #32; mov v1.16b, v2.16b; mov v0.16b, v3.16b; "
     "st1 {v0.16b-v1.16b}, [x9]; ldp x0, x1, [x9]; add x0, x1, x0, lsl #1; add sp, sp, #32",
 }
-# The same for instructions whose meaning is defined by bits.
+# Codes with instructions whose meaning is defined by bits.
 WORD_CODE = {
     **{f"crc32c{w}": f"crc32c{w} w0, w0, w1" for w in "bhw"},
     "crc32cx": "crc32cx w0, w0, x1",

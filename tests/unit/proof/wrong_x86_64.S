@@ -601,7 +601,7 @@ FUNCTION sum_upper_after_movd
     SUM_REST
 END sum_upper_after_movd
 
-/* The same for zmm2. */
+/* MOVD without VEX keeps the upper half of zmm2: the caller's is added. */
 FUNCTION sum_upper_of_zmm_after_movd
     mov eax, edx
 1:  cmp rsi, 2
@@ -787,7 +787,7 @@ FUNCTION sum_reads_beyond_63
 1:  SUM_REST
 END sum_reads_beyond_63
 
-/* The same with all bits of the size. */
+/* Reads a byte too many if all 64 bits of the size are 63 modulo 64. */
 FUNCTION sum_reads_beyond_63_of_64
     mov eax, edx
     mov rcx, rsi
@@ -832,7 +832,7 @@ FUNCTION sum_start_63
     jmp sum_right
 END sum_start_63
 
-/* Overflows a lane of 32 bits, which is never added up. */
+/* Overflows a lane of 32 bits, which is added up only at the end. */
 FUNCTION sum_lane_wraps
     mov eax, edx
     pxor xmm0, xmm0
@@ -850,7 +850,7 @@ FUNCTION sum_lane_wraps
     SUM_REST
 END sum_lane_wraps
 
-/* The same in a register. */
+/* Overflows a register of 32 bits, which is added up only at the end. */
 FUNCTION sum_register_wraps
     mov eax, edx
     xor r8d, r8d

@@ -125,7 +125,7 @@ def bochs() -> str:
 def bochs_version() -> tuple[int, ...]:
     shown = subprocess.run([bochs(), "--help"], capture_output=True, text=True, timeout=600)
     found = re.search(r"Bochs x86 Emulator (\d+)\.(\d+)", shown.stdout + shown.stderr)
-    assert found, "Bochs does not tell its version"
+    assert found, "Bochs does not report its version"
     return int(found[1]), int(found[2])
 
 
