@@ -457,7 +457,7 @@ def test_c_process_times(broken: Lane) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "nobody hot 0 0 20 0 1",
+        "unknown hot 0 0 20 0 1",
         "right waltz 0 0 20 0 1",
         "right besides 0 0 20 0 1",
         "right beside-waltz 0 0 20 0 1",
@@ -1502,7 +1502,7 @@ def test_table_reports_missing_measurements(
     made["cells"][1]["speedup"] = {}
     shown = rewritten(short_rows, made, FRAME.format("r.json", "") + SHORT_FRAME)
     assert "| libcarry | not measured | **15.0** |" in shown
-    assert "| fastest peer | 20.0 DPDK | 30.0 DPDK |" in shown, "nobody has won"
+    assert "| fastest peer | 20.0 DPDK | 30.0 DPDK |" in shown, "no peer has won"
     assert "| 1,500 | not measured | 20.0 | 50.0 | 1.00 |" in shown
     line = " ".join(shown.split())
     assert "61 % of the samples had to be thrown away, so that the library has no time in 1" in line
@@ -1516,7 +1516,7 @@ def test_table_marks_functions_that_lower_the_clock(short_rows: Path) -> None:
     assert "| 1,500 | **10.0↓** | 20.0 |" in block_of(made)
     assert "↓: the function lowers the clock of this CPU there, to 62 % at worst." in block_of(made)
     for cell in made["cells"]:
-        cell["clock"] = {"nobody in the table": 1.6}
+        cell["clock"] = {"function outside of the table": 1.6}
     assert "lowers the clock" not in block_of(made)
 
 

@@ -25,7 +25,7 @@ EQUAL = [
     ("a.def", "/* A. */\nROW(a, b)\n", "ROW(a,\n    b)\n"),
     ("a.py", '"""A."""\nx = 1  # one\n', "x = (\n    1\n)\n"),
     ("a.py", 'def f():\n    """A."""\n', 'def f():\n    """B."""\n'),
-    ("a.py", "a = 1  # as SPDX has it\n", "a = 1\n"),
+    ("a.py", "a = 1  # like SPDX\n", "a = 1\n"),
     ("a.rs", "/// A.\nfn f<'a>() {} // b\n", "/// B.\nfn f<'a>() {}\n"),
     ("a.sh", "# A.\nif a; then\n    b # c\nfi\n", "if a; then\n  b\nfi\n"),
     ("meson.build", "# A.\na = 'b # c'\n", "a = 'b # c'  # d\n"),

@@ -165,7 +165,7 @@ write 1 "floor hot 64 0" "640 128 9 64 9"
 write 2 "generic hot 64 0" "6400 192 9 128 9"
 write 3 "floor interleave 0 0" "1280 0 0 0 0"
 write 4 "generic interleave 0 0" "2560 128 9 0 9"
-write 5 "nobody hot 64 0" "1 1 1 1 1"
+write 5 "unknown hot 64 0" "1 1 1 1 1"
 echo "$@" > "$CARRY_ASKED"
 """
 

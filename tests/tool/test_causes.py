@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What reports say beside verdicts: causes, the rule where there are several, foreign formats."""
+"""Reports beside verdicts: causes, the rule where there are several, foreign formats."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What captures state about their checksums: causes that are certain, and wrong statements."""
+"""Statements of captures about their checksums: causes that are certain, and wrong statements."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ ARP = b"\xff" * 12 + b"\x08\x06" + bytes(46)
 CUT = Record(GOOD[:40], wire=len(GOOD))
 NO_UDP_SUM = ethernet(packet(UDP, sums="none"))
 
-# Captures of which nothing was checked, by the reason.
+# Captures without a checked sum, by the reason.
 UNCHECKED = {
     "no packets": pcap([]),
     "no packet has a known link type": pcap([GOOD] * 2, link=195),

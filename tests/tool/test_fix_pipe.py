@@ -402,7 +402,7 @@ def test_second_signal_ends_the_wait_for_a_reader(run: Starter, large: Path) -> 
 
 @pytest.mark.parametrize("source", ["file", "pipe"])
 def test_reader_that_closes_its_pipe(tool: str, large: Path, source: str) -> None:
-    """The tool ends without a message, and writes no log of a copy that nobody received."""
+    """The tool ends without a message, and writes no log of a copy that was not received."""
     words = {"file": f"{tool} fix {large}", "pipe": f"cat {large} | {tool} fix -"}[source]
     script = f"{words} -o - --log log | head -c 100 >out; echo ${{PIPESTATUS[-2]}}"
     done = subprocess.run(["bash", "-c", script], cwd=large.parent, capture_output=True)

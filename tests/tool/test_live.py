@@ -580,7 +580,7 @@ def test_fragments_are_reassembled(wire: Namespace, tool: str) -> None:
 
 
 def test_partial_sum_is_recognised_by_its_flag(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """The same bytes are sent with and without a sum that is left: the file has its flag."""
+    """Of packets with equal bytes, the file flags those whose sum is left to the network card."""
     path = tmp_path / "packets.pcapng"
     with live(wire, tool, "-c", "4", "-w", path, *ENDS) as process:
         send(wire, PARTIAL_UDP, left_at=6)
@@ -1004,7 +1004,7 @@ def test_no_process_can_be_started(wire: Namespace, tool: str) -> None:
     assert set(before) == {"0"} and after == f"fork: {errno.EPERM}\n" * 2
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize(
     ("options", "caller"),
     [([], "65534"), (["--user=65534"], "1"), (["--user=nobody"], "")],

@@ -1282,7 +1282,7 @@ def test_not_permitted(tool: str, build: Build) -> None:
                 [tool, "sites", str(process.pid)], capture_output=True, timeout=600, user=65534
             )
         except PermissionError:
-            pytest.skip("another user cannot run the tool where it stands")
+            pytest.skip("another user cannot run the tool in its folder")
         assert (done.returncode, done.stdout) == (ERROR, b"")
         assert b"no permission to trace it" in done.stderr
         assert done.stderr.count(b"\n") == 1

@@ -330,7 +330,7 @@ PLANTED = {
         'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, ".short 1"); return x; }',
         "body",
     ),
-    "body that is none": (
+    "undefined instruction as the body": (
         'uint64_t f(uint64_t x) { CARRY_BODY(route_fast, "udf #1"); return x; }',
         "body",
     ),

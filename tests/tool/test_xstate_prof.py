@@ -605,14 +605,14 @@ def test_killed(tool: str, compiled: Build, tmp_path: Path) -> None:
 
 def as_nobody(tool: str, *command: str | Path) -> subprocess.CompletedProcess[str]:
     if os.geteuid() != 0:
-        pytest.skip("only root can run programs as somebody else")
+        pytest.skip("only root can run programs as another user")
     try:
         return subprocess.run(
             [tool, "xstate", "prof", *command],
             user="nobody", capture_output=True, text=True, timeout=600, cwd="/",
         )  # fmt: skip
     except PermissionError:
-        pytest.skip("the tool is where nobody else may execute it")
+        pytest.skip("another user cannot execute the tool in its folder")
 
 
 @pytest.mark.parametrize(("kind", "mode", "option"), [("uid", 0o4755, "-u"), ("gid", 0o2755, "-g")])

@@ -80,7 +80,7 @@ def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
     gc = ("-Wl,--gc-sections",)
     kept = Link(name, gc, shared=shared, against=against)
     dropped = Link(name, gc, drops=True, shared=shared, against=against)
-    told = Link(f"{name} told", (*gc, "-Wl,-z,start-stop-gc"), True, False, shared, against)
+    told = Link(f"{name} start-stop", (*gc, "-Wl,-z,start-stop-gc"), True, False, shared, against)
     return (
         *linkers(kept, only=("bfd", "gold")),
         *linkers(dropped, only=("lld",)),
