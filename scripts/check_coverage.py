@@ -13,7 +13,7 @@ unreached.
 tests/house/coverage/floors.txt says how much each module must reach.
 tests/house/coverage/unreached.toml gives the reason for each branch that no test reaches: a branch
 without a row is an error, and so is a row whose branch was reached. If code is not reached because
-a branch before it is not, only that branch has a row. """
+a branch before it is not, only that branch has a row."""
 
 from __future__ import annotations
 

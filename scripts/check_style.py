@@ -28,7 +28,7 @@ TABS = {"Kbuild", "Makefile", "rules", ".mk", ".go"}  # make and gofmt demand th
 DEBIAN = ROOT / "packaging/debian"  # its file "copyright" is for all files except scripts
 
 # Files whose strings are examples of what is wrong.
-EXAMPLES = {"scripts/check_words.py", "tests/house/test_words.py"}
+EXAMPLES = {"scripts/check_words.py", "tests/house/test_commits.py", "tests/house/test_words.py"}
 
 # Folders whose string literals users, or readers of tests, see.
 TEXTS = (

@@ -11,8 +11,8 @@
 
 #include "base/host.h"
 #include "base/section_host.h"
-#include "mutants/section.h"
 #include "harness/rng.h"
+#include "mutants/section.h"
 #include "xstate/xstate_internal.h"
 
 #define CPUS        3

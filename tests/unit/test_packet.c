@@ -930,7 +930,7 @@ static void test_icmp_errors_that_have_no_extension(void) {
         }
 }
 
-static void test_icmp_extension_is_put_right(void) {
+static void test_icmp_extension_is_repaired(void) {
     struct frame *frame = start("");
     uint32_t at = put_extended(frame, false, 32, 128, 500, "2000 0000" OBJECT);
     uint32_t icmp_sum = get16(frame, 14 + 20 + 2), good = get16(frame, at + 2);
@@ -1279,7 +1279,7 @@ int main(void) {
     test_icmp_extension_that_is_not_announced();
     test_icmp_extension_that_is_cut_is_no_packet();
     test_icmp_errors_that_have_no_extension();
-    test_icmp_extension_is_put_right();
+    test_icmp_extension_is_repaired();
     test_icmp_extension_in_fragments_and_quotes();
     test_icmp_extensions_within_each_other();
     test_icmp_extended_echo();

@@ -121,7 +121,7 @@ static void test_several_at_once(void) {
            "each repair is logged with the previous value");
 }
 
-static void test_what_is_right_stays(void) {
+static void test_good_sums_stay(void) {
     struct frame *frame = start(ETHERNET4);
     put_inner(frame, false);
     expect_untouched(carry_packet_fix, frame, NULL, "good sums");
@@ -280,7 +280,7 @@ static void test_sums_around_partial_ones(void) {
            "a bad sum inside of a partial one is repaired if partial sums are");
 }
 
-static void test_nothing_changes_under_what_cannot_be_told(void) {
+static void test_nothing_changes_in_unverifiable_tunnels(void) {
     struct frame *frame = start(ETHERNET4);
     const struct tunnel at = put_vxlan(frame);
     set16(frame, at.inner_tcp, 0x1234);
@@ -465,7 +465,7 @@ static void test_walk_sums_nothing(void) {
     }
 }
 
-static void test_walk_tells_what_needs_no_sum(void) {
+static void test_walk_reports_absent_sums(void) {
     struct frame *frame = start(ETHERNET4);
     put_ip(frame, UDP, 12);
     uint32_t udp = put_udp(frame, &flow4, 4);
@@ -601,12 +601,12 @@ int main(void) {
     guard = guard_open(FRAME_MAX);
     test_each_verdict_is_repaired();
     test_several_at_once();
-    test_what_is_right_stays();
+    test_good_sums_stay();
     test_only_what_was_asked_for();
     test_outer_sums_wait_for_inner_ones();
     test_good_outer_sums_follow();
     test_sums_around_partial_ones();
-    test_nothing_changes_under_what_cannot_be_told();
+    test_nothing_changes_in_unverifiable_tunnels();
     test_fragments_keep_their_content();
     test_truncated_frames_keep_what_is_cut();
     test_unverifiable_sums_are_left();
@@ -614,7 +614,7 @@ int main(void) {
     test_fill();
     test_log_is_bounded();
     test_walk_sums_nothing();
-    test_walk_tells_what_needs_no_sum();
+    test_walk_reports_absent_sums();
     test_layers();
     test_no_tunnels();
     test_udp6_zero();

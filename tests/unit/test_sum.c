@@ -14,9 +14,9 @@
 #include "harness/check_parts.h"
 #include "harness/check_sum.h"
 #include "harness/child.h"
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 
 #define DATA_BYTES 4096
 

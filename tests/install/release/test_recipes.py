@@ -58,7 +58,7 @@ def test_all_is_filled_in(recipes: Path) -> None:
     assert known["SHA512"] == hashlib.sha512(ARCHIVE).hexdigest()
 
 
-def test_the_same_again(dist: Path, recipes: Path) -> None:
+def test_second_archive_is_identical(dist: Path, recipes: Path) -> None:
     """The archive of recipes is the same byte for byte when made again."""
     path = dist / f"{recipes.name}.tar.xz"
     before = path.read_bytes()

@@ -140,7 +140,7 @@ def test_versions_are_those_of_this_system(document: dict[str, Any]) -> None:
     assert address.startswith(f"pkg:deb/debian/zlib1g-dev@{version.replace(':', '%3A')}?")
 
 
-def test_the_same_again(dist: Path, document: dict[str, Any]) -> None:
+def test_second_document_is_identical(dist: Path, document: dict[str, Any]) -> None:
     """The document is the same byte for byte when made again."""
     first = (dist / NAME).read_bytes()
     assert document["creationInfo"]["created"] == "2026-09-21T14:13:20Z"

@@ -16,7 +16,7 @@ MINIMAL = ".git*", "scripts/make_source", "scripts/version", "include/carry/base
 PRESENT = "scripts/artefacts.py", "scripts/present_source.py"
 
 
-def test_the_same_elsewhere(release: Path, tmp_path: Path) -> None:
+def test_archive_is_identical_elsewhere(release: Path, tmp_path: Path) -> None:
     """The archive is the same from another clone, umask, time zone and locale, and with a user's
     settings of Git and xz."""
     commit = (release / "commit").read_text()

@@ -193,7 +193,7 @@ def test_live(own_root: Root) -> None:
 
 
 @pytest.mark.parametrize("words", LACKS, ids=" ".join)
-def test_what_it_lacks(own_root: Root, words: tuple[str, ...]) -> None:
+def test_missing_features_are_reported(own_root: Root, words: tuple[str, ...]) -> None:
     done = own_root.run(*words)
     assert done.returncode == 3
     assert LACKS[words] in done.stderr and done.stderr.count("\n") == 1
@@ -208,13 +208,13 @@ def both(dynamic: Path, *arguments: str, env: dict[str, str] | None = None) -> t
     return tuple((each.returncode, each.stdout, each.stderr) for each in done)
 
 
-def test_the_same_kernels(dynamic: Path) -> None:
+def test_kernels_are_equal(dynamic: Path) -> None:
     """Static and dynamic tool choose the same kernels."""
     static, other = both(dynamic, "cpu", "--json")
     assert static == other
 
 
-def test_the_same_reports_of_all_captures(dynamic: Path) -> None:
+def test_reports_are_equal(dynamic: Path) -> None:
     """Static and dynamic tool have the same report of each capture."""
     if not corpus():
         pytest.skip("no captures in CARRY_CORPUS, which `make test` sets if they are there")
@@ -223,7 +223,7 @@ def test_the_same_reports_of_all_captures(dynamic: Path) -> None:
     assert static[1].count("\n") == len(corpus())
 
 
-def test_the_same_in_a_root_and_on_each_architecture(root: Root, dynamic: Path) -> None:
+def test_reports_are_equal_in_a_root_and_on_each_architecture(root: Root, dynamic: Path) -> None:
     """Reports are the same in an empty root, and on each architecture."""
     if not corpus():
         pytest.skip("no captures in CARRY_CORPUS, which `make test` sets if they are there")

@@ -177,7 +177,7 @@ def test_an_interpreter_with_its_own_gil_is_refused(wheels: Wheels) -> None:
     assert "does not support loading in subinterpreters" in said
 
 
-def test_what_was_left_out_says_so(wheels: Wheels) -> None:
+def test_omitted_features_are_reported(wheels: Wheels) -> None:
     system = wheels.system("this-debian")
     folder = installed(wheels, system)
     for command, missing in (

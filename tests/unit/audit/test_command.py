@@ -212,7 +212,7 @@ def test_usage_errors(words: list[str], complaint: str, capsys: pytest.CaptureFi
     assert said.count("\n") == 1
 
 
-def test_what_is_missing_is_named(
+def test_missing_packages_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "_NEEDED", ("fsspec", "no_such_engine"))

@@ -183,7 +183,7 @@ def test_tables_are_no_captures(tmp_path: Path) -> None:
 # --- Continuing ---
 
 
-def test_what_was_done_is_not_done_again(archive: Path, tmp_path: Path) -> None:
+def test_finished_captures_are_skipped(archive: Path, tmp_path: Path) -> None:
     run(tmp_path / "out", archive)
     before = all_rows(tmp_path / "out")
     again = run(tmp_path / "out", archive)
@@ -246,7 +246,7 @@ def test_a_change_that_keeps_size_and_time_is_noticed(tmp_path: Path) -> None:
     assert all_rows(tmp_path / "out") == expected(path.parent)
 
 
-def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+def test_failed_captures_are_tried_again(tmp_path: Path) -> None:
     served = {"/a.pcap": Served(pcap("good"), fails=100), "/b.pcap": Served(pcap("bad"))}
     with web(served) as root:
         sources = [root + name for name in served]
@@ -372,7 +372,7 @@ def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["disk", "store"])
-def test_of_two_jobs_that_see_no_lock_one_has_it(bucket: str, tmp_path: Path, kind: str) -> None:
+def test_one_of_two_jobs_that_see_no_lock_gets_it(bucket: str, tmp_path: Path, kind: str) -> None:
     out = Store(str(tmp_path / "out") if kind == "disk" else f"{bucket}/_locks/out")
     with store.lock(out), pytest.MonkeyPatch.context() as patch:
         looks = iter([False, True])  # before and after the other job writes

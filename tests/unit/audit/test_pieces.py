@@ -71,7 +71,7 @@ def test_rows_are_those_of_one_worker(large: Path, tmp_path: Path, findings: int
     assert found == whole
 
 
-def test_of_a_web_server(tmp_path: Path) -> None:
+def test_pieces_from_a_web_server(tmp_path: Path) -> None:
     """A capture is read in pieces from a server with ranges; one without ranges gives the same
     rows."""
     served = {
@@ -87,7 +87,7 @@ def test_of_a_web_server(tmp_path: Path) -> None:
     assert len(rows(tmp_path / "out", "findings")) == 2 * min(1000, found[0]["findings"])
 
 
-def test_of_a_capture_that_changes_meanwhile(tmp_path: Path) -> None:
+def test_pieces_of_a_capture_that_changes(tmp_path: Path) -> None:
     with web({"/a.pcap": Served(LARGE["a.pcap"], restless=True)}) as root:
         run(tmp_path / "out", f"{root}/a.pcap", split=SPLIT)
     assert [row["status"] for row in rows(tmp_path / "out", "files")] == ["changed"]
@@ -114,7 +114,7 @@ def test_a_worker_that_ends_in_a_piece_loses_nothing(
     assert all_rows(tmp_path / "out") == expected(tmp_path / "captures")
 
 
-def test_what_was_read_in_pieces_is_not_read_again(large: Path, tmp_path: Path) -> None:
+def test_captures_read_in_pieces_are_skipped(large: Path, tmp_path: Path) -> None:
     run(tmp_path / "out", large, split=SPLIT)
     again = run(tmp_path / "out", large, split=SPLIT)
     assert again.passed_over == len(LARGE | ARCHIVE)

@@ -52,7 +52,7 @@ def test_duckdb_queries_captures(archive: Path) -> None:
     assert found == [("tcp", 5), ("udp", 1)]
 
 
-def test_what_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+def test_unreadable_files_have_rows(tmp_path: Path) -> None:
     damaged = "wan/damaged.pcap"
     write_files(tmp_path, {damaged: ARCHIVE[damaged]} | NO_CAPTURE)
     sources = [*map(str, sorted(tmp_path.rglob("*.*"))), str(tmp_path / "gone.pcap")]
@@ -80,7 +80,7 @@ def test_findings_are_bounded(archive: Path) -> None:
     assert libcarry.audit.scan(bad, "files", findings=2).read_all()["findings"].to_pylist() == [3]
 
 
-def test_what_is_refused() -> None:
+def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="'packets' is no table: use files, counts, findings"):
         libcarry.audit.scan("x", "packets")
     for limit in (-1, 1 << 31):

@@ -46,7 +46,7 @@ def test_a_web_server_that_fails_to_say_what_it_has(fails: int, status: str) -> 
     assert row["error"] == (None if status == "clean" else "the server answered 503")
 
 
-def test_what_a_web_server_has_not_is_not_asked_for_again() -> None:
+def test_answer_404_is_not_retried() -> None:
     with web({}) as root:
         (row,) = audited(f"{root}/a.pcap")
     assert (row["status"], row["error"], row["attempts"]) == (

@@ -102,7 +102,7 @@ def test_paths(spark: SparkSession, archive: Path, tmp_path: Path) -> None:
         assert load(spark, nothing).count() == 0
 
 
-def test_what_cannot_be_read_is_a_row(spark: SparkSession, tmp_path: Path) -> None:
+def test_unreadable_files_have_rows_in_spark(spark: SparkSession, tmp_path: Path) -> None:
     damaged = "wan/damaged.pcap"
     write_files(tmp_path, {damaged: ARCHIVE[damaged]} | NO_CAPTURE)
     frame = load(spark, tmp_path / "lan/notes.txt", tmp_path / "wan", table="files")

@@ -163,7 +163,7 @@ def test_half_an_answer_is_no_damage() -> None:
     assert (found["status"], found["packets"]) == ("failed", 0)
 
 
-def test_what_is_missing_is_asked_for_once(tmp_path: Path) -> None:
+def test_missing_sources_are_tried_once(tmp_path: Path) -> None:
     with web({}) as root:
         found = row(root + "/a.pcap")
     assert (found["status"], found["error"] != "") == ("failed", True)

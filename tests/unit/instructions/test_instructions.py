@@ -67,7 +67,7 @@ def test_cases_and_rows_must_be_the_same() -> None:
     assert (result.unknown, result.gone, result.failed) == ([new], [LARGE], True)
 
 
-def test_what_cannot_be_counted_here_is_not_gone() -> None:
+def test_kernels_that_cannot_run_are_not_gone() -> None:
     result = compare(ROWS, {SMALL: 20}, {LARGE})
     assert (result.gone, result.failed) == ([], False)
 

@@ -77,7 +77,7 @@ def call_another(code: Code) -> Code:
         ("carry_copy_move_avx2", call_another),
     ],
 )
-def test_what_makes_another_digest(
+def test_changes_of_the_digest(
     codes: dict[str, Code], name: str, change: Callable[[Code], Code]
 ) -> None:
     if name not in codes:

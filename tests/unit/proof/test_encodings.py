@@ -62,7 +62,7 @@ def one_of_each_form(cpu: Cpu) -> list[Instruction]:
     return list(found.values())
 
 
-def test_what_is_near_means_what_the_cpu_does(cpu: Cpu, tmp_path: Path) -> None:
+def test_nearby_encodings_mean_what_the_cpu_does(cpu: Cpu, tmp_path: Path) -> None:
     found = near(tmp_path, one_of_each_form(cpu))
     assert len(found) > 1000
     chosen = random.Random(1).sample(found, min(COUNT, len(found)))

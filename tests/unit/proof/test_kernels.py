@@ -74,13 +74,13 @@ def test_table_that_is_not_recorded_whole() -> None:
     assert result.error is not None and "that are in none of its tables" in result.error
 
 
-def test_function_that_is_none() -> None:
+def test_unknown_function() -> None:
     done = prove(BUILD, "carry_sum_sse")
     assert done.returncode == 2
     assert done.stderr == f"prove.py: carry_sum_sse: no kernel of {BUILD}\n"
 
 
-def test_build_that_is_none(tmp_path: Path) -> None:
+def test_build_without_kernels(tmp_path: Path) -> None:
     done = prove(tmp_path)
     assert done.returncode == 2
     assert done.stderr == f"prove.py: {tmp_path}: no objects of kernels\n"

@@ -133,7 +133,7 @@ def test_some_wrong_kernels_are_refused() -> None:
     assert done.stdout.endswith("12 wrong kernels tried, 0 of them accepted\n"), done.stdout
 
 
-def test_build_that_is_none(tmp_path: Path) -> None:
+def test_refuted_build_without_kernels(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, REFUTE, tmp_path], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == f"refute.py: {tmp_path}: no objects of kernels\n"
