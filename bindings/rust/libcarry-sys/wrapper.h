@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What src/bindings.rs declares: see scripts/make_rust.py. */
+/* Includes the headers that src/bindings.rs declares: see scripts/make_rust.py. */
 #include <carry/capture.h>
 #include <carry/copy.h>
 #include <carry/cpu.h>

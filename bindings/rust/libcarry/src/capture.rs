@@ -52,7 +52,7 @@ impl Error {
         Self { code, system, offset: 0, text: error.to_string() }
     }
 
-    /// With what a reader or writer said, if it said anything.
+    /// Replaces the text by the one of a reader or writer, if there is one.
     pub(crate) fn or_text(self, text: Option<String>) -> Self {
         Self { text: text.unwrap_or(self.text), ..self }
     }
@@ -62,19 +62,19 @@ impl Error {
         Self { code, system, offset, text }
     }
 
-    /// What went wrong.
+    /// Returns the kind of the error.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// The system's error, where reading failed.
+    /// Returns the system's error if reading failed.
     #[must_use]
     pub fn io_error(&self) -> Option<std::io::Error> {
         (self.system != 0).then(|| std::io::Error::from_raw_os_error(self.system))
     }
 
-    /// The offset in the capture of what cannot be read; else 0.
+    /// Returns the offset in the capture of the part that cannot be read; else 0.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -118,10 +118,10 @@ impl Capture<'static> {
 }
 
 impl<'a> Capture<'a> {
-    /// Opens a capture that a reader gives, which can be read once only.
+    /// Opens a capture that comes from a reader and can be read only once.
     ///
     /// If the reader fails with [`WouldBlock`], it is called again at once, and should wait then. A
-    /// panic of the reader goes on in the function that read.
+    /// panic of the reader continues in the function that read.
     ///
     /// # Errors
     ///
@@ -132,11 +132,11 @@ impl<'a> Capture<'a> {
         Ok(Self(ffi::Capture::open_reader(reader)?))
     }
 
-    /// The same for a reader that can go back: the capture begins where the reader is.
+    /// Opens a capture from a reader that can seek. The capture begins at the reader's position.
     ///
     /// # Errors
     ///
-    /// If the reader does not say where it is, or there is no memory.
+    /// If the reader does not report its position, or there is no memory.
     pub fn from_seekable(reader: impl Read + Seek + Send + 'a) -> Result<Self, Error> {
         Ok(Self(ffi::Capture::open_seekable(reader)?))
     }
@@ -150,7 +150,7 @@ impl<'a> Capture<'a> {
         Ok(Self(ffi::Capture::open_memory(bytes)?))
     }
 
-    /// The next packet, which stays until the next call; `None` at the end.
+    /// Returns the next packet, which is valid until the next call; `None` at the end.
     ///
     /// # Errors
     ///
@@ -159,17 +159,17 @@ impl<'a> Capture<'a> {
         Ok(self.0.next()?.map(Packet))
     }
 
-    /// Iterates over the packets that were not read yet, with a copy of the bytes of each. It ends
-    /// after an error.
+    /// Iterates over the packets that were not read yet, with a copy of the bytes of each. The
+    /// iterator ends after an error.
     pub fn frames<'c>(&'c mut self) -> Frames<'c, 'a> {
         Frames { capture: self, is_at_end: false }
     }
 
-    /// Begins again at the first byte.
+    /// Goes back to the first byte.
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Unsupported`] for what can be read once only, such as pipes.
+    /// [`ErrorCode::Unsupported`] if the input can be read only once, such as a pipe.
     pub fn rewind(&mut self) -> Result<(), Error> {
         Ok(self.0.rewind()?)
     }
@@ -178,47 +178,47 @@ impl<'a> Capture<'a> {
     ///
     /// # Errors
     ///
-    /// If nothing could be read, or memory lacks. A report of a damaged capture holds what was
-    /// found before the damage, and [`Report::error`] says so.
+    /// If nothing could be read, or there is no memory. The report of a damaged capture holds the
+    /// findings before the damage, and [`Report::error`] returns the damage.
     pub fn check(&mut self) -> Result<Report, Error> {
         Check::new().run(self)
     }
 
-    /// The name of the format, such as `pcapng`, as the first bytes show it; `None` if they show
-    /// none.
+    /// Returns the name of the format, such as `pcapng`, that the first bytes show; `None` if they
+    /// show no known format.
     pub fn format(&mut self) -> Option<&'static str> {
         self.0.format().0
     }
 
-    /// Is the capture compressed?
+    /// Returns whether the capture is compressed.
     pub fn is_compressed(&mut self) -> bool {
         self.0.format().1
     }
 }
 
-/// What the machine that captured a packet knew of it: see [`Packet::flags`].
+/// Flags of a packet, from the machine that captured it: see [`Packet::flags`].
 pub mod flags {
     use libcarry_sys as sys;
 
-    /// The interface that captured it received it.
+    /// The interface received the packet.
     pub const RECEIVED: u32 = sys::CARRY_CAPTURE_PACKET_RECEIVED;
-    /// That interface sent it.
+    /// The interface sent the packet.
     pub const SENT: u32 = sys::CARRY_CAPTURE_PACKET_SENT;
     /// A checksum was left to the network card.
     pub const SUM_LEFT: u32 = sys::CARRY_CAPTURE_PACKET_SUM_LEFT;
     /// The card or the system had verified a checksum.
     pub const SUM_VALID: u32 = sys::CARRY_CAPTURE_PACKET_SUM_VALID;
-    /// It was, or is to become, several TCP segments.
+    /// The packet was, or will be, several TCP segments.
     pub const SEGMENTED: u32 = sys::CARRY_CAPTURE_PACKET_SEGMENTED;
 }
 
-/// A packet of a capture, as long as no other is read, or one to be written.
+/// A packet of a capture, valid until the next one is read; or a packet to write.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct Packet<'a>(pub(crate) ffi::Packet<'a>);
 
 impl<'a> Packet<'a> {
-    /// A packet to be written, all of whose bytes are captured, with the link type of its frame: a
+    /// Makes a packet to write, with all of its bytes. `linktype` is the link type of its frame: a
     /// `LINKTYPE_` value of captures.
     pub fn new(bytes: &'a [u8], linktype: u32) -> Self {
         Self(ffi::Packet::new(bytes, linktype))
@@ -230,68 +230,68 @@ impl<'a> Packet<'a> {
         self
     }
 
-    /// Sets when it was captured. Times before 1970 are not known.
+    /// Sets the time of the capture. A time before 1970 counts as unknown.
     pub fn at(mut self, time: SystemTime) -> Self {
         self.0 .0.time_ns = write::nanoseconds(time);
         self
     }
 
-    /// Sets how many bytes at the end of the wire are its frame check sequence.
+    /// Sets how many bytes at the end of the packet are its frame check sequence.
     pub fn with_check_sequence(mut self, size: u32) -> Self {
         self.0 .0.fcs = size;
         self
     }
 
-    /// Sets the number of its interface: see [`Writer::name`].
+    /// Sets the number of the packet's interface: see [`Writer::name`].
     pub fn of_interface(mut self, number: u32) -> Self {
         self.0 .0.interface = number;
         self
     }
 
-    /// Sets what the capturing machine knew: some of [`flags`], or-ed.
+    /// Sets what the capturing machine recorded: some of [`flags`], or-ed.
     pub fn with_flags(mut self, flags: u32) -> Self {
         self.0 .0.flags = flags;
         self
     }
 
-    /// The captured bytes, with the frame check sequence.
+    /// Returns the captured bytes, with the frame check sequence.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.0.bytes()
     }
 
-    /// Its number, from 1; 0 if it is not of a capture.
+    /// Returns the packet's number, from 1; 0 if the packet is not from a capture.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.0 .0.number
     }
 
-    /// When it was captured, where that is known.
+    /// Returns the time of the capture, if that is known.
     #[must_use]
     pub fn time(&self) -> Option<SystemTime> {
         let time = Duration::from_nanos(self.0 .0.time_ns);
         (!time.is_zero()).then(|| SystemTime::UNIX_EPOCH + time)
     }
 
-    /// The offset of its first byte in the capture.
+    /// Returns the offset of the packet's first byte in the capture.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.0 .0.offset
     }
 
-    /// The number of its interface, within its section of a pcapng file.
+    /// Returns the number of the packet's interface, within its section of a pcapng file.
     #[must_use]
     pub fn interface(&self) -> u32 {
         self.0 .0.interface
     }
 
-    /// What the capturing machine knew of it: some of [`flags`], or-ed. 0: nothing is known.
+    /// Returns what the capturing machine recorded: some of [`flags`], or-ed; 0 if nothing.
     #[must_use]
     pub fn flags(&self) -> u32 {
         self.0 .0.flags
     }
 
-    /// Its frame, without its frame check sequence.
+    /// Returns the packet's frame, without the frame check sequence.
     pub fn frame(&self) -> Frame<&'a [u8]> {
         let frame = self.0.frame();
         let bytes = &self.bytes()[..frame.captured as usize];

@@ -40,7 +40,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Installs the handlers, or again if others came before them.
+    /// Installs the handlers; installs them again if others cover them.
     ///
     /// # Errors
     ///
@@ -60,8 +60,8 @@ impl Recovery {
         ffi::fault::copy(dst, src)
     }
 
-    /// The same with the sum of the bytes that were copied. If other threads write them meanwhile,
-    /// it may not match the copy.
+    /// Copies like [`Recovery::copy`], and also returns the sum of the copied bytes. If other
+    /// threads write them meanwhile, the sum may not match the copy.
     ///
     /// # Panics
     ///
@@ -96,11 +96,11 @@ impl Recovery {
         ffi::fault::read(bytes.as_mut(), src.cast()).then(|| N::from_bytes(bytes))
     }
 
-    /// Writes such a number; false if it cannot be written.
+    /// Writes a number like those of [`Recovery::read`]; returns false if it cannot be written.
     ///
     /// # Safety
     ///
-    /// As of [`Recovery::copy_to`].
+    /// The conditions are those of [`Recovery::copy_to`].
     #[allow(unsafe_code)]
     #[must_use]
     pub unsafe fn write<N: Number>(&self, dst: *mut N, value: N) -> bool {
@@ -125,13 +125,13 @@ mod sealed {
 
 /// A number that is read and written in one access.
 pub trait Number: Copy + sealed::Sealed {
-    /// Its bytes, in this machine's order.
+    /// The bytes of the number, in this machine's order.
     type Bytes: AsRef<[u8]> + AsMut<[u8]> + Default;
 
-    /// The number of these bytes.
+    /// Makes the number that has these bytes.
     fn from_bytes(bytes: Self::Bytes) -> Self;
 
-    /// The bytes of this number.
+    /// Returns the bytes of this number.
     fn to_bytes(self) -> Self::Bytes;
 }
 

@@ -223,7 +223,7 @@ pub fn knows_link(linktype: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    //! What calls no C, for Miri.
+    //! Tests that call no C, for Miri.
 
     use super::*;
     use crate::{Layer, List, Protocol};

@@ -33,11 +33,11 @@
 //! `zstd`, `xz`, `lz4` and `bzip2` read compressed ones; `system` links the system's libraries
 //! instead of compiling them. The crate needs Linux and a C compiler.
 //!
-//! Checksums are `[u8; 2]`, the bytes as they stand in a header, so that no byte order has to be
-//! chosen. The Internet checksum detects accidents, not attacks.
+//! A checksum is `[u8; 2]`, the bytes of the header, so that no byte order has to be chosen.
+//! The Internet checksum detects accidents, not attacks.
 //!
-//! What C can do and this crate cannot: docs/rust.md of libcarry has the list, and why. The headers
-//! in [`libcarry_sys`] are for use from C.
+//! The file docs/rust.md of libcarry lists what C can do and this crate cannot, with the reasons.
+//! The headers in [`libcarry_sys`] are for use from C.
 //!
 //! [libcarry]: https://docs.rs/libcarry
 #![no_std]

@@ -21,7 +21,7 @@ pub const LINK_IPV6: u32 = 229;
 pub struct Options(sys::carry_packet_options);
 
 impl Options {
-    /// The defaults.
+    /// Returns the defaults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -31,12 +31,12 @@ impl Options {
         self.with(sys::CARRY_PACKET_NO_TUNNELS)
     }
 
-    /// Takes UDP's 0 over IPv6 for the sender's choice everywhere, not in tunnels alone.
+    /// Treats a UDP checksum of 0 over IPv6 as the sender's choice everywhere, not only in tunnels.
     pub fn udp6_zero_absent(self) -> Self {
         self.with(sys::CARRY_PACKET_UDP6_ZERO_ABSENT)
     }
 
-    /// Takes 0 in IPv4 headers for a sum that is left to a network card.
+    /// Treats a checksum of 0 in an IPv4 header as one that is left to a network card.
     pub fn ip_zero_partial(self) -> Self {
         self.with(sys::CARRY_PACKET_IP_ZERO_PARTIAL)
     }
@@ -58,7 +58,7 @@ impl Options {
     }
 }
 
-/// Verdicts as a set of C.
+/// Converts verdicts to a set of C.
 pub(crate) fn set_of(verdicts: &[Verdict]) -> u32 {
     verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32)
 }
@@ -87,30 +87,30 @@ pub struct Frame<B> {
 }
 
 impl<B: AsRef<[u8]>> Frame<B> {
-    /// A frame that begins with the header of a link type: its `LINKTYPE_` value of captures.
+    /// Makes a frame that begins with the header of `linktype`: a `LINKTYPE_` value of captures.
     pub fn new(bytes: B, linktype: u32) -> Self {
         let about = ffi::About { wire: 0, linktype };
         Self { bytes, about, options: Options::new() }
     }
 
-    /// A frame that begins with an Ethernet header, without its frame check sequence.
+    /// Makes a frame that begins with an Ethernet header, without its frame check sequence.
     pub fn ethernet(bytes: B) -> Self {
         Self::new(bytes, LINK_ETHERNET)
     }
 
-    /// Tells how many bytes were on the wire, where a capture holds fewer.
+    /// Sets how many bytes were on the wire, if a capture holds fewer.
     pub fn on_wire(mut self, size: u32) -> Self {
         self.about.wire = size;
         self
     }
 
-    /// Tells how to judge and repair.
+    /// Sets how to judge and repair the frame.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.bytes.as_ref()
@@ -132,20 +132,20 @@ impl<B: AsRef<[u8]>> Frame<B> {
         List { items: ffi::layers(self.bytes(), self.about, &self.options.0) }
     }
 
-    /// The outermost fragment, if the frame holds one.
+    /// Returns the outermost fragment, if the frame holds one.
     #[must_use]
     pub fn fragment(&self) -> Option<Fragment> {
         let found = ffi::fragment(self.bytes(), self.about, &self.options.0);
         (found.version != 0).then_some(Fragment(found))
     }
 
-    /// Does the frame have headers too deep to be examined?
+    /// Returns whether the frame has headers that nest too deeply to be examined.
     #[must_use]
     pub fn is_deeper(&self) -> bool {
         ffi::fragment(self.bytes(), self.about, &self.options.0).deeper
     }
 
-    /// Does the walk know the frame's link type?
+    /// Returns whether libcarry supports the frame's link type.
     #[must_use]
     pub fn is_known(&self) -> bool {
         ffi::knows_link(self.about.linktype)
@@ -154,7 +154,7 @@ impl<B: AsRef<[u8]>> Frame<B> {
 
 #[cfg(feature = "std")]
 impl Frame<&[u8]> {
-    /// The frame with bytes of its own.
+    /// Copies the frame with its bytes.
     pub(crate) fn into_owned(self) -> Frame<std::vec::Vec<u8>> {
         Frame { bytes: self.bytes.into(), about: self.about, options: self.options }
     }
@@ -174,7 +174,7 @@ impl<B: AsMut<[u8]>> Frame<B> {
     }
 }
 
-/// A range of a frame, which headers may claim to go beyond it.
+/// Returns a range of a frame. It may go beyond the frame, if headers claim so.
 fn range(offset: u32, size: u32) -> Range<usize> {
     offset as usize..offset as usize + size as usize
 }
@@ -190,85 +190,88 @@ impl PacketSum {
         Self(sum)
     }
 
-    /// The protocol whose header holds it.
+    /// Returns the protocol whose header holds the checksum.
     ///
     /// # Panics
     ///
-    /// Never: the library that is linked has the version of this crate. The same is true of the
-    /// verdict.
+    /// Never: the library that is linked has the version of this crate.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         Protocol::from_number(self.0.protocol).expect("a protocol of this version")
     }
 
-    /// What became of it.
+    /// Returns the verdict on the checksum.
+    ///
+    /// # Panics
+    ///
+    /// Never: see [`PacketSum::protocol`].
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         Verdict::from_number(self.0.verdict).expect("a verdict of this version")
     }
 
-    /// Why it is unverifiable.
+    /// Returns the reason why the checksum is unverifiable.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         Reason::from_number(self.0.reason)
     }
 
-    /// What else is known about the verdict.
+    /// Returns the cause of the verdict, if it is known.
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
         Cause::from_number(self.0.cause)
     }
 
-    /// The version of the IP header that it belongs to: 4 or 6.
+    /// Returns the version of the IP header that the checksum belongs to: 4 or 6.
     #[must_use]
     pub fn ip_version(&self) -> Option<u8> {
         (self.0.version != 0).then_some(self.0.version)
     }
 
-    /// The offset of that IP header.
+    /// Returns the offset of that IP header.
     #[must_use]
     pub fn network_offset(&self) -> usize {
         self.0.network_offset as usize
     }
 
-    /// Where the field is.
+    /// Returns the range of the field in the frame.
     #[must_use]
     pub fn field(&self) -> Range<usize> {
         range(self.0.field_offset, self.0.field_size.into())
     }
 
-    /// The covered bytes, as the headers say: may go beyond what was captured.
+    /// Returns the covered bytes according to the headers: they may go beyond the captured bytes.
     #[must_use]
     pub fn covered(&self) -> Range<usize> {
         range(self.0.cover_offset, self.0.cover_size)
     }
 
-    /// Covered bytes that do not count, such as OSPF's authentication.
+    /// Returns the covered bytes that do not count, such as OSPF's authentication.
     #[must_use]
     pub fn gap(&self) -> Option<Range<usize>> {
         let offset = self.0.cover_offset + u32::from(self.0.gap_offset);
         (self.0.gap_size != 0).then(|| range(offset, self.0.gap_size.into()))
     }
 
-    /// The sum of the pseudo-header, if there is one.
+    /// Returns the sum of the pseudo-header, if there is one.
     #[must_use]
     pub fn pseudo(&self) -> Option<Sum> {
         (self.0.pseudo_protocol != 0).then(|| Sum::from_partial(self.0.pseudo))
     }
 
-    /// Is it in a packet that an ICMP error quotes?
+    /// Returns whether the checksum is in a packet that an ICMP error quotes.
     #[must_use]
     pub fn is_quoted(&self) -> bool {
         self.0.quoted != 0
     }
 
-    /// The field, read as a big-endian number; 0 if it was not captured.
+    /// Returns the field as a big-endian number; 0 if it was not captured.
     #[must_use]
     pub fn stored(&self) -> u32 {
         self.0.stored
     }
 
-    /// What makes it good, where that is known.
+    /// Returns the value that makes the checksum good, if it is known.
     #[must_use]
     pub fn expected(&self) -> Option<u32> {
         let is_known = match self.verdict() {
@@ -309,7 +312,7 @@ impl fmt::Debug for PacketSum {
 pub struct Layer(sys::carry_packet_layer);
 
 impl Layer {
-    /// The protocol of the header.
+    /// Returns the protocol of the header.
     ///
     /// # Panics
     ///
@@ -320,7 +323,7 @@ impl Layer {
         number.and_then(Protocol::from_number).expect("a protocol of this version")
     }
 
-    /// The offset of its first byte.
+    /// Returns the offset of the header's first byte.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.0.offset as usize
@@ -338,38 +341,38 @@ impl fmt::Debug for Layer {
 pub struct Fragment(sys::carry_packet_fragment);
 
 impl Fragment {
-    /// The offset of the IP header.
+    /// Returns the offset of the IP header.
     #[must_use]
     pub fn network_offset(&self) -> usize {
         self.0.network_offset as usize
     }
 
-    /// The bytes of the part: may go beyond what was captured.
+    /// Returns the bytes of the part, which may go beyond the captured bytes.
     #[must_use]
     pub fn content(&self) -> Range<usize> {
         range(self.0.content_offset, self.0.size)
     }
 
-    /// The offset of the part in the content of the datagram.
+    /// Returns the offset of the part in the content of the datagram.
     #[must_use]
     pub fn place(&self) -> usize {
         self.0.place as usize
     }
 
-    /// The identification of the datagram, and a digest of the tags, labels and tunnels around it:
-    /// both are equal for all fragments of a datagram.
+    /// Returns the identification of the datagram, and a digest of the tags, labels and tunnels
+    /// around it. Both are equal for all fragments of a datagram.
     #[must_use]
     pub fn identity(&self) -> (u32, u32) {
         (self.0.identification, self.0.scope)
     }
 
-    /// IP's number of the protocol with which the datagram's content starts.
+    /// Returns IP's number of the protocol with which the datagram's content starts.
     #[must_use]
     pub fn protocol(&self) -> u8 {
         self.0.protocol
     }
 
-    /// Do further fragments follow?
+    /// Returns whether further fragments follow.
     #[must_use]
     pub fn is_more(&self) -> bool {
         self.0.more

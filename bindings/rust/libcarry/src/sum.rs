@@ -25,32 +25,33 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The sum of no bytes.
+    /// Makes the sum of no bytes.
     pub const fn new() -> Self {
         Self { partial: 0, is_odd: false }
     }
 
-    /// The sum of `bytes`.
+    /// Returns the sum of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self { partial: ffi::sum(bytes, 0), is_odd: bytes.len() % 2 == 1 }
     }
 
-    /// The sum of the IPv4 pseudo-header; `size` is that of the transport header and data.
+    /// Returns the sum of the IPv4 pseudo-header; `size` is the size of transport header and data.
     pub fn pseudo4(src: [u8; 4], dst: [u8; 4], protocol: u8, size: u32) -> Self {
         Self { partial: ffi::pseudo4(src, dst, protocol, size), is_odd: false }
     }
 
-    /// The sum of the IPv6 pseudo-header. With a routing header, `dst` must be the last segment.
+    /// Returns the sum of the IPv6 pseudo-header. With a routing header, `dst` must be the last
+    /// segment.
     pub fn pseudo6(src: [u8; 16], dst: [u8; 16], next_header: u8, size: u32) -> Self {
         Self { partial: ffi::pseudo6(src, dst, next_header, size), is_odd: false }
     }
 
-    /// Goes on from a partial sum of an even number of bytes.
+    /// Continues from a partial sum of an even number of bytes.
     pub(crate) const fn from_partial(partial: u32) -> Self {
         Self { partial, is_odd: false }
     }
 
-    /// A partial sum of this many bytes.
+    /// Makes a sum from a partial sum of `size` bytes.
     pub(crate) const fn of_size(partial: u32, size: usize) -> Self {
         Self { partial, is_odd: size % 2 == 1 }
     }
@@ -76,8 +77,8 @@ impl Sum {
         self
     }
 
-    /// The sum of these bytes followed by those of `next`, which may have been summed in another
-    /// thread.
+    /// Returns the sum of these bytes followed by the bytes of `next`. Another thread may have
+    /// summed `next`.
     pub const fn combine(self, next: Self) -> Self {
         let partial = if self.is_odd { next.partial.rotate_left(8) } else { next.partial };
         let (sum, carry) = self.partial.overflowing_add(partial);
@@ -85,22 +86,22 @@ impl Sum {
         Self { partial: sum + carry as u32, is_odd: self.is_odd != next.is_odd }
     }
 
-    /// The sum folded to 16 bits, not inverted: what a header holds whose checksum is left to a
-    /// network card.
+    /// Returns the sum folded to 16 bits, not inverted. A header holds this value if its checksum
+    /// is left to a network card.
     #[must_use]
     pub const fn fold(self) -> [u8; 2] {
         let sum = self.partial.wrapping_add(self.partial.rotate_left(16));
         ((sum >> 16) as u16).to_ne_bytes()
     }
 
-    /// The checksum to store in a header.
+    /// Returns the checksum to store in a header.
     #[must_use]
     pub const fn finish(self) -> [u8; 2] {
         let [a, b] = self.fold();
         [!a, !b]
     }
 
-    /// The same for protocols where a stored 0 means "no checksum", such as UDP: 0 becomes 0xffff.
+    /// Returns the checksum to store where a 0 means "no checksum", as in UDP: 0 becomes 0xffff.
     #[must_use]
     pub const fn finish_nonzero(self) -> [u8; 2] {
         match self.finish() {
@@ -109,12 +110,12 @@ impl Sum {
         }
     }
 
-    /// The kernels that exist on this architecture, from the most portable to the best.
+    /// Returns the kernels of this architecture, from the most portable to the best.
     pub const fn kernels() -> Kernels {
         Kernels(0)
     }
 
-    /// Has all sums of the process computed by the kernel of this name, or by the best one.
+    /// Makes all sums of the process use the kernel `name`, or the best one for `None`.
     ///
     /// # Errors
     ///
@@ -148,9 +149,9 @@ impl Iterator for Kernels {
     }
 }
 
-/// The checksum to store after a change of bytes that it covers (RFC 1624): from `check` as stored
-/// before, and the bytes before and after the change, which lie at an even offset of the covered
-/// range.
+/// Returns the checksum to store after a change of bytes that it covers (RFC 1624). `check` is the
+/// checksum that was stored before. `from` and `to` are the bytes before and after the change; they
+/// lie at an even offset of the covered range.
 ///
 /// ```
 /// // A router lowers the TTL, which is beside the protocol: 64 becomes 63.
@@ -158,7 +159,8 @@ impl Iterator for Kernels {
 /// assert_eq!(check, [0xb2, 0xe6]);
 /// ```
 ///
-/// A UDP checksum of 0 means that there is none: leave it. A result of 0 must be stored as 0xffff.
+/// A UDP checksum of 0 means "no checksum": do not change it. A result of 0 must be stored as
+/// 0xffff.
 ///
 /// # Panics
 ///
@@ -179,7 +181,7 @@ pub const fn update<const N: usize>(check: [u8; 2], from: [u8; N], to: [u8; N]) 
 
 #[cfg(test)]
 mod tests {
-    //! What calls no C, for Miri.
+    //! Tests that call no C, for Miri.
 
     use super::{update, Sum};
 

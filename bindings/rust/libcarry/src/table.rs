@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! What each enum has that comes from a table of libcarry.
+//! Declares the enums that come from tables of libcarry.
 
-/// An enum of numbers of C, with a name for each.
+/// Declares an enum of numbers of C, with a name for each.
 macro_rules! table {
     (
         $(#[$meta:meta])*
@@ -18,10 +18,10 @@ macro_rules! table {
         }
 
         impl $enum {
-            /// All of them, in the order of libcarry's numbers.
+            /// All variants, in the order of libcarry's numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// The one of this number, as libcarry has it.
+            /// Returns the variant with libcarry's number `number`.
             #[must_use]
             pub const fn from_number(number: $number) -> Option<Self> {
                 match number {
@@ -30,7 +30,7 @@ macro_rules! table {
                 }
             }
 
-            /// What tools print.
+            /// Returns the name that tools print.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {

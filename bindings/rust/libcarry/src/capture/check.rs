@@ -16,7 +16,7 @@ use std::vec::Vec;
 /// How many findings a report keeps.
 const KEPT: u32 = 1000;
 
-/// The offset of what is not in the capture, or not in one piece.
+/// The offset of a field that is not in the capture, or not in one piece.
 pub(super) const NOWHERE: u64 = u64::MAX;
 
 /// How to check a capture, and what to call meanwhile.
@@ -46,8 +46,8 @@ pub(super) const NOWHERE: u64 = u64::MAX;
 /// # }
 /// ```
 ///
-/// Closures are called by the thread that runs the check, in the order of the packets. A panic of
-/// one cancels the check, and goes on when that has ended.
+/// The thread that runs the check calls the closures, in the order of the packets. A panic of a
+/// closure cancels the check, and continues when the check has ended.
 #[derive(Default)]
 #[must_use]
 pub struct Check<'f> {
@@ -57,7 +57,7 @@ pub struct Check<'f> {
 }
 
 impl<'f> Check<'f> {
-    /// A check of every checksum, with a thread for each core, that keeps 1,000 findings.
+    /// Makes a check of every checksum, with a thread for each core, that keeps 1,000 findings.
     pub fn new() -> Self {
         Self::default().keep(KEPT)
     }
@@ -68,19 +68,19 @@ impl<'f> Check<'f> {
         self
     }
 
-    /// Sets how many threads judge, the calling one included: at most 256.
+    /// Sets how many threads judge, with the calling one: at most 256.
     pub fn threads(mut self, count: u32) -> Self {
         self.options.threads = count;
         self
     }
 
-    /// Sets how many findings the report keeps: the first.
+    /// Makes the report keep the first `count` findings.
     pub fn keep(mut self, count: u32) -> Self {
         self.options.kept = count;
         self
     }
 
-    /// Sets which verdicts are findings, of bad, partial and illegal.
+    /// Sets which verdicts are findings: some of bad, partial and illegal.
     pub fn list(mut self, verdicts: &[Verdict]) -> Self {
         self.options.listed = set_of(verdicts);
         self
@@ -92,7 +92,7 @@ impl<'f> Check<'f> {
         self
     }
 
-    /// Ends after so many packets.
+    /// Ends the check after `count` packets.
     pub fn packets(mut self, count: u64) -> Self {
         self.options.packets = count;
         self
@@ -117,7 +117,7 @@ impl<'f> Check<'f> {
         self
     }
 
-    /// Checks packets only for which `select` is true.
+    /// Checks only the packets for which `select` is true.
     pub fn select(mut self, select: impl FnMut(Packet<'_>) -> bool + 'f) -> Self {
         self.callbacks.select = Some(Box::new(select));
         self
@@ -127,9 +127,9 @@ impl<'f> Check<'f> {
     ///
     /// # Errors
     ///
-    /// If nothing could be read, memory lacks, or an option is out of range. A report of a damaged
-    /// capture holds what was found before the damage, and [`Report::error`] says so; likewise if a
-    /// closure cancelled ([`ErrorCode::Cancelled`]). The capture must then be rewound.
+    /// If nothing could be read, there is no memory, or an option is out of range. If the capture
+    /// is damaged, or a closure cancels ([`ErrorCode::Cancelled`]), the report holds the findings
+    /// up to there, and [`Report::error`] returns the error. The capture must then be rewound.
     ///
     /// # Panics
     ///
@@ -143,7 +143,7 @@ impl<'f> Check<'f> {
     }
 }
 
-/// Was nothing read?
+/// Returns whether an error means that nothing was read.
 fn is_about_nothing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::Unrecognised | ErrorCode::Invalid)
 }
@@ -154,31 +154,31 @@ impl fmt::Debug for Check<'_> {
     }
 }
 
-/// What was done so far with a capture.
+/// The progress of a check or repair of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress(pub(crate) sys::carry_capture_progress);
 
 impl Progress {
-    /// How many bytes of the file were read.
+    /// Returns how many bytes of the file were read.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.0.position
     }
 
-    /// How many packets were read.
+    /// Returns how many packets were read.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.0.packets
     }
 
-    /// How many checksums are bad or illegal; a repair does not count them.
+    /// Returns how many checksums are bad or illegal; a repair does not count them.
     #[must_use]
     pub fn wrong(&self) -> u64 {
         self.0.wrong
     }
 }
 
-/// What a check found.
+/// The results of a check.
 #[derive(Debug)]
 pub struct Report {
     summary: results::Summary,
@@ -186,96 +186,97 @@ pub struct Report {
 }
 
 impl Report {
-    /// Why the capture was not read to its end.
+    /// Returns the reason why the capture was not read to its end.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// How many packets were checked.
+    /// Returns how many packets were checked.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.summary.totals().packets
     }
 
-    /// How many bytes of packets the capture holds.
+    /// Returns how many bytes of packets the capture holds.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.summary.totals().bytes
     }
 
-    /// How many checksums of a protocol have a verdict.
+    /// Returns how many checksums of a protocol have a verdict.
     #[must_use]
     pub fn count(&self, protocol: Protocol, verdict: Verdict) -> u64 {
         self.summary.count(protocol as u32, verdict as u32)
     }
 
-    /// How many checksums of all protocols have one of these verdicts.
+    /// Returns how many checksums of all protocols have one of these verdicts.
     #[must_use]
     pub fn total(&self, verdicts: &[Verdict]) -> u64 {
         self.summary.total(set_of(verdicts))
     }
 
-    /// How many checksums are bad or illegal.
+    /// Returns how many checksums are bad or illegal.
     #[must_use]
     pub fn wrong(&self) -> u64 {
         self.total(&[Verdict::Bad, Verdict::Illegal])
     }
 
-    /// The findings in the order of the packets: as many as the check was to keep.
+    /// Returns the findings that the check kept, in the order of the packets.
     pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> + '_ {
         (0..).map_while(move |index| self.summary.finding(index).map(Finding))
     }
 }
 
-/// A checksum that was found: bad or illegal, unless the check was to list others.
+/// A checksum with a verdict that the check lists: bad or illegal by default.
 #[derive(Clone, Copy)]
 pub struct Finding<'a>(pub(crate) &'a sys::carry_capture_finding);
 
 impl Finding<'_> {
-    /// The checksum; its offsets count from the frame, or from the reassembled datagram.
+    /// Returns the checksum. Its offsets count from the start of the frame, or of the reassembled
+    /// datagram.
     #[must_use]
     pub fn sum(&self) -> PacketSum {
         PacketSum::from_c(self.0.sum)
     }
 
-    /// The number of the packet, from 1.
+    /// Returns the number of the packet, from 1.
     #[must_use]
     pub fn packet(&self) -> u64 {
         self.0.number
     }
 
-    /// The packet itself, which callbacks of a check may look at.
+    /// Returns the packet itself, which only closures of a check can see.
     pub fn captured(&self) -> Option<Packet<'_>> {
         ffi::finding_packet(self.0).map(Packet)
     }
 
-    /// The offset of the checksum's field in the capture, if it is there, in one piece.
+    /// Returns the offset of the checksum's field, if the capture holds it in one piece.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         (self.0.offset != NOWHERE).then_some(self.0.offset)
     }
 
-    /// The sender's address, where there is one.
+    /// Returns the sender's address, if there is one.
     #[must_use]
     pub fn from(&self) -> Option<IpAddr> {
         address(&self.0.from)
     }
 
-    /// The receiver's address, where there is one.
+    /// Returns the receiver's address, if there is one.
     #[must_use]
     pub fn to(&self) -> Option<IpAddr> {
         address(&self.0.to)
     }
 
-    /// The ports of sender and receiver, where there are any.
+    /// Returns the ports of sender and receiver, if there are any.
     #[must_use]
     pub fn ports(&self) -> Option<(u16, u16)> {
         let port = |number: i32| u16::try_from(number).ok();
         port(self.0.from_port).zip(port(self.0.to_port))
     }
 
-    /// The name of the cause, as far as other packets and the values show one.
+    /// Returns the name of the cause, if other packets and the values show one.
     #[must_use]
     pub fn cause(&self) -> Option<&'static str> {
         (self.0.cause != sys::CARRY_CAPTURE_CAUSE_NONE)

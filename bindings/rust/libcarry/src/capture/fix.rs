@@ -33,12 +33,12 @@ use std::vec::Vec;
 /// # }
 /// ```
 ///
-/// Every byte that is no repaired checksum is copied as it is, including damage and what follows
-/// it; a compressed capture is written uncompressed. No packet of the capture may have been read
-/// before, unless it was rewound.
+/// Every byte outside repaired checksums is copied unchanged, including damage and the bytes after
+/// it. A compressed capture is written uncompressed. The capture must be new or rewound: no packet
+/// may have been read before.
 ///
-/// Closures are called by the thread that runs the repair. A panic of one cancels the repair, and
-/// goes on when that has ended.
+/// The thread that runs the repair calls the closures. A panic of a closure cancels the repair, and
+/// continues when the repair has ended.
 #[derive(Default)]
 #[must_use]
 pub struct Fix<'f> {
@@ -47,7 +47,7 @@ pub struct Fix<'f> {
 }
 
 impl<'f> Fix<'f> {
-    /// A repair of all bad, partial and illegal checksums.
+    /// Makes a repair of all bad, partial and illegal checksums.
     pub fn new() -> Self {
         Self::default()
     }
@@ -72,19 +72,19 @@ impl<'f> Fix<'f> {
         self
     }
 
-    /// Repairs packets only for which `select` is true, and copies the others.
+    /// Repairs only the packets for which `select` is true, and copies the others.
     pub fn select(mut self, select: impl FnMut(Packet<'_>) -> bool + 'f) -> Self {
         self.callbacks.select = Some(Box::new(select));
         self
     }
 
-    /// Writes the repaired capture to a stream. A datagram whose first fragments are written before
-    /// its last one comes keeps its checksum: see [`Fix::run_seekable`].
+    /// Writes the repaired capture to a stream. A datagram keeps its checksum if its first
+    /// fragments are written before its last one arrives: see [`Fix::run_seekable`].
     ///
     /// # Errors
     ///
-    /// If the copy is not complete. Of a damaged capture all bytes were written, and
-    /// [`Repairs::error`] says so.
+    /// If the copy is not complete. A damaged capture is no error: all of its bytes were written,
+    /// and [`Repairs::error`] returns the damage.
     ///
     /// # Panics
     ///
@@ -93,15 +93,16 @@ impl<'f> Fix<'f> {
         repairs(capture.0.fix(self.options, &mut self.callbacks, to))
     }
 
-    /// The same for a file, or what else can change written bytes: the copy begins where `to` is.
+    /// Writes the repaired capture to a file, or to another writer that can seek. The copy begins
+    /// at the position of `to`.
     ///
     /// # Errors
     ///
-    /// As of [`Fix::run`], or if `to` does not say where it is.
+    /// The errors of [`Fix::run`], and an error if `to` does not report its position.
     ///
     /// # Panics
     ///
-    /// As [`Fix::run`].
+    /// If a closure, the capture's reader or the writer panics.
     pub fn run_seekable(
         mut self,
         capture: &mut Capture<'_>,
@@ -114,7 +115,7 @@ impl<'f> Fix<'f> {
     ///
     /// # Errors
     ///
-    /// If the capture cannot be read, except that it is damaged.
+    /// If the capture cannot be read. A damaged capture is no error.
     ///
     /// # Panics
     ///
@@ -149,38 +150,38 @@ impl<'a> Change<'a> {
         Self(change, PacketSum::from_c(*sum))
     }
 
-    /// The checksum: repaired, as judged before; left, as judged in the copy.
+    /// Returns the checksum: as it was judged before its repair, or in the copy if it is left.
     #[must_use]
     pub fn sum(&self) -> PacketSum {
         self.1
     }
 
-    /// The number of the packet with which a check reports it.
+    /// Returns the number of the packet with which a check reports the checksum.
     #[must_use]
     pub fn packet(&self) -> u64 {
         self.0.number
     }
 
-    /// The number of the packet that holds the field, where that is known.
+    /// Returns the number of the packet that holds the field, if that is known.
     #[must_use]
     pub fn field_packet(&self) -> Option<u64> {
         (self.0.field_number != 0).then_some(self.0.field_number)
     }
 
-    /// The offset of the field in the capture, if it is there, in one piece.
+    /// Returns the offset of the field, if the capture holds it in one piece.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         (self.0.offset != NOWHERE).then_some(self.0.offset)
     }
 
-    /// Which bytes of the field this is about: all, unless fragments share them.
+    /// Returns the bytes of the field that were changed or left: all, unless fragments share them.
     #[must_use]
     pub fn part(&self) -> Range<usize> {
         let skip = self.0.skip as usize;
         skip..skip + self.0.size as usize
     }
 
-    /// Why it is left; `None` if it was repaired.
+    /// Returns the reason why the checksum is left; `None` if it was repaired.
     #[must_use]
     pub fn left(&self) -> Option<Left> {
         self.0.is_left.then_some(Left(self.0.left))
@@ -198,7 +199,7 @@ impl fmt::Debug for Change<'_> {
 pub struct Left(u32);
 
 impl Left {
-    /// The name, such as `quoted`.
+    /// Returns the name, such as `quoted`.
     #[must_use]
     pub fn name(self) -> &'static str {
         results::left_texts(self.0).map_or("", |(name, _)| name)
@@ -217,7 +218,7 @@ impl fmt::Debug for Left {
     }
 }
 
-/// What a repair did.
+/// The results of a repair.
 #[derive(Debug)]
 pub struct Repairs {
     made: results::Repairs,
@@ -225,49 +226,49 @@ pub struct Repairs {
 }
 
 impl Repairs {
-    /// Where the capture is damaged. All its bytes were written.
+    /// Returns the damage of the capture, if any. All bytes were written nevertheless.
     #[must_use]
     pub fn error(&self) -> Option<&Error> {
         self.error.as_ref()
     }
 
-    /// How many packets were selected.
+    /// Returns how many packets were selected.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.made.totals().packets
     }
 
-    /// In how many packets a checksum was repaired.
+    /// Returns in how many packets a checksum was repaired.
     #[must_use]
     pub fn changed_packets(&self) -> u64 {
         self.made.totals().changed_packets
     }
 
-    /// How many checksums were repaired.
+    /// Returns how many checksums were repaired.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.made.totals().repaired
     }
 
-    /// How many checksums are bad or illegal in the copy.
+    /// Returns how many checksums are bad or illegal in the copy.
     #[must_use]
     pub fn left_wrong(&self) -> u64 {
         self.made.totals().left_wrong
     }
 
-    /// How many checksums of a protocol were repaired that had this verdict.
+    /// Returns how many checksums of a protocol with this verdict were repaired.
     #[must_use]
     pub fn repaired(&self, protocol: Protocol, verdict: Verdict) -> u64 {
         self.made.repaired(protocol as u32, verdict as u32)
     }
 
-    /// How many checksums of a protocol are left with this verdict.
+    /// Returns how many checksums of a protocol are left with this verdict.
     #[must_use]
     pub fn left(&self, protocol: Protocol, verdict: Verdict) -> u64 {
         self.made.left(protocol as u32, verdict as u32)
     }
 
-    /// The checksums that are left, by protocol, verdict and reason.
+    /// Returns the checksums that are left, by protocol, verdict and reason.
     #[must_use]
     pub fn groups(&self) -> Vec<LeftGroup> {
         let mut groups = Vec::new();
@@ -305,8 +306,8 @@ pub struct LeftGroup {
     pub verdict: Verdict,
     /// The reason.
     pub left: Left,
-    /// How many they are.
+    /// The number of these checksums.
     pub count: u64,
-    /// The numbers of the first packets that hold one.
+    /// The numbers of the first packets that hold such a checksum.
     pub packets: Vec<u64>,
 }

@@ -41,7 +41,7 @@ impl<W: Write> Writer<W> {
         Ok(Self(ffi::Writer::create(to, sys::CARRY_CAPTURE_FORMAT_PCAP, None)?))
     }
 
-    /// Begins a pcapng file, which may say what program writes it.
+    /// Begins a pcapng file. `application` names the program that writes it, if given.
     ///
     /// # Errors
     ///
@@ -56,31 +56,32 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Invalid`] if the format cannot hold it, such as 16 MiB, or in pcap another link
-    /// type than the first packet's: nothing was written then. [`ErrorCode::Write`] if writing
-    /// fails.
+    /// [`ErrorCode::Invalid`] if the format cannot hold the packet, such as one of 16 MiB, or in
+    /// pcap one whose link type differs from the first packet's: then nothing was written.
+    /// [`ErrorCode::Write`] if writing fails.
     ///
     /// # Panics
     ///
-    /// If what it writes to panics.
+    /// If the underlying writer panics.
     pub fn add(&mut self, packet: Packet<'_>) -> Result<(), Error> {
         self.0.add(packet.0, None)
     }
 
-    /// The same with a comment, which pcap has no place for.
+    /// Writes a packet with a comment. The pcap format has no place for comments.
     ///
     /// # Errors
     ///
-    /// As of [`Writer::add`], or if the comment is longer than 65,535 bytes or holds a 0.
+    /// The errors of [`Writer::add`], and an error if the comment is longer than 65,535 bytes or
+    /// holds a 0.
     ///
     /// # Panics
     ///
-    /// As [`Writer::add`].
+    /// If the underlying writer panics.
     pub fn add_with_comment(&mut self, packet: Packet<'_>, comment: &str) -> Result<(), Error> {
         self.0.add(packet.0, Some(&text(comment)?))
     }
 
-    /// Names the interface of the packets that have this number as theirs, in pcapng.
+    /// Names the interface with the number `interface`, in pcapng.
     ///
     /// # Errors
     ///
@@ -90,7 +91,7 @@ impl<W: Write> Writer<W> {
         self.0.name(interface, &text(name)?)
     }
 
-    /// Writes what was counted of a named interface, in pcapng.
+    /// Writes the statistics of a named interface, in pcapng.
     ///
     /// # Errors
     ///
@@ -98,12 +99,13 @@ impl<W: Write> Writer<W> {
     ///
     /// # Panics
     ///
-    /// As [`Writer::add`].
+    /// If the underlying writer panics.
     pub fn statistics(&mut self, interface: u32, counted: &Statistics) -> Result<(), Error> {
         self.0.statistics(interface, &counted.to_c())
     }
 
-    /// Ends the file, and gives back what was written to. A file without packets gets its head now.
+    /// Ends the file, and returns the underlying writer. A file without packets gets its header
+    /// now.
     ///
     /// # Errors
     ///
@@ -111,20 +113,20 @@ impl<W: Write> Writer<W> {
     ///
     /// # Panics
     ///
-    /// As [`Writer::add`].
+    /// If the underlying writer panics.
     pub fn finish(self) -> Result<W, Error> {
         self.0.finish()
     }
 }
 
-/// What was counted of an interface while it was captured from.
+/// Statistics of an interface during a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Statistics {
-    /// When.
+    /// The time at which the packets were counted.
     pub time: SystemTime,
-    /// Packets, with those that were dropped.
+    /// The number of packets, with those that were dropped.
     pub received: Option<u64>,
-    /// Packets for which there was no room.
+    /// The number of packets for which there was no room.
     pub dropped: Option<u64>,
 }
 
@@ -140,13 +142,13 @@ impl Statistics {
     }
 }
 
-/// Since 1970; 0 before it.
+/// Returns the nanoseconds since 1970; 0 for earlier times.
 pub(super) fn nanoseconds(time: SystemTime) -> u64 {
     let since: Duration = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A string of C.
+/// Converts a text to a string of C.
 fn text(text: &str) -> Result<CString, Error> {
     CString::new(text).map_err(|_| ErrorCode::Invalid.into())
 }

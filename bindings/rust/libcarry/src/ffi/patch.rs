@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What the process's patched sites are, and that they are patched.
+//! Patches the sites of the process, and counts them.
 
 use super::{result, text};
 use crate::patch::Counts;

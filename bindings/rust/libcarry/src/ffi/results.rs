@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What checks and repairs of libcarry-capture give.
+//! The results of checks and repairs of libcarry-capture.
 
 use core::ptr::NonNull;
 use libcarry_sys as sys;
