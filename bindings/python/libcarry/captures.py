@@ -62,15 +62,15 @@ for _class in (_carry.CaptureError, _carry.CaptureDamaged, _carry.NotACapture):
 
 
 class Findings(Sequence[Finding]):
-    """The checksums that a report lists, in the order of the packets. `total` counts them all,
-    also those beyond the limit up to which they were kept."""
+    """The checksums that a report lists, in the order of the packets. `total` also counts those
+    that were not kept because of the limit."""
 
     def __init__(self, result: _carry.Result) -> None:
         self._result = result
 
     @property
     def total(self) -> int:
-        """How many there are, with those that were not kept."""
+        """The number of listed checksums, with those that were not kept."""
         return self._result.listed()
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Findings(Sequence[Finding]):
 
 
 class Report:
-    """What a check of one capture found.
+    """The results of a check of one capture.
 
     `print(report)` shows what `carry check` prints; a notebook shows its tables. `report.findings`
     are named tuples. Arrow's consumers read the findings without an object of Python for each:
@@ -133,7 +133,7 @@ class Report:
 
     @property
     def outcome(self) -> str:
-        """The same in words: '4 bad and 1 illegal checksums'."""
+        """The status in words: '4 bad and 1 illegal checksums'."""
         return self._result.outcome()
 
     @property
@@ -143,7 +143,7 @@ class Report:
 
     @property
     def damage(self) -> Damage | None:
-        """Where the capture could no longer be read; None if all was read."""
+        """The place of the damage in the capture; None if all was read."""
         damage = self._data["damage"]
         return Damage(damage["offset"], damage["reason"]) if damage else None
 
@@ -166,7 +166,7 @@ class Report:
 
     @property
     def senders(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
-        """The most frequent senders of what is bad, partial or illegal, by protocol and verdict."""
+        """The top senders of bad, partial or illegal checksums, by protocol and verdict."""
         return cast(dict[str, dict[str, list[dict[str, Any]]]], self._data["senders"])
 
     @property
@@ -421,7 +421,7 @@ def frames(source: Source) -> Iterator[Frame]:
 
 
 class Repairs:
-    """What fix() repaired, and what it left."""
+    """The results of fix(): repaired checksums, and those that were left."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data
@@ -448,7 +448,7 @@ class Repairs:
 
     @property
     def damage(self) -> Damage | None:
-        """Where the capture was damaged: the copy holds the rest unchanged."""
+        """The place of the damage in the capture; the copy holds the rest unchanged."""
         damage = self._data["damage"]
         return Damage(damage["offset"], damage["reason"]) if damage else None
 

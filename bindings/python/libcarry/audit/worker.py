@@ -241,7 +241,7 @@ def of_pieces(capture: Capture, whole: Whole, pieces: int, seconds: float) -> Ro
 
 
 def unread(capture: Capture, status: str, error: str, work: _Work | None = None) -> Rows:
-    """Returns the row of a capture of which nothing was read."""
+    """Returns the row of a capture from which nothing was read."""
     work = work or _Work(capture, time.monotonic())
     known = {
         "file": capture.label,
