@@ -33,7 +33,7 @@ class Claim:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether noise made the interval useless; false if there are no times at all."""
+        """Returns whether noise made the interval useless; false if there are no times at all."""
         wide = self.speed and self.speed.high - self.speed.low > WIDEST * self.speed.median
         return self.lost or bool(wide)
 

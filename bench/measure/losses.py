@@ -160,10 +160,10 @@ def losses(result: Result) -> str:
         text = f"No cell of {len(found)} is slower than its fastest peer by more than 5 %. {near}"
         return tag("div", text, class_="good", id="losses")
     note = (
-        f"<p>Slower than the fastest peer by more than 5 %; {near} <i>From</i> and <i>to</i> say "
-        "how far behind the start of a page data and copy begin. In brackets stands how much "
-        "longer than a call of an empty function it takes, which is measured too, so that somebody "
-        "may be below it; a clock cycle is 0.2 to 0.4 ns. Times below a cycle that differ by no "
+        f"<p>Slower than the fastest peer by more than 5 %; {near} <i>From</i> and <i>to</i> are "
+        "the offsets in a page at which data and copy begin. The figure in parentheses is the time "
+        "without a call of an empty function. That call is measured too, so the figure may be "
+        "negative. A clock cycle is 0.2 to 0.4 ns. Times below a cycle that differ by no "
         f"more than {LEVEL_NS} ns are equal.</p>"
     )
     ns = ("libcarry, ns", "peer, ns")

@@ -56,7 +56,7 @@ def facts(result: Result) -> str:
     rows = {
         "judged": (
             f"{judged(result)}: what programs call, with its jump patched by carry_patch_apply(). "
-            "Everybody is called through a pointer, or is a loop"
+            "Each function is called through a pointer, or is a loop"
         ),
         "floor": (
             "the time of a call of an empty function through the same pointer"
@@ -73,7 +73,7 @@ def facts(result: Result) -> str:
         "thrown away": (
             f"{how['discarded']:,} of {how['taken']:,} samples ({share:.1f} %): a loop of integers "
             f"beside them took over {100 * (TOLERANCE - 1):.0f} % longer than usual, so "
-            "somebody else used the core, or its clock changed"
+            "other work used the core, or its clock changed"
         ),
         **lowered(how),
     }
@@ -267,10 +267,10 @@ def method(result: Result) -> str:
         "medians; intervals (95 %) are drawn over the starts, as code, stack and data lie "
         "elsewhere in each. Speeds are medians of quotients of samples taken one after the other: "
         "2 is twice as fast. Before each sample the empty function runs, with the canary beside "
-        "it: a loop of integers. Where that is slow, somebody else used the core, and the sample "
-        "goes. Where it is slow beside the function alone, time and again, the function lowers the "
-        "clock, and the sample stays. "
-        "Functions are compared with an oracle before; who is wrong on sizes "
+        "it: a loop of integers. Where that is slow, other work used the core, and the sample "
+        "is discarded. Where it is slow beside one function only, time and again, that function "
+        "lowers the clock, and the sample is kept. "
+        "Before, functions are compared with an oracle; a function that is wrong on sizes "
         "of packets is not timed.</p>"
     )
 

@@ -278,18 +278,18 @@ class Standing:
 
     @property
     def is_level(self) -> bool:
-        """Whether both take less than a clock cycle, and about as long."""
+        """Returns whether both times are below a clock cycle, and about equal."""
         times = self.cell["ns"]
         return is_level(times[OURS[self.cell["work"]]][0], times[self.best][0])
 
     @property
     def speed(self) -> float:
-        """The speed by which the library is judged."""
+        """Returns the speed by which the library is judged."""
         return 1.0 if self.is_level else self.speedup[0]
 
     @property
     def loses(self) -> bool:
-        """Whether the library is slower than the best peer, by more than noise and a twentieth."""
+        """Returns whether the best peer is faster by more than noise and a twentieth."""
         return self.speed < LOSES_BELOW and self.speedup[2] < 1
 
     @property
