@@ -24,8 +24,7 @@ class Open(Unproven):
 
 
 class Split(Exception):
-    """How execution continues depends on an atom, which must be replaced by each of these
-    values."""
+    """Execution depends on the value of an atom: it must continue with each of these values."""
 
     def __init__(self, atom: int, values: Sequence[Num]) -> None:
         super().__init__(atom)

@@ -57,8 +57,8 @@ CASES = (
 )
 APART = CASES[2:]
 
-# What functions do that are called, or in which others end. Those of libcarry have own proofs:
-# no copy relies on another function, and the portable move relies only on copies.
+# The effect of functions that a kernel calls or ends in. libcarry's functions among them have their
+# own proofs: no copy relies on another function, and the portable move relies only on copies.
 CALLED = (
     (re.compile(r"carry_copy_move_generic|memmove"), "move"),
     (re.compile(r"carry_copy_(?!move_|try_)\w+|memcpy"), "copy"),
@@ -70,7 +70,7 @@ def kind_of(name: str) -> str | None:
 
 
 class Assume(Split):
-    """How execution continues depends on whether a number of several atoms is negative."""
+    """Execution depends on whether a number that contains several atoms is negative."""
 
     def __init__(self, n: Num) -> None:
         super().__init__(-1, ())
@@ -396,7 +396,7 @@ class Guess:
 
     @classmethod
     def of(cls, engine: MoveEngine, state: MoveState) -> Guess | None:
-        """None where the loop surely does not come round again."""
+        """Returns a guess; None if the loop surely does not repeat."""
         rounds = Rounds(engine, state)
         once = rounds.round(state.copy(), ZERO)
         engine.x.state = state
@@ -414,13 +414,13 @@ class Guess:
         return cls(engine, state, steps)
 
     def moving(self, i: int) -> Num:
-        """A register that changes, as an offset or a size."""
+        """Returns the value of a register that changes, as an offset or a size."""
         value = self.engine.x.number(self.state.gpr[i])
         found = self.engine.x.region_of(value)
         return found[1] if found else value
 
     def parts(self) -> tuple[Num, Num]:
-        """What is left and what is done."""
+        """Returns how many bytes are left, and how many are done."""
         for i, step in self.steps.items():
             if step < 0:
                 left = self.moving(i)

@@ -384,7 +384,7 @@ static void refute_line(char *line, unsigned char *base) {
         exit(2);
     code = base + function;
     *shared_calls = 0;
-    strcpy(shared_reason, "an end that is none");
+    strcpy(shared_reason, "an exit without a reason");
     pid_t child = fork();
     if (child == 0)
         run_child(form, base + at, digits);

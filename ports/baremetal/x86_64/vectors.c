@@ -74,8 +74,9 @@ static void make_vectors_image(uint8_t *image, uint64_t seed) {
 }
 
 /*
- * Executes a vector instruction before XSAVE or XRSTOR. QEMU does not raise #NM for these two if
- * CR0.TS is set (seen in 7.2), but for any other. No interrupt may come in between.
+ * Executes a vector instruction, which raises #NM if CR0.TS is set. Must be called before XSAVE
+ * and XRSTOR, because QEMU (seen in 7.2) does not raise #NM for these two. Interrupts must stay
+ * off in between.
  */
 static void touch_vectors(void) {
     __asm__ volatile("movaps %%xmm0, %%xmm0" : : : "memory");
