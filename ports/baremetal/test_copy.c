@@ -3,9 +3,9 @@
  * Tests copies that survive page faults: copyin and copyout of kernels, with a fault at every byte
  * of either side.
  */
+#include "harness/oracle.h"
 #include "harness/tap.h"
 #include "kernel.h"
-#include "harness/oracle.h"
 
 #include <carry/copy.h>
 #include <carry/fault.h>

@@ -4,10 +4,10 @@
  * interrupts of the timer. The thread has numbers in all vector registers, which each section must
  * preserve.
  */
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/tap.h"
 #include "kernel.h"
-#include "harness/oracle.h"
 #include "vectors.h"
 
 #include <carry/copy.h>

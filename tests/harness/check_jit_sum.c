@@ -6,9 +6,9 @@
 #include "harness/call.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "harness/oracle.h"
 
 #define MARGIN_BYTES 64
 #define PLACE_BYTES  256 /* places in the middle begin within so many bytes */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "harness/fault.h"
-#include "harness/rng.h"
 #include "harness/oracle.h"
+#include "harness/rng.h"
 
 /* A running check: the function, and the current case for the message. */
 struct trial {

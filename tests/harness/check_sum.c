@@ -6,9 +6,9 @@
 #include "harness/call.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "harness/oracle.h"
 
 #define OFFSET_COUNT 64
 #define DENSE_MAX    4096

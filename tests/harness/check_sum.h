@@ -9,8 +9,8 @@
 #include <carry/sum.h>
 
 #include "harness/effort.h"
-#include "harness/verdict.h"
 #include "harness/oracle.h"
+#include "harness/verdict.h"
 
 typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn *sum,
                                  const struct effort *effort);

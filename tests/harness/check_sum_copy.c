@@ -8,9 +8,9 @@
 #include "harness/call.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/pattern.h"
 #include "harness/rng.h"
-#include "harness/oracle.h"
 
 #define ALIGNMENTS   64
 #define DENSE_MAX    1024

@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mutants/context.h"
 #include "harness/fault.h"
 #include "harness/replay.h"
 #include "harness/tap.h"
+#include "mutants/context.h"
 
 #define CHILD_SECONDS 30
 

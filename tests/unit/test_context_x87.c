@@ -3,10 +3,10 @@
  * Tests that switches leave x87 out of use on CPUs where one FLDCW would put it in use permanently:
  * on Cascade Lake, replayed.
  */
-#include "mutants/context.h"
 #include "harness/check_context.h"
 #include "harness/replay.h"
 #include "harness/tap.h"
+#include "mutants/context.h"
 
 #define INITIAL 0x37f
 #define UP      0xb7f /* rounds up */

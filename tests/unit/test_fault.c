@@ -25,9 +25,9 @@
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 
 static const struct effort *effort;
 static const char *way; /* "handlers" or "system" */

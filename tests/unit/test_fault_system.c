@@ -17,10 +17,10 @@
 #include "harness/child.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/sandbox.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 
 #define PAGE_BYTES 4096
 

@@ -5,13 +5,13 @@
 #include <carry/cpu.h>
 #include <carry/crc.h>
 
-#include "mutants/mutants.h"
 #include "harness/call.h"
 #include "harness/check_copies.h"
 #include "harness/check_sum.h"
 #include "harness/check_tap.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
+#include "mutants/mutants.h"
 
 struct mutant {
     const struct oracle_kind *oracle;

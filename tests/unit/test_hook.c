@@ -27,8 +27,8 @@
 #include "harness/fault.h"
 #include "harness/sandbox.h"
 #include "harness/tap.h"
-#include "unit/hook/check.h"
 #include "hook/stub.h"
+#include "unit/hook/check.h"
 
 /* A clone of a function would have its own entry. */
 #ifdef __clang__

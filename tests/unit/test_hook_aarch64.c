@@ -7,9 +7,9 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
-#include "mutants/hook_aarch64.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
+#include "mutants/hook_aarch64.h"
 #include "xstate/aarch64/thunk.h"
 
 CARRY_HOOK_ENTRIES;

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mutants/hook.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
+#include "mutants/hook.h"
 #include "unit/hook/check.h"
 
 #define CHILD_SECONDS 30

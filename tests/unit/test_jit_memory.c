@@ -20,10 +20,10 @@
 #include "harness/child.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/sandbox.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 
 #ifndef PR_SET_MDWE
 #define PR_SET_MDWE 65

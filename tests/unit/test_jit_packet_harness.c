@@ -2,10 +2,10 @@
 /* Tests that the checks of packet functions made at run time catch their mutants. */
 #include <string.h>
 
-#include "mutants/jit_packet.h"
 #include "harness/check_jit_packet.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
+#include "mutants/jit_packet.h"
 
 #define VXLAN                                                                                      \
     {                                                                                              \

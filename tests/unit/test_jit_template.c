@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mutants/template.h"
 #include "harness/check_template.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
+#include "mutants/template.h"
 
 static const struct template_maker jit_maker = {carry_jit_template, carry_jit_release, NULL};
 

@@ -7,11 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mutants/patch.h"
 #include "harness/check_patch.h"
 #include "harness/fault.h"
 #include "harness/tap.h"
 #include "hosted/hosted_patch.h"
+#include "mutants/patch.h"
 
 #define FLIPS         1000
 #define CHILD_SECONDS 30

@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mutants/section.h"
 #include "harness/effort.h"
 #include "harness/fault.h"
 #include "harness/rng.h"
 #include "harness/section_sim.h"
 #include "harness/tap.h"
+#include "mutants/section.h"
 
 #define STEPS_A_ROUND    1000
 #define INSTRUCTIONS_MAX 20000

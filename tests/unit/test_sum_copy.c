@@ -13,9 +13,9 @@
 #include "harness/check_sum_copy.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/rng.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 #include "sum/sum_choice.h"
 #include "sum/sum_internal.h"
 

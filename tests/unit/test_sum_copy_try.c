@@ -9,11 +9,11 @@
 #include "harness/check_copies.h"
 #include "harness/fault.h"
 #include "harness/guard.h"
+#include "harness/oracle.h"
 #include "harness/recover.h"
 #include "harness/rng.h"
 #include "harness/step.h"
 #include "harness/tap.h"
-#include "harness/oracle.h"
 #include "sum/sum_choice.h"
 #include "sum/sum_internal.h"
 

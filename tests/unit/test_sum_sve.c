@@ -9,8 +9,8 @@
 
 #include "harness/check_sum.h"
 #include "harness/check_sum_copy.h"
-#include "harness/tap.h"
 #include "harness/oracle.h"
+#include "harness/tap.h"
 
 #define BITS_MAX 2048
 

@@ -4,12 +4,12 @@
 
 #include <carry/cpu.h>
 
-#include "mutants/thunk.h"
 #include "harness/check_thunk.h"
 #include "harness/fault.h"
 #include "harness/registers.h"
 #include "harness/replay.h"
 #include "harness/tap.h"
+#include "mutants/thunk.h"
 
 static struct verdict check_unwind(const void *entry) {
     return check_thunk_unwind(entry, false);

@@ -5,9 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "mutants/thunk_aarch64.h"
 #include "harness/check_thunk_aarch64.h"
 #include "harness/tap.h"
+#include "mutants/thunk_aarch64.h"
 #include "xstate/aarch64/thunk.h"
 
 static struct verdict check_enter(const void *entry) {
