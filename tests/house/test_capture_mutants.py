@@ -48,7 +48,7 @@ MUTANTS = [
     Mutant("read", "unpack_xz.c", "stream->inside = false;", "stream->inside = true;"),
     Mutant("read", "unpack_lz4.c", "stream->inside = result != 0", "stream->inside = true"),
     Mutant("read", "snoop.c", "input->at += size;", "input->at += size - 1;"),
-    Mutant("read", "erf.c", "found > 1 || ", "false || "),
+    Mutant("read", "erf_file.c", "found > 1 || ", "false || "),
     # Checking
     Mutant("check", "check.c", "carry_cause_leave(&known);", ";"),
     Mutant("check", "check.c", "carry_tally_supersede(&checker->summary->tally,", "(void)("),
@@ -61,9 +61,9 @@ MUTANTS = [
     Mutant("check", "findings.c", "if (verdict_is_in(finding->sum.verdict, listed))", "if (true)"),
     Mutant("check", "senders.c", "sender.key.link = (struct carry_capture_link){0};", ""),
     # Repairing and explaining
-    Mutant("fix", "fix.c", "if (!carry_reader_is_fresh(capture))", "if (capture->packets)"),
-    Mutant("fix", "fix.c", ".idle = flush_on_idle,", ".idle = NULL,"),
-    Mutant("fix", "fix.c", "return wants_more(context) ? 0 : ECANCELED;", "return 0;"),
+    Mutant("fix", "capture_fix.c", "if (!carry_reader_is_fresh(capture))", "if (capture->packets)"),
+    Mutant("fix", "capture_fix.c", ".idle = flush_on_idle,", ".idle = NULL,"),
+    Mutant("fix", "capture_fix.c", "return wants_more(context) ? 0 : ECANCELED;", "return 0;"),
     Mutant("fix", "repair.c", "!repair->sink || repair->sink->rewrite", "true"),
     Mutant("fix", "repair.c", "settle_left(repair);\n    return", "return"),
     Mutant("fix", "explain.c", "number <= capture->packets", "false"),

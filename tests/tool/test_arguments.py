@@ -35,7 +35,7 @@ EXEMPT = re.compile(
 
 
 def text(*tests: str) -> str:
-    return "\n".join((SOURCE / "tests" / name).read_text() for name in tests)
+    return "\n".join((SOURCE / "tests/unit" / name).read_text() for name in tests)
 
 
 def test_every_function_of_names_is_tested() -> None:

@@ -4,7 +4,7 @@
 MACHINE_FLAGS := -mno-red-zone -mcmodel=small
 ENTRY         := start32
 START         := 0x100000
-tests_of      := harness/patch_sites_x86_64.S proof/meanings_x86_64.S
+tests_of      := harness/patch_sites_x86_64.S unit/proof/meanings_x86_64.S
 
 .PHONY: disk
 disk: $(OUT)/disk.img

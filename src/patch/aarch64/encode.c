@@ -124,7 +124,7 @@ static bool alternative_fits(const struct carry_site *site) {
            aux[1] <= site->length;
 }
 
-/* --- The interface of patch.h --- */
+/* --- The interface of patch_internal.h --- */
 
 bool carry_encode_supports(const struct carry_site *site) {
     if (site->version != CARRY_SITE_VERSION || carry_site_address(site) % INSTRUCTION_BYTES)

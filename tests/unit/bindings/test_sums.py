@@ -153,7 +153,8 @@ def test_objects_with_bytes(tmp_path: Any) -> None:  # noqa: ANN401
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("oracle") / "oracle.so"
-    command = ["cc", "-shared", "-fPIC", "-o", library, SOURCE / "tests/harness/oracle.c"]
+    include = f"-I{SOURCE / 'tests'}"
+    command = ["cc", "-shared", "-fPIC", include, "-o", library, SOURCE / "tests/harness/oracle.c"]
     # The compiler must not load the sanitizer.
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     subprocess.run(command, check=True, env=env)
