@@ -9,6 +9,7 @@ include any other, so this script reads objects: nm lists what each defines and 
 jit/, where several files define the functions of one class.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -117,10 +118,9 @@ def describe(uses: Uses, circle: list[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("usage: check_circles.py BUILD", file=sys.stderr)
-        return 2
-    all_uses = find_uses(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("build", type=Path, help="a build folder of Meson")
+    all_uses = find_uses(parser.parse_args().build)
     uses = without_deliberate(all_uses)
     found = circles(uses)
     errors = [line for circle in found for line in describe(uses, circle)]

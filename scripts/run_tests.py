@@ -7,6 +7,7 @@ Builds are below build-test/; the output of a step goes to build/test-logs/STEP.
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -111,6 +112,7 @@ def prepare() -> None:
 def main() -> int:
     args = arguments()
     if "list" in args.steps:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as others end whose reader has ended
         for step in STEPS:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An entry of the table: after a fault at the label `instruction`, execution continues at
- * `recovery`, with `done` bytes copied (see fault_asm.h). A linker that drops unused sections (lld with
- * --gc-sections) keeps the entries of a file if it keeps the text of the first one. An
+ * `recovery`, with `done` bytes copied (see fault_asm.h). A linker that drops unused sections (lld
+ * with --gc-sections) keeps the entries of a file if it keeps the text of the first one. An
  * operating-system kernel whose page-fault handler has its own table provides its own file of this
  * name, in a folder that its compiler searches first (ports/linux).
  */

@@ -222,7 +222,16 @@ def crosses() -> list[Cross]:
 
 
 # Files of the library around the core that are needed to patch text.
-HOSTED = ("exchange", "host", "loaded", "origin", "patch", "signals", "text", "trap")
+HOSTED = (
+    "exchange",
+    "host",
+    "hosted_patch",
+    "hosted_signals",
+    "hosted_text",
+    "loaded",
+    "origin",
+    "trap",
+)
 
 
 @pytest.fixture(scope="session")

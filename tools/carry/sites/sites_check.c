@@ -11,7 +11,7 @@
 
 #define RECORD_BYTES     16
 #define PAGE_BYTES       4096
-#define CACHE_LINE_BYTES 64
+#define ATOMIC_BYTES 8 /* a store within as many aligned bytes is atomic */
 #define KEY_VALUE_BYTES  8
 #define SITE_LOOKS_MAX   100 /* one each millisecond */
 
@@ -182,10 +182,10 @@ static void check_place(const struct checked *checked) {
     /* Sites of several instructions change only while one thread runs, without a guard. */
     if (checked->record->kind == CARRY_SITE_BODY || site_wants_quiet(checked->record))
         return;
-    if (site % CACHE_LINE_BYTES == CACHE_LINE_BYTES - 1)
+    if (site % ATOMIC_BYTES == ATOMIC_BYTES - 1)
         FINDING(checked, NOTE_TRAP,
-                "its first two bytes are on two cache lines, so that commits hold threads with a "
-                "trap, not with a jump");
+                "its first two bytes are on both sides of a multiple of eight, so that commits "
+                "which do not exchange its page hold threads with a trap, not with a jump");
     if (site % PAGE_BYTES + checked->record->length > PAGE_BYTES)
         FINDING(checked, NOTE_PAGES, "it is on two pages");
 }
