@@ -222,7 +222,7 @@ def test_the_command(
     audit: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command makes text, page and JSON from tables, and needs no engine for that."""
-    monkeypatch.setattr(command, "_missing", lambda: None)
+    monkeypatch.setattr(command, "_missing_packages", lambda: None)
     target = tmp_path / "page.html"
     assert command.main(["report", f"--html={target}", str(audit)]) == 3
     assert capsys.readouterr().out == report.text(overview.read(str(audit)))
