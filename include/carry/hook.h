@@ -72,7 +72,7 @@ enum carry_hook_kind {
 /* Strings belong to the object: they are valid while it is loaded. */
 struct carry_hook_place {
     enum carry_hook_kind kind;
-    const char *object;  /* its path, as the dynamic linker has it; "" for the executable */
+    const char *object;  /* its path, as the dynamic linker reports it; "" for the executable */
     const char *symbol;  /* the imported function; "" for entries */
     const char *version; /* the symbol version that the object asks for; "" if none */
     uintptr_t function;  /* call: its target, 0 if not known yet; entry: the function's start */

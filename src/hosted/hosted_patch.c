@@ -364,7 +364,8 @@ static void note_origin(uintptr_t address) {
     unlock_objects();
 }
 
-/* Notes where text comes from; first of all the library's own, which proves that writers work. */
+/* Notes the origin of the text at an address. The first call also notes that of the library's own
+ * text, on which writers are tried. */
 static void note_origins(uintptr_t address) {
     static bool has_noted_own;
     if (!__atomic_exchange_n(&has_noted_own, true, __ATOMIC_RELAXED))

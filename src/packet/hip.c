@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* HIP (RFC 7401, section 5.1.1): the checksum covers HIP alone, and a pseudo-header of any IP. */
+/* HIP (RFC 7401, section 5.1.1): its checksum covers HIP and the pseudo-header of either IP. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_hip(struct carry_walk *walk) {

@@ -561,7 +561,7 @@ static void run_walk(struct carry_walk *walk, uint32_t next) {
     cold.resume_count = 0;
     cold.resume_dropped = false;
     walk->cold = &cold;
-    /* A step lists one sum at most: so many steps list CARRY_PACKET_SUMS_MAX sums at most. */
+    /* A step lists one sum at most, so the limit on steps is also one on sums. */
     while (next != CARRY_NEXT_NONE && walk->steps < CARRY_PACKET_SUMS_MAX)
         next = advance_walk(walk, next);
     walk->cold = NULL;

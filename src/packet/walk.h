@@ -80,7 +80,7 @@ struct carry_walk {
     const uint8_t *src; /* the addresses of its pseudo-header */
     const uint8_t *dst;
 
-    const struct carry_packet_sum *unsettled; /* any sum for carry_offload_settle(), or NULL */
+    const struct carry_packet_sum *unsettled; /* one that needs carry_offload_settle(), or NULL */
     size_t count;                             /* of listed sums */
     size_t capacity;
     struct carry_packet_sum *sums;
