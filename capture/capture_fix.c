@@ -6,8 +6,8 @@
 
 #include "repair.h"
 
-/* Limit on what a compressed capture may unpack to: so many bytes, and so many for each compressed
-   one. */
+/* The most bytes to which a compressed capture may unpack: UNPACKED_FREE, plus UNPACKED_FACTOR for
+   each compressed byte. */
 #define UNPACKED_FREE   ((uint64_t)64 << 20)
 #define UNPACKED_FACTOR 200u
 

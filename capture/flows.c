@@ -285,8 +285,8 @@ static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_
     return flow_cause(flow) ? flow_cause(flow) : cause;
 }
 
-/* Refutes the flow of a good sum. Where no bad sum of the flow had these headers, the packet was
-   captured at another place on the way, and contradicts nothing. */
+/* Refutes the flow of a good sum, unless no bad sum had its layout: then the packet was captured at
+   another place on the way, and contradicts nothing. */
 static void add_good(struct flows *flows, const struct carry_frame *frame,
                      const struct carry_packet_sum *sum) {
     const struct layout layout = sum_layout(frame->linktype, sum);

@@ -80,7 +80,7 @@ void carry_tally_supersede(struct tally *tally, unsigned protocol);
 
 void carry_tally_merge(struct tally *into, const struct tally *from);
 
-/* Empties the summary, with room for this many findings; false if there is no memory. */
+/* Empties the summary, with room for `findings` findings; false if there is no memory. */
 bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings);
 
 /*
