@@ -64,7 +64,7 @@ struct Length {
 };
 
 struct PlannedSum {
-    struct carry_packet_sum found; /* a good sum: members that are the same in every frame */
+    struct carry_packet_sum found; /* only the members that are the same in every frame */
     bool over_header;              /* IPv4's: covers IPV4_HEADER_BYTES, whatever the lengths say */
     bool may_be_absent;            /* a stored 0 means absent */
     bool zero_is_illegal;
@@ -76,7 +76,7 @@ constexpr uint32_t SUMS_MAX = CARRY_JIT_LAYERS_MAX;
 
 constexpr uint32_t IPV4_HEADER_BYTES = 20; /* without options */
 
-/* The most that a length of 16 bits can be, with the 40 bytes of an IPv6 header before. */
+/* The largest length of 16 bits, plus the 40 bytes of an IPv6 header. */
 constexpr uint32_t CONTENT_MAX = 65535 + 40;
 
 /* Up to 8 bytes that are compared at once, as a little-endian number. */
@@ -85,7 +85,7 @@ struct MatchGroup {
     uint64_t mask, value;
 };
 
-/* Returns what a little-endian load gives where the frame holds a number in network order. */
+/* Returns the result of a little-endian load from a frame that holds `number` in network order. */
 inline uint32_t loaded(uint32_t number, uint32_t size) {
     return __builtin_bswap32(number) >> 8 * (4 - size);
 }

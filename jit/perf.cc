@@ -28,7 +28,7 @@ constexpr size_t STAT_MAX_BYTES = 1024;
 constexpr int STAT_START = 22;       /* the field with the start time, by proc(5) */
 constexpr time_t MARGIN_SECONDS = 4; /* times of files, and those used here, are cut to seconds */
 
-/* Checks whether it is our own file: any user may have put a link, pipe or other file there. */
+/* Checks whether `fd` is a file of our own: any user may have put a link, pipe or file there. */
 bool is_own_file(int fd) {
     struct stat status;
     return !fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&

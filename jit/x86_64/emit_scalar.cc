@@ -8,7 +8,7 @@ using namespace asmjit::x86;
 
 namespace {
 
-/* From so many words on, more chains are faster. */
+/* The fewest words for which two or three chains are faster than fewer. */
 constexpr uint64_t TWO_CHAINS_MIN = 6;
 constexpr uint64_t THREE_CHAINS_MIN = 15;
 

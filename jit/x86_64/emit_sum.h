@@ -121,7 +121,7 @@ class SumEmitter {
     static constexpr uint32_t LANES = 8;
     static constexpr uint32_t HEAD_LANE = LANES - 1;
 
-    /* The words of so many bytes, and of a head, add up to less than 2^32. */
+    /* Bytes of a part: its words, with those of a head, add up to less than 2^32. */
     static constexpr uint64_t PART_BYTES = 0x20000 - 0x200;
 
     /* A sum that grows by add and adc. */

@@ -164,7 +164,7 @@ void SumEmitter::merge_lanes() {
                 a.vpaddd(vector(lane), vector(lane), vector(lane + step));
 }
 
-/* scratch[2] and scratch[3] = words whose sum is that of the lanes. */
+/* Sets scratch[2] and scratch[3] to words with the same sum as the lanes. */
 void SumEmitter::sum_lanes() {
     merge_lanes();
     if (target.vector_bits == 512) {
@@ -189,7 +189,7 @@ void SumEmitter::add_lanes() {
     add_register(at.scratch[3], UINT64_MAX);
 }
 
-/* Lane = 0x8000 for each word of so many vectors. */
+/* Sets a lane to 0x8000 for each word of `vectors` vectors. */
 void SumEmitter::start_lane(uint32_t lane, uint64_t vectors) {
     a.vpbroadcastd(vector(lane), dword_ptr(constant(static_cast<uint32_t>(vectors << 16))));
     lanes_used |= 1u << lane;
