@@ -553,7 +553,8 @@ static bool must_raise_now(const struct capture *self, const struct batch *batch
     return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
 }
 
-/* batch(packets, bytes): returns a tuple of at most so many; None at the end. */
+/* batch(packets, bytes): returns a tuple of at most `packets` packets, which ends once it has
+ * `bytes` bytes; None at the end. */
 static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct batch batch = {0};

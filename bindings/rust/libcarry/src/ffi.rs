@@ -48,7 +48,7 @@ unsafe fn text(text: *const sys::ctypes::c_char) -> Option<&'static str> {
 }
 
 pub fn sum(bytes: &[u8], seed: u32) -> u32 {
-    // SAFETY: the function reads `bytes` alone.
+    // SAFETY: the function reads only `bytes`.
     unsafe { sys::carry_sum_call(bytes.as_ptr().cast(), bytes.len(), seed) }
 }
 
@@ -72,7 +72,7 @@ pub fn pseudo6(src: [u8; 16], dst: [u8; 16], next_header: u8, size: u32) -> u32 
 }
 
 pub fn crc32c(bytes: &[u8], seed: u32) -> u32 {
-    // SAFETY: the function reads `bytes` alone.
+    // SAFETY: the function reads only `bytes`.
     unsafe { sys::carry_crc32c(bytes.as_ptr().cast(), bytes.len(), seed) }
 }
 
@@ -116,7 +116,7 @@ pub fn sum_kernel(index: usize) -> Option<(&'static str, bool, bool)> {
 pub fn sum_select(name: Option<&[u8]>) -> Result<(), ErrorCode> {
     assert!(name.map_or(true, |name| name.last() == Some(&0)));
     let name = name.map_or(core::ptr::null(), <[u8]>::as_ptr);
-    // SAFETY: the name is a string of C, or NULL.
+    // SAFETY: the name is a C string, or NULL.
     result(unsafe { sys::carry_sum_select(name.cast()) })
 }
 
@@ -162,9 +162,9 @@ type Function<S> = unsafe extern "C" fn(
 
 /// # Safety
 ///
-/// The function must be one of `carry/packet.h`, which write the items that they count and touch no
-/// byte outside the frame; `T` must be a transparent form of `S`; `data` must be valid for `size`
-/// bytes, and for writes if the function repairs.
+/// The function must be one of `carry/packet.h`, all of which write the items that they count and
+/// touch no byte outside the frame; `T` must be a transparent form of `S`; `data` must be valid for
+/// `size` bytes, and for writes if the function repairs.
 unsafe fn listed<S, T: Copy>(
     function: Function<S>,
     (data, size): (*const u8, usize),
@@ -211,7 +211,7 @@ pub fn fragment(
     let frame = about.frame(bytes.as_ptr(), bytes.len());
     let mut fragment = sys::carry_packet_fragment::default();
     let none = core::ptr::null_mut();
-    // SAFETY: the function reads the frame's bytes alone; with a capacity of 0 it lists nothing.
+    // SAFETY: the function reads only the frame's bytes; with a capacity of 0 it lists nothing.
     unsafe { sys::carry_packet_check_fragment(&frame, options, none, 0, &mut fragment) };
     fragment
 }
@@ -248,7 +248,7 @@ mod tests {
     fn list(bytes: &[u8]) -> List<Layer> {
         let (about, options) = Default::default();
         let bytes = (bytes.as_ptr(), bytes.len());
-        // SAFETY: the function is as those of libcarry, and a layer is what it lists.
+        // SAFETY: the function writes the layers that it counts, as those of libcarry do.
         List { items: unsafe { listed(layers_of_bytes, bytes, about, &options) } }
     }
 
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn texts_end_at_the_first_zero() {
-        // SAFETY: strings of C, and NULL.
+        // SAFETY: C strings, and NULL.
         unsafe {
             assert_eq!(text(b"avx2\0rest\0".as_ptr().cast()), Some("avx2"));
             assert_eq!(text(b"\0".as_ptr().cast()), Some(""));

@@ -58,7 +58,7 @@ impl Options {
     }
 }
 
-/// Converts verdicts to a set of C.
+/// Converts verdicts to a bit set, as C uses it.
 pub(crate) fn set_of(verdicts: &[Verdict]) -> u32 {
     verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32)
 }
@@ -347,7 +347,7 @@ impl Fragment {
         self.0.network_offset as usize
     }
 
-    /// Returns the bytes of the part, which may go beyond the captured bytes.
+    /// Returns the range of the part's bytes. It may go beyond the captured bytes.
     #[must_use]
     pub fn content(&self) -> Range<usize> {
         range(self.0.content_offset, self.0.size)

@@ -124,7 +124,7 @@ impl<W: Write> Writer<W> {
 pub struct Statistics {
     /// The time at which the packets were counted.
     pub time: SystemTime,
-    /// The number of packets, with those that were dropped.
+    /// The number of packets, including those that were dropped.
     pub received: Option<u64>,
     /// The number of packets for which there was no room.
     pub dropped: Option<u64>,
@@ -148,7 +148,7 @@ pub(super) fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Converts a text to a string of C.
+/// Converts a text to a C string.
 fn text(text: &str) -> Result<CString, Error> {
     CString::new(text).map_err(|_| ErrorCode::Invalid.into())
 }

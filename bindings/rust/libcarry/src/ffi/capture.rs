@@ -60,7 +60,7 @@ impl<'a> Capture<'a> {
     }
 
     pub fn open_path(path: &CStr) -> Result<Self, Error> {
-        // SAFETY: the path is a string of C, and the results are written to the caller's variables.
+        // SAFETY: the path is a C string, and the results are written to the caller's variables.
         Self::opened(|(capture, error)| unsafe {
             sys::carry_capture_open_path(path.as_ptr(), capture, error)
         })
@@ -128,7 +128,7 @@ impl<'a> Capture<'a> {
     /// Returns the next packet, which is valid until the next call.
     pub fn next(&mut self) -> Result<Option<Packet<'_>>, Error> {
         let mut packet = ptr::null();
-        // SAFETY: the capture is open, and of this thread alone.
+        // SAFETY: the capture is open, and only this thread uses it.
         let found = unsafe { sys::carry_capture_next(self.capture.as_ptr(), &mut packet) };
         match u32::try_from(self.read(found)) {
             // SAFETY: the packet was set, and stays until the capture is used again.
@@ -139,14 +139,14 @@ impl<'a> Capture<'a> {
     }
 
     pub fn rewind(&mut self) -> Result<(), ErrorCode> {
-        // SAFETY: the capture is open, and of this thread alone.
+        // SAFETY: the capture is open, and only this thread uses it.
         let result = unsafe { sys::carry_capture_rewind(self.capture.as_ptr()) };
         super::result(self.read(result))
     }
 
     /// Returns the name of the format (`None` if it is unknown), and whether it is compressed.
     pub fn format(&mut self) -> (Option<&'static str>, bool) {
-        // SAFETY: the capture is open, and of this thread alone; names stay.
+        // SAFETY: the capture is open, and only this thread uses it; names stay.
         let (format, is_compressed) = unsafe {
             let format = sys::carry_capture_format(self.capture.as_ptr());
             (format, sys::carry_capture_is_compressed(self.capture.as_ptr()))
@@ -292,13 +292,13 @@ impl<'a> Packet<'a> {
 
     /// Returns its frame, without its frame check sequence.
     pub fn frame(self) -> sys::carry_frame {
-        // SAFETY: the function reads the packet alone.
+        // SAFETY: the function reads only the packet.
         unsafe { sys::carry_capture_frame(&self.0) }
     }
 }
 
 /// Returns the packet of a finding, which is present only in callbacks.
 pub fn finding_packet(finding: &sys::carry_capture_finding) -> Option<Packet<'_>> {
-    // SAFETY: the packet is there during the callback, or NULL.
+    // SAFETY: the packet is valid during the callback, or NULL.
     unsafe { finding.packet.as_ref().map(|packet| Packet::lent(packet)) }
 }

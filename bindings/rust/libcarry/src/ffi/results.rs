@@ -13,7 +13,7 @@ unsafe impl Send for Summary {}
 
 impl Drop for Summary {
     fn drop(&mut self) {
-        // SAFETY: the summary is there, and nothing that it lends outlives it.
+        // SAFETY: the summary has not been freed, and nothing that it lends outlives it.
         unsafe { sys::carry_capture_summary_free(self.0.as_ptr()) }
     }
 }
@@ -50,7 +50,7 @@ unsafe impl Send for Repairs {}
 
 impl Drop for Repairs {
     fn drop(&mut self) {
-        // SAFETY: the account is there, and nothing that it lends outlives it.
+        // SAFETY: the account has not been freed, and nothing that it lends outlives it.
         unsafe { sys::carry_capture_repairs_free(self.0.as_ptr()) }
     }
 }

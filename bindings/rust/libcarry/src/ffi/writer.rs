@@ -24,7 +24,7 @@ unsafe impl<W: Send> Send for Writer<W> {}
 
 impl<W> Drop for Writer<W> {
     fn drop(&mut self) {
-        // SAFETY: the writer is there, and writes no more to the stream, which came from a box.
+        // SAFETY: the writer is freed once, and then the stream, which came from a box.
         unsafe {
             sys::carry_capture_writer_free(self.writer.as_ptr());
             drop(Box::from_raw(self.stream.as_ptr()));
@@ -51,7 +51,7 @@ impl<W: Write> Writer<W> {
         match NonNull::new(writer) {
             Some(writer) => Ok(Self { writer, stream }),
             None => {
-                // SAFETY: it came from a box, and there is no writer that could use it.
+                // SAFETY: the stream came from a box, and no writer uses it.
                 drop(unsafe { Box::from_raw(stream.as_ptr()) });
                 Err(Error::new(code, 0, 0, String::new()))
             }
@@ -67,7 +67,7 @@ impl<W: Write> Writer<W> {
             return Ok(());
         }
         let text = failure.take_text().filter(|_| code == sys::CARRY_ERROR_WRITE);
-        // SAFETY: the writer is there.
+        // SAFETY: the writer has not been freed.
         let system = unsafe { sys::carry_capture_writer_errno(self.writer.as_ptr()) };
         let system = if code == sys::CARRY_ERROR_WRITE { system } else { 0 };
         Err(Error::new(code, system, 0, String::new()).or_text(text))
@@ -75,14 +75,14 @@ impl<W: Write> Writer<W> {
 
     pub fn add(&mut self, packet: Packet<'_>, comment: Option<&CStr>) -> Result<(), Error> {
         let comment = comment.map_or(ptr::null(), CStr::as_ptr);
-        // SAFETY: the packet has its bytes, the comment is a string of C, or NULL.
+        // SAFETY: the packet's bytes are valid; the comment is a C string, or NULL.
         let code =
             unsafe { sys::carry_capture_writer_add(self.writer.as_ptr(), &packet.0, comment) };
         self.result(code)
     }
 
     pub fn name(&mut self, interface: u32, name: &CStr) -> Result<(), Error> {
-        // SAFETY: the name is a string of C, which is copied.
+        // SAFETY: the name is a C string, which is copied.
         let code = unsafe {
             sys::carry_capture_writer_name(self.writer.as_ptr(), interface, name.as_ptr())
         };
@@ -94,7 +94,7 @@ impl<W: Write> Writer<W> {
         interface: u32,
         statistics: &sys::carry_capture_statistics,
     ) -> Result<(), Error> {
-        // SAFETY: the function reads the structure alone.
+        // SAFETY: the function reads only the structure.
         let code = unsafe {
             sys::carry_capture_writer_statistics(self.writer.as_ptr(), interface, statistics)
         };
@@ -102,7 +102,7 @@ impl<W: Write> Writer<W> {
     }
 
     pub fn finish(mut self) -> Result<W, Error> {
-        // SAFETY: the writer is there.
+        // SAFETY: the writer has not been freed.
         let code = unsafe { sys::carry_capture_writer_end(self.writer.as_ptr()) };
         self.result(code)?;
         let Self { writer, stream } = *ManuallyDrop::new(self);

@@ -103,7 +103,7 @@ fn writes_end_with_the_memory() {
     let mapping = Mapping::new("writes");
     let recovery = Recovery::acquire().unwrap();
     mapping.cut(true);
-    // SAFETY: the mapping is of this test alone, or not there.
+    // SAFETY: only this test uses the first page; the other addresses are inaccessible.
     unsafe {
         assert_eq!(recovery.copy_to(mapping.at(PAGE - 3), b"abcdefgh"), 5);
         assert_eq!(slice::from_raw_parts(mapping.at(PAGE - 3), 3), b"abc");
