@@ -694,7 +694,7 @@ class Rounds:
         return [s.c for s in steps] if all(s.constant is not None for s in steps) else None
 
     def moved(self, bits: Bits, steps: list[int], rounds: Num) -> Bits:
-        """Returns an address or a size after so many rounds."""
+        """Returns an address or a size after `rounds` rounds."""
         if len(steps) != len(bits):
             bits = ((8, self.x.number(bits)),)
         return tuple((n, v + rounds * step) for (n, v), step in zip(bits, steps, strict=True))

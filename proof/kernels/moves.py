@@ -7,8 +7,8 @@ read what was there before the call. `CASES` lists how the ranges may lie. Toget
 complete, and in each the order of any two addresses follows from linear inequalities, `facts`, and
 the bounds of atoms.
 
-At the head of a loop execution is cut. The lemma there has the size in two parts: the bytes left
-and the bytes done. It contains which bytes may have been stored before, and promises which bytes
+Execution is cut at the head of a loop. The lemma there divides the size into two parts: the bytes
+left and the bytes done. It states which bytes may have been stored before, and promises which bytes
 will be stored. The proof does not trust how lemmas are found: `Moves.enter` compares an execution
 that arrives with the lemma, number by number.
 """
@@ -134,7 +134,7 @@ class Mover(Processor):
         return super().is_at_least(d)
 
     def holds(self, condition: str) -> bool:
-        """Decides a and be by one number, without a separate case for equality."""
+        """Decides the conditions a and be by one number, without a separate case for equality."""
         f = self.state.flags
         if condition in ("a", "be") and f.compared:
             above = self.exact(f.left, f.bits) - self.exact(f.right, f.bits)
@@ -240,8 +240,8 @@ class MoveLemma(Lemma):
     names: frozenset[str] = frozenset()  # registers that are read from here on
     atoms: list[int] = field(default_factory=list)  # get values from arriving executions
     left: Num = ZERO
-    stored: list[Interval] = field(default_factory=list)  # of the target, maybe, before
-    promised: list[Interval] = field(default_factory=list)  # of the target, from here on
+    stored: list[Interval] = field(default_factory=list)  # bytes that may have been stored
+    promised: list[Interval] = field(default_factory=list)  # bytes that are stored from here on
 
 
 @dataclass
@@ -376,7 +376,7 @@ def place(case: Case, state: MoveState, anchor: Num, d: Num, size: Num) -> None:
 
 
 class Guess:
-    """A lemma that may hold at the head of a loop: by what one round changes."""
+    """A guess at the lemma at the head of a loop, from the changes of one round."""
 
     def __init__(self, engine: MoveEngine, state: MoveState, steps: dict[int, int]) -> None:
         self.engine, self.state, self.steps = engine, state, steps
@@ -769,7 +769,7 @@ class MoveProof:
                     tails |= self.prove(Moves(function_of(self.image, name), case, least, True))
 
     def cases_of(self, name: str) -> tuple[Case, ...]:
-        """Returns how the ranges may lie that a function gets."""
+        """Returns how the ranges that a function gets may lie."""
         if name not in self.image.functions:
             raise Unproven(f"goes on in {name} with vectors that are dirty")
         return CASES if kind_of(name) == "move" else APART

@@ -293,7 +293,7 @@ class Atoms:
             n.high = min(n.high, self.sharp_high(n))
 
     def exact(self, n: Num, bits: int) -> Num:
-        """Returns the content of a register of so many bits, a number from 0 to 2^bits - 1."""
+        """Returns the content of a register of `bits` bits, a number from 0 to 2^bits - 1."""
         if n.within(bits):
             return n
         if not n.terms:
