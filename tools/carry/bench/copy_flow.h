@@ -42,7 +42,7 @@ size_t flow_way_count(const struct flow *flow);
 /* Returns the name of a way in which blocks are changed or lost; NULL if all ways work. */
 const char *flow_find_wrong(struct flow *flow);
 
-/* Lets so many blocks flow; returns false if they do not arrive. */
+/* Lets `blocks` blocks flow; returns false if they do not arrive. */
 bool flow_run(struct flow *flow, enum flow_work work, enum flow_way way, size_t blocks);
 
 #endif

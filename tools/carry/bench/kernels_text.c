@@ -148,9 +148,9 @@ static size_t header_lines(const struct kernels_bench *bench) {
 }
 
 /*
- * Prints line `line` of the header, of which `at` columns are printed: the name of each `lines`th
- * column, right-aligned above it. The last line begins with the label of the rows; the first name
- * behind it may be as wide as it needs. Returns the columns that are printed.
+ * Prints header line `line`, whose first `at` columns are already printed: the name of each
+ * `lines`th column, right-aligned above it. The last line begins with the label of the rows; the
+ * first name behind it may be as wide as it needs. Returns the number of columns printed so far.
  */
 static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
                              size_t lines, int at) {

@@ -27,7 +27,7 @@ struct patch_app {
     bool (*open)(void); /* false, with errno: the system lacks what the application needs */
     void (*close)(void);
 
-    /* Processes so many passes. Returns a number that depends on all of them. */
+    /* Processes `passes` passes. Returns a number that depends on all of them. */
     uint32_t (*run)(enum patch_app_form form, size_t passes);
 
     /* Adds all operations and keys to a transaction, with the values that they have. */

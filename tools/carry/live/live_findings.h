@@ -18,7 +18,7 @@ bool findings_take(void *side, const struct carry_capture_finding *finding);
 /*
  * Prints the collected checksums, and writes their packets if requested, while the packets are
  * still in the ring. Call it without the watch's lock, as it may wait for a reader of the output.
- * Once the threads must end, it waits only for a reader that still reads.
+ * Once the threads must end, it waits only as long as the reader continues to read.
  */
 void findings_show(struct watch *watch);
 

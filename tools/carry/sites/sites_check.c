@@ -9,11 +9,11 @@
 
 #include "sites/sites_machine.h"
 
-#define RECORD_BYTES     16
-#define PAGE_BYTES       4096
-#define ATOMIC_BYTES 8 /* a store within as many aligned bytes is atomic */
-#define KEY_VALUE_BYTES  8
-#define SITE_LOOKS_MAX   100 /* one each millisecond */
+#define RECORD_BYTES    16
+#define PAGE_BYTES      4096
+#define ATOMIC_BYTES    8 /* a store within as many aligned bytes is atomic */
+#define KEY_VALUE_BYTES 8
+#define SITE_LOOKS_MAX  100 /* one each millisecond */
 
 /* The site that is checked, for FINDING(). */
 struct checked {
@@ -32,9 +32,8 @@ static const struct machine *machine_of_site(const struct checked *checked) {
 
 /* --- Instructions --- */
 
-/* Reports relative instructions of an alternative. Only a call or jump at its start may be
-   relative, which the library moves, and an instruction whose target lies within the alternative.
- */
+/* Reports relative instructions of an alternative, with two exceptions: a call or jump at its
+   start, which the library moves, and an instruction whose target lies within the alternative. */
 static void check_relative(const struct checked *checked, const struct alternative *alternative,
                            int replaced) {
     static const char *const names[] = {"default", "replacement"};
@@ -97,8 +96,8 @@ static void check_feature(const struct checked *checked) {
         FINDING(checked, FINDING_FEATURE, "no feature has this name, so the site never changes");
 }
 
-/* Checks a body of several instructions: no CPU may be about to return into it, as a host that
-   stops all CPUs examines where they are, not where they will return to. */
+/* Checks a body of several instructions. A call in it is a finding: a host that stops all CPUs
+   examines where they are, not where they will return to. */
 static void check_several(const struct checked *checked, const uint8_t *bytes, size_t size) {
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
