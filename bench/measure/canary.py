@@ -58,7 +58,8 @@ def share(of: np.ndarray, among: np.ndarray) -> float:
 
 
 def explained(slow_before: np.ndarray, slow: np.ndarray, rests: np.ndarray) -> np.ndarray:
-    """Returns the share of samples, `rests` rests long, whose canary other programs slow."""
+    """Returns the share of samples whose canary other programs slow, if each is as long as `rests`
+    rests."""
     seen = ~np.isnan(rests)
     within_a_rest = share(slow, seen & ~slow_before)
     ever = share(slow, seen)
@@ -84,7 +85,7 @@ def mean(values: np.ndarray, where: np.ndarray) -> np.ndarray:
 def judge(canaries: Canaries, quiet: np.ndarray, rests: np.ndarray) -> Judgement:
     """Judges the samples of one process.
 
-    `quiet` has the undisturbed time of its canary at each start; `rests` has the lengths of
+    `quiet` holds the undisturbed time of its canary at each start; `rests` holds the lengths of
     samples, in rests beside the empty function.
     """
     taken = ~np.isnan(canaries.rest) & ~np.isnan(canaries.after)

@@ -30,7 +30,7 @@ BOUND_DASH, FLOOR_DASH = (0, (6, 3)), (0, (1, 3))
 
 SMALL = 256  # bytes: smaller sizes have a plot of their own
 LEAST, LARGEST = 64, 1 << 16  # bytes of the logarithmic plot
-FAR = 10  # a function that is everywhere so many times as slow as the library is not drawn
+FAR = 10  # a function that is everywhere this many times as slow as the library is not drawn
 HEIGHT, AXES_WIDTH, LETTER_WIDTH = 4.6, 4.6, 0.09  # inches
 LABEL_GAP = 0.05  # of the height
 

@@ -7,6 +7,6 @@ pub enum Peer {
     /// A function on packets, and a function that converts its result to a sum in memory order of a
     /// little-endian machine.
     Sum(fn(&[u8]) -> u16, fn(u16) -> u16),
-    /// Passes so many branches, all off, and returns how many it passed.
+    /// Passes the given number of branches, all off, and returns how many it passed.
     Branches(fn(usize) -> usize),
 }
