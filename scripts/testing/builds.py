@@ -82,8 +82,8 @@ def counted(
     repeat: Sequence[str | Path],
     env: Mapping[str, str],
 ) -> None:
-    """Runs a command that writes files as `results`, a pattern, and counts the tests in them, also
-    if it fails. `repeat` is the command that runs one of them, without its name."""
+    """Runs a command that writes files with names like `results`, a pattern, and counts the tests
+    in them, even if the command fails. `repeat`, followed by its name, runs one of the tests."""
     for old in results.parent.glob(results.name):
         old.unlink()
     before = log.counts.total
@@ -107,8 +107,8 @@ def meson_tests(
     rebuild: bool = False,
     env: Mapping[str, str] | None = None,
 ) -> None:
-    """Runs the C tests of a build, all or those that `options` choose. Time limits are for what
-    hangs, however busy a machine is; `slower` multiplies them. `rebuild` builds what the chosen
+    """Runs the C tests of a build, all or those that `options` choose. Time limits end only tests
+    that hang, however busy a machine is; `slower` multiplies them. `rebuild` builds what the chosen
     tests need."""
     level = os.environ.get("CARRY_TEST_LEVEL", level)
     command = ["meson", "test", "-C", str(folder.relative_to(ROOT))]
@@ -131,8 +131,8 @@ def python_tests(
     python: str | Path = sys.executable,
     options: Sequence[str] = (),
 ) -> None:
-    """Runs the tests of the tool, as built in `folder`, or others in Python: all of them, some
-    files (`only`), or those that an expression of pytest's markers chooses (`marked`)."""
+    """Runs tests in Python on the build in `folder`, by default those of the tool: all of them,
+    some files (`only`), or those that match an expression of pytest's markers (`marked`)."""
     settings = {"CARRY_BUILD": str(folder), "CARRY_TOOL": str(folder / "tools/carry/carry")}
     settings |= env or {}
     settings |= {name: os.environ[name] for name in ("CARRY_TEST_LEVEL",) if name in os.environ}
@@ -155,8 +155,8 @@ def python_tests(
 
 
 def python_with(log: Log, name: str, what: str) -> Path:
-    """Returns a Python that has what the lock `name` lists beside Debian's packages. Tests skip
-    `what` pip cannot bring."""
+    """Returns a Python with the packages of the lock `name`, in addition to Debian's. If pip
+    cannot install them, tests skip `what`."""
     folder = BUILDS / f"{name}-python"
     record = folder / "packages"
     text = (LOCKS / f"{name}.txt").read_text()
