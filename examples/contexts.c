@@ -31,8 +31,8 @@ struct task {
 static struct carry_context start;
 static struct task tasks[TASKS] = {{.name = "sum"}, {.name = "divide"}, {.name = "polite"}};
 
-/* The running task; NULL: no task that may be preempted. It is set before the switch to a task: the
- * library detects that the thread has not arrived there yet. */
+/* The running task, or NULL while none may be preempted. It is set before the switch to a task: the
+ * library detects that the thread does not run the task yet. */
 static struct task *volatile current;
 static volatile sig_atomic_t stop;
 

@@ -132,13 +132,14 @@ def off_by(ip: bytes, at: int, difference: int) -> bytes:
 
 
 def network() -> bytes:
-    """Returns each kind of sender by its address; flags say that all packets were received."""
+    """Returns packets of several senders, each with another kind of sums; all are flagged as
+    received."""
     received = 1
     frames = []
     for number in range(4):
         text = f"GET /{number} HTTP/1.1\r\nHost: example.org\r\n\r\n".encode()
         machine = packet(TCP, text, src="10.0.0.7", dst=SERVER, ports=(40000, 80), sums="partial")
-        # Its address was 10.0.0.8.
+        # Sent from 10.0.0.8: the router changed the address, but not the sum.
         router = packet(TCP, text, src="192.0.2.8", dst=SERVER, ports=(40000, 80))
         meter = packet(UDP, text[:6], src="10.0.0.20", dst=SERVER, ports=(5000, 5000))
         frames += [
