@@ -32,7 +32,7 @@ static enum trap_vector vector_of(uint32_t interrupt) {
     case GIC_NMI:
         return TRAP_NMI;
     case GIC_TIMER:
-        cpu_timer(0); /* the timer interrupts as long as it is on */
+        cpu_timer(0); /* else it would interrupt again at once */
         return TRAP_TIMER;
     default:
         return TRAP_SPURIOUS;
