@@ -71,8 +71,8 @@ struct feed {
     size_t piece;        /* the most bytes of one read; 0: any number */
     uint64_t fails_at;   /* the read that reaches this offset fails; UINT64_MAX: none does */
     int error;           /* the errno of that failure */
-    unsigned idles;      /* the first reads: so many report that no data is available, and as many
-                            that a signal interrupted them */
+    unsigned idles;      /* how many of the first reads report that no data is available; as many
+                            report that a signal interrupted them */
     bool is_interrupted; /* the next of these reads reports that no data is available */
 };
 

@@ -221,7 +221,7 @@ void copies_check_all(struct copier copier, const struct effort *effort, const c
 
 /* --- Moves --- */
 
-/* Both ranges are in `target`, whose previous contents are in `noise`. */
+/* Checks a move within `target`, which is filled from `noise` before. */
 static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to) {
     const size_t end = (from > to ? from : to) + size + MARGIN;
     memcpy(target.bytes, noise.bytes, end);
@@ -262,7 +262,7 @@ struct verdict check_copies_overlaps(struct copier copier, const struct effort *
     return run_copies_trial(copier, effort, try_overlaps);
 }
 
-/* The two ranges fill the memory between forbidden pages. */
+/* Checks a move between forbidden pages: together the two ranges fill the memory between them. */
 static bool moves_between(struct trial *trial, unsigned char *start, size_t size, size_t from,
                           size_t to) {
     memcpy(start, noise.bytes, size + from + to);

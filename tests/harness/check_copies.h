@@ -22,40 +22,41 @@ struct copier {
 typedef struct verdict copies_check(struct copier copier, const struct effort *effort);
 
 /*
- * Every size from 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: the
- * copied bytes are right, the bytes around them unchanged, and an attempt reports no byte left.
+ * Checks every size from 0 to 1,024 at all 64 alignments of either side, at level long at all
+ * 64 x 64: the copied bytes are right, the bytes around them unchanged, and an attempt reports no
+ * byte left.
  */
 copies_check check_copies_values;
 
-/* Sampled sizes up to some MiB, including the thresholds. */
+/* Checks sampled sizes up to some MiB, including the thresholds. */
 copies_check check_copies_sampled;
 
-/* No byte outside is accessed: forbidden pages are after both ranges, then before them. */
+/* Checks that no byte outside is accessed: forbidden pages are after both ranges, then before. */
 copies_check check_copies_edges;
 
-/* The calling convention is followed: see call.h. */
+/* Checks that the calling convention is followed: see call.h. */
 copies_check check_copies_abi;
 
 /* Runs all checks, with a test point each. */
 void copies_check_all(struct copier copier, const struct effort *effort, const char *name);
 
 /*
- * For moves: the right bytes, for any distance between the ranges, to lower and higher addresses;
+ * Checks moves to lower and higher addresses, for any distance between the ranges; the second one
  * with forbidden pages on both sides of the two.
  */
 copies_check check_copies_overlaps;
 copies_check check_copies_overlap_edges;
 
 /*
- * For attempts, with pages that fault at every byte of the source, of the target and of both,
- * between other pages, and in runs above 4 GiB. Checks the number of bytes left, the bytes before
- * and after the fault, and that each faulting page raises one signal.
+ * Checks attempts with pages that fault at every byte of the source, of the target and of both,
+ * between other pages, and in runs above 4 GiB: the number of bytes left, the bytes before and
+ * after the fault, and that each faulting page raises one signal.
  */
 copies_check check_copies_faults;
 
 /*
- * For attempts, with a page that is removed or returned before each of their instructions in turn:
- * the bytes reported as copied are copied, and the bytes after them are unchanged.
+ * Checks attempts with a page that is removed or returned before each of their instructions in
+ * turn: the bytes reported as copied are copied, and the bytes after them are unchanged.
  */
 copies_check check_copies_races;
 

@@ -345,7 +345,7 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
 }
 
 /*
- * Each component alone in use: components not in use need no bytes, and faults in them are
+ * Tries each component alone in use: components not in use need no bytes, and faults in them are
  * accepted.
  */
 static bool try_right_ones(struct trial *trial, const struct machine *machine,
@@ -547,7 +547,7 @@ static bool registers_arrive(struct trial *trial, const struct way *way,
            fail_conversion(trial, way, "x87 or SSE are not initial");
 }
 
-/* Converts back: the registers are the original ones. */
+/* Converts back, and checks that the registers are the original ones. */
 static bool registers_return(struct trial *trial, const struct way *way,
                              const struct victim *source) {
     static uint8_t first[IMAGE_BYTES_MAX];

@@ -19,17 +19,20 @@ typedef enum carry_xstate_refusal convert_fn(const struct carry_xstate_layout *l
                                              const void *image, size_t size,
                                              const struct carry_xstate_target *target);
 
-/* Nothing in use, FCW and MXCSR right in both forms, the header as XRSTOR wants it, no byte more.
- */
+/* Checks initial images: nothing in use, FCW and MXCSR right in both forms, the header as XRSTOR
+ * demands it, no byte written outside. */
 struct verdict check_initial(initial_fn *initial);
 
-/* Images as CPUs write them pass; each single fault in one is refused, with its own reason. */
+/* Checks that images as CPUs write them pass, and that each single fault is refused with its own
+ * reason. */
 struct verdict check_refusals(image_check_fn *check);
 
-/* Images changed at random: XRSTOR does not fault on what passes, and no byte outside is read. */
+/* Checks images changed at random: XRSTOR must not fault on those that pass, and no byte outside
+ * may be read. */
 struct verdict check_random_images(image_check_fn *check, const struct effort *effort);
 
-/* From every machine and form to every other: the same registers, or a refusal with a reason. */
+/* Checks conversions from every machine and form to every other: they must keep the registers, or
+ * be refused with a reason. */
 struct verdict check_conversions(convert_fn *convert);
 
 #endif

@@ -11,7 +11,7 @@
 #include "harness/rng.h"
 
 #define MARGIN_BYTES 64
-#define PLACE_BYTES  256 /* places in the middle begin within so many bytes */
+#define PLACE_BYTES  256 /* places in the middle begin within this many bytes */
 #define RANGE_SIZES  12  /* random sizes of a range; at level short a third of them */
 #define LARGE_MIN    20000
 

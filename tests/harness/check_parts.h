@@ -14,10 +14,10 @@ typedef uint32_t combine_fn(uint32_t a, uint32_t b, size_t offset_of_b);
 typedef void burst_fn(const struct carry_slice *slices, size_t count, uint32_t *sums);
 typedef uint16_t update_fn(uint16_t check, const void *from, const void *to, size_t size);
 
-/* Random slices, including empty and odd ones; skips and sizes also beyond the last slice. */
+/* Checks random slices, also empty and odd ones; skips and sizes may go beyond the last slice. */
 struct verdict check_iov(iov_fn *iov, const struct effort *effort);
 
-/* Every split of a run, at odd and even offsets. */
+/* Checks every split of a run, at odd and even offsets. */
 struct verdict check_combine(combine_fn *combine, const struct effort *effort);
 
 struct verdict check_burst(burst_fn *burst, const struct effort *effort);

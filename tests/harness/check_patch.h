@@ -6,8 +6,8 @@
 #include "harness/placed.h"
 
 /*
- * Threads are inside of a function that a site has called, while the site changes from each state
- * to each other one; then they return.
+ * Checks that threads can return from a function that a site has called, after the site has changed
+ * from each state to each other one.
  */
 struct verdict check_parked(size_t rounds);
 

@@ -8,16 +8,18 @@
 
 #include "harness/placed.h"
 
-/* Sites and commits are counted by their state: calls out of range, direct calls, inlined calls. */
+/* Checks that sites and commits are counted by their state: calls out of range, direct calls,
+ * inlined calls. */
 void check_counts(void);
 
-/* Unknown bytes in a site of any kind are refused, and nothing is written. */
+/* Checks that unknown bytes in a site of any kind are refused, and nothing is written. */
 void check_refused(void);
 
-/* One bad site prevents a whole commit, also for other keys. */
+/* Checks that one bad site prevents a whole commit, also for other keys. */
 void check_all_or_nothing(void);
 
-/* Records of a damaged file that point to unmapped addresses are counted and otherwise ignored. */
+/* Checks that records of a damaged file are counted and otherwise ignored if they point to unmapped
+ * addresses. */
 void check_damaged(void);
 
 struct carry_patch_counts placed_counts(void);

@@ -15,22 +15,22 @@
 typedef struct verdict sum_check(const struct oracle_kind *oracle, carry_sum_fn *sum,
                                  const struct effort *effort);
 
-/* Sizes 0 to 4,096 at 64 offsets, six seeds, on random data, zeros and ones. */
+/* Checks sizes 0 to 4,096 at 64 offsets, six seeds, on random data, zeros and ones. */
 sum_check check_values;
 
-/* Sizes 0 to 4,096 on every pattern at a few offsets: data that causes carries. */
+/* Checks sizes 0 to 4,096 on every pattern at a few offsets: data that causes carries. */
 sum_check check_carries;
 
-/* Sizes sampled up to 1 MiB, on every pattern. */
+/* Checks sizes sampled up to 1 MiB, on every pattern. */
 sum_check check_sampled;
 
-/* Sizes at which accumulators overflow: 80 MiB, 4 GiB at level long. */
+/* Checks sizes at which accumulators overflow: 80 MiB, 4 GiB at level long. */
 sum_check check_large;
 
-/* No byte outside the run is read: a forbidden page is after it, then one before it. */
+/* Checks that no byte outside the run is read: a forbidden page is after it, then before it. */
 sum_check check_edges;
 
-/* The calling convention is followed: see call.h. */
+/* Checks that the calling convention is followed: see call.h. */
 sum_check check_abi;
 
 /* Runs all checks, with a test point each. */

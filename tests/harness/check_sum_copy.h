@@ -14,26 +14,27 @@
 typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effort *effort);
 
 /*
- * Sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: exact copies,
- * no other byte written, the right sum.
+ * Checks sizes 0 to 1,024 at all 64 alignments of either side, at level long at all 64 x 64: copies
+ * are exact, no other byte is written, and the sum is right.
  */
 sum_copy_check check_sum_copy_alignments;
 
 /*
- * Sizes to 4,096 on every pattern, and some to 3 MiB: data that causes carries, and may lose them.
+ * Checks sizes to 4,096 on every pattern, and some to 3 MiB: data that causes carries, which may be
+ * lost.
  */
 sum_copy_check check_sum_copy_patterns;
 
 /*
- * Nothing outside the source is read, and nothing outside the target written: forbidden pages are
- * around.
+ * Checks that nothing outside the source is read, and nothing outside the target written: both lie
+ * between forbidden pages.
  */
 sum_copy_check check_sum_copy_edges;
 
-/* A run in chunks of any size, joined by carry_sum_combine(). */
+/* Checks a run in chunks of any size, joined by carry_sum_combine(). */
 sum_copy_check check_sum_copy_chunks;
 
-/* The calling convention is followed: see call.h. */
+/* Checks that the calling convention is followed: see call.h. */
 sum_copy_check check_sum_copy_abi;
 
 /* Runs all checks, with a test point each. */
@@ -42,7 +43,7 @@ void sum_copy_check_all(carry_sum_copy_fn *copy, const struct effort *effort, co
 typedef size_t sum_copy_iov_fn(const struct carry_slice *dst, size_t dst_count,
                                const struct carry_slice *src, size_t src_count, uint32_t *sum);
 
-/* Random slices on both sides, including empty and odd ones; either side may be longer. */
+/* Checks random slices on both sides, including empty and odd ones; either side may be longer. */
 struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *effort);
 
 /*
@@ -52,9 +53,9 @@ struct verdict check_sum_copy_iov(sum_copy_iov_fn *copy, const struct effort *ef
 typedef size_t sum_copy_try_fn(void *dst, const void *src, size_t size, uint32_t *sum);
 
 /*
- * A forbidden page at every byte of the source and of the target for sizes to 256, and at some
- * bytes of larger sizes (at level long at every byte to 1,024), where faults can be handled. Bytes
- * before the first unreachable one are copied, later bytes are unchanged, and their number is
+ * Tries a forbidden page at every byte of the source and of the target for sizes to 256, and at
+ * some bytes of larger sizes (at level long at every byte to 1,024), where faults can be handled.
+ * Bytes before the first unreachable one must be copied, later bytes unchanged, and their number
  * returned.
  */
 struct verdict check_sum_copy_try(sum_copy_try_fn *copy, const struct effort *effort);

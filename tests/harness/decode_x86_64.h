@@ -17,7 +17,7 @@ struct instruction {
     unsigned map; /* opcode map: 0 one byte, 1 0F, 2 0F38, 3 0F3A */
     uint8_t opcode;
     uint8_t prefix;
-    unsigned length; /* vector length: 0 for 128 bits, 1, 2 */
+    unsigned length; /* vector length: 128 << length bits */
     unsigned digit;  /* three bits of ModRM */
     unsigned reg;    /* the same bits with their extension: up to 31 */
     bool is_memory;

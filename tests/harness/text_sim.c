@@ -115,7 +115,8 @@ void sim_add_site(uintptr_t address, size_t length) {
     site_count++;
 }
 
-/* Heads need no synchronisation before them: a core that has not seen one yet sees the guard. */
+/* Starts a step of the protocol. Heads need no synchronisation before them: a core that has not
+ * seen one yet sees the guard. */
 static void enter_step(struct judged *site, enum progress progress) {
     bool may_follow = changing == AT_REST || changing == HEAD_CHANGED || changing == progress;
     if (!may_follow)
@@ -125,7 +126,7 @@ static void enter_step(struct judged *site, enum progress progress) {
     site->settled = false;
 }
 
-/* The first bytes of a site become `bytes`, in a write of `size` bytes at `address`. */
+/* Judges a write of `size` bytes at `address`, after which a site begins with `bytes`. */
 static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
     bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
     if (!is_jump && bytes[0] != 0xcc)
@@ -458,7 +459,7 @@ static size_t writable_bytes(uintptr_t address, size_t size) {
     return !fails ? size : sim.fails_halfway && size != 2 ? size / 2 : 0;
 }
 
-/* Each byte that lies between sites belongs to the debugger. */
+/* Checks that no byte between sites is written if there is a debugger: they belong to it. */
 static void judge_owners(uintptr_t address, size_t size) {
     for (size_t i = 0; i < size && sim.has_debugger; i++)
         if (owner[offset_of(address + i)] < 0)
@@ -477,7 +478,7 @@ static bool write_part(uintptr_t address, const void *bytes, size_t wanted) {
     return size == wanted;
 }
 
-/* A tail that is written after the next head. */
+/* A tail that is written late, after the next head: SIM_OMITS_ORDER. */
 static struct {
     uintptr_t address;
     uint8_t bytes[WATCHED_BYTES];
@@ -508,7 +509,7 @@ static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     return ok;
 }
 
-/* Since the session was opened, with this one. */
+/* Checks whether the session leaves out its synchronisation `number`, from 1. */
 static bool leaves_out_synchronisation(unsigned number) {
     switch (sim.leaves_out) {
     case SIM_OMITS_SYNC_1:

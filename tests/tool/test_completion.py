@@ -86,7 +86,8 @@ def bash(tool: str, place: Path) -> Iterator[Complete]:
 
 
 def fish(tool: str, place: Path) -> Iterator[Complete]:
-    """fish prints a word, a tab and its description; a value follows its option in the word."""
+    """Yields completion by fish, without the descriptions after a tab and the options before
+    values."""
     source = 'source "$argv[1]"; complete -C "$argv[2]"'
     path = script(tool, "fish")
     yield lambda line: [

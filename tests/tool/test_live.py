@@ -101,8 +101,8 @@ def await_carrier(there: Namespace, *ends: str) -> None:
 
 
 def send(there: Namespace, *frames: bytes, end: str = "v0", left_at: int = 0, cut: int = 0) -> None:
-    """Sends frames. With `left_at`, the transport checksum there is left; `cut` is a segment
-    size."""
+    """Sends frames. With `left_at`, the transport checksum at this offset is left to the card;
+    `cut` is a segment size."""
     with there.socket(socket.AF_PACKET, socket.SOCK_RAW) as sender:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.bind((end, ETH_P_ALL))
@@ -609,7 +609,7 @@ def test_vlan_tags_are_restored(
 
 
 def test_packets_before_segmentation_are_whole(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """The frame has almost 64 KiB, and one sum that is left."""
+    """The frame has almost 64 KiB, and one sum that is left to the card."""
     path = tmp_path / "packets.pcapng"
     frame = ethernet(packet(TCP, bytes(65400), sums="partial"))
     with live(wire, tool, "-J", "-c", "1", "-B", "1024", "-w", path, "v0") as process:
@@ -881,8 +881,8 @@ def test_threads_report_an_interface_once(wire: Namespace, tool: str) -> None:
 def test_interface_returns_with_another_link_type(
     wire: Namespace, tool: str, tmp_path: Path
 ) -> None:
-    """It was a wire and is a tunnel: each packet is judged by its own link type, from the file
-    too."""
+    """A wire becomes a tunnel of the same name: each packet is judged by its own link type, also
+    when it is read from the file."""
     path = tmp_path / "packets.pcapng"
     create_wire(wire, "t0", "t1")
     with live(wire, tool, "-J", "-c", "2", "-w", path, "t0") as process:
@@ -906,7 +906,8 @@ def test_interface_returns_with_another_link_type(
 
 
 def test_kernel_does_not_locate_partial_sums(wire: Namespace, tool: str, tmp_path: Path) -> None:
-    """The watch still knows that a checksum is left, and reports once what is less certain."""
+    """A checksum that is left to the card is still recognised; a message reports once what is less
+    certain."""
     path = tmp_path / "packets.pcapng"
     options = ["-J", "-j", "2", "-c", "2", "-w", path, "v1"]
     with live(wire, tool, *options, refused=PACKET_VNET_HDR) as process:
@@ -1199,7 +1200,7 @@ def count_waits(pid: int) -> int:
 
 
 def test_without_descriptors_the_server_waits(wire: Namespace, tool: str) -> None:
-    """It continues once there are some: idle connections give up theirs."""
+    """The server continues once descriptors are free: idle connections give up theirs."""
     many = ["-j", "32", "-B", "1024"]  # poll() accepts no more descriptors than the limit
     with live(wire, tool, "--metrics=9099", *many, "v1") as process:
         pid = process.process.pid

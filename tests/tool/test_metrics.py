@@ -181,7 +181,7 @@ def await_answer(there: Namespace, expression: str, expected: dict[str, float]) 
 
 @pytest.mark.usefixtures("prometheus")
 def test_prometheus_scrapes_and_queries(wire: Namespace, tool: str) -> None:
-    """Prometheus scrapes the metrics, and its queries have the counts."""
+    """Prometheus scrapes the metrics, and its queries return the counts."""
     with live(wire, tool, "-J", "--metrics=9099", "v0", "v1") as process:
         send(wire, GOOD_TCP, BAD_TCP, BAD_TCP, ethernet(packet(UDP, sums="bad")))
         await_answer(

@@ -60,7 +60,7 @@ static void test_objects(uint8_t *frame) {
     static const uint8_t unreachable[8] = {3};
     put_ip(frame, ICMP);
     memcpy(frame + 20, unreachable, sizeof unreachable);
-    frame[FIRST_OBJECT] = 0x20; /* the version of extensions */
+    frame[FIRST_OBJECT] = 0x20; /* version 2 of extensions (RFC 4884) */
     tap_ok(TAP_GE(walk_frame(frame), 2), "a walk over objects of ICMP ends");
 }
 

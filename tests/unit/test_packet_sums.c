@@ -258,7 +258,7 @@ static void test_sctp_cut(void) {
     expect(frame, "ip good, sctp unverifiable/malformed", "SCTP shorter than its header");
 }
 
-/* Returns a frame with a common header in UDP from a client's port, then chunks. */
+/* Returns a frame of SCTP in UDP, from a client's port: a common header, then `chunks`. */
 static struct frame *start_sctp_udp(bool version6, const char *chunks) {
     struct frame *frame = start_ip(version6, UDP, 0);
     uint32_t udp = put(frame, "c350 26ab 0000 0000"), sctp = udp + 8;

@@ -846,8 +846,8 @@ static void reused_descriptors(void) {
 }
 
 /*
- * Returns whether such a file is open: a process that inherits it could write this process's
- * memory.
+ * Returns whether a file /proc/PID/mem is open: a process that inherits it could write this
+ * process's memory.
  */
 static bool has_memory_open(void) {
     char path[64];
@@ -1120,8 +1120,8 @@ static void require_own(uintptr_t target) {
 }
 
 /*
- * Requires that a commit of the first sites succeeds, with the sites following their key: their
- * text is unchanged.
+ * Requires that a commit succeeds and leaves the text of the first `count` sites unchanged: they
+ * follow their key in memory.
  */
 static void require_own_follows(size_t count) {
     require(!set_key(own.key, (uintptr_t)own.text + 1), "a commit fails");

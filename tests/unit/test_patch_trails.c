@@ -140,8 +140,8 @@ static size_t fetched_from;
 static bool was_fetched;
 
 /*
- * Returns the instruction that contains a byte of the site; for alternatives, the models count
- * bytes.
+ * Returns the index of the instruction that contains a byte of the site; for alternatives, that of
+ * the byte, as the models count bytes.
  */
 static size_t index_of(size_t byte) {
     return trail->mode == STOP ? byte >= SECOND : byte;
@@ -165,7 +165,7 @@ static bool is_fetched(const uint8_t *bytes) {
                    data->records[0].length - fetched_from);
 }
 
-/* Until the commit has returned, the complete old instruction may be run. */
+/* Checks whether `fetched` is the complete old instruction: it may run until the commit returns. */
 static bool is_intended(void) {
     return !fetched_from && is_fetched(before) && !strchr(sim.operations, ')');
 }
@@ -179,7 +179,8 @@ static void look_everywhere(void) {
     was_fetched = was_fetched || (sim_may_fetch(fetched, fetched_from) && !is_intended());
 }
 
-/* An exchange shows the old page until all cores are synchronised at the end of a commit. */
+/* Looks each time anew, so that the last look counts: an exchange shows the old page until all
+ * cores are synchronised at the end of a commit. */
 static void look_at_end(void) {
     was_fetched = sim_may_fetch(fetched, fetched_from);
 }

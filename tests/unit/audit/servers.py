@@ -21,8 +21,8 @@ class Served:
 
     data: bytes
     fails: int = 0  # answers of 503 before the first good one
-    fails_to_say: int = 0  # the same for requests of the size
-    whole: bool = False  # ranges are ignored
+    fails_to_say: int = 0  # the same, for HEAD requests too
+    whole: bool = False  # ignores ranges: sends the whole file
     cuts: int = 0  # answers that end in the middle
     delay: float = 0.0  # seconds before an answer
     restless: bool = False  # each answer has another entity tag

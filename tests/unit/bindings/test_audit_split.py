@@ -276,7 +276,7 @@ def test_damage() -> None:
 
 
 def test_shortened_file_is_a_system_error() -> None:
-    """A file that ends before a piece is an error of the system."""
+    """A file that ends before the start of a piece raises OSError."""
     data = captures.pcap(records(5))
     pieces = pieces_of(data, 3000)
     for end in (pieces[2].start, pieces[-1].start):

@@ -119,8 +119,7 @@ def fetch(folder: Path) -> DebianKernel:
     return get(folder, names, FLAVOUR)
 
 
-# --- AArch64: with the folder's own package lists, because the system's are for one architecture
-# ---
+# --- AArch64: package lists in the folder, as the system's are for one architecture ---
 
 APT_SETTINGS = """
 APT::Architecture "amd64";
