@@ -17,19 +17,19 @@
 
 use crate::{ffi, ErrorCode, Sum};
 
-/// Recovery from faults, for as long as there is one of these: the handlers of SIGSEGV and SIGBUS
-/// are installed. Faults of other code they pass on to the previous handlers, such as that of Rust
-/// which reports overflows of stacks.
+/// Recovery from faults: as long as a `Recovery` exists, handlers of SIGSEGV and SIGBUS are
+/// installed. They pass faults of other code on to the previous handlers, such as Rust's own, which
+/// reports stack overflows.
 ///
 /// A copy from any address is safe. It reads by instructions that the compiler never sees, so all
-/// that Rust may conclude is that each copied byte has some value, as if it came from a file that
-/// nothing is known of. No reference to what lies at the address comes into being. Bytes that other
-/// threads write meanwhile, or that Rust keeps in registers or has not initialised, have a value
-/// that means nothing. Writes are unsafe: they must not change what Rust knows.
+/// that Rust may conclude is that each copied byte has some value, as if it came from a file with
+/// unknown content. No reference to the memory at the address is created. Bytes that other threads
+/// write meanwhile, or that Rust keeps in registers or has not initialised, have a meaningless
+/// value. Writes are unsafe: they must not change memory that Rust relies on.
 ///
-/// Two effects of reading are for unsafe code to prevent. Registers of devices may change when they
-/// are read: code that maps them must keep their address to itself. And a thread that blocks
-/// SIGSEGV or SIGBUS must not copy: the system ends the process if it faults.
+/// Unsafe code must prevent two effects of reading. Registers of devices may change when they are
+/// read: code that maps them must keep their address to itself. And a thread that blocks SIGSEGV or
+/// SIGBUS must not copy: the system ends the process if the copy faults.
 ///
 /// Each byte is copied with a value that it had at some time during the call; how many are left is
 /// exact, whatever happens to the mappings. Where there are no handlers (on every architecture
@@ -71,12 +71,13 @@ impl Recovery {
         (Sum::of_size(partial, dst.len() - left), left)
     }
 
-    /// Copies `src` to an address, and returns how many bytes are left there as they were.
+    /// Copies `src` to `dst`, and returns how many bytes are left: 0 if all were copied. The bytes
+    /// at `dst` that are left are as before.
     ///
     /// # Safety
     ///
-    /// Writing to `dst.len()` bytes from `dst` on must change nothing that Rust knows: they are
-    /// memory shared with others, or not mapped, or such that the program may write through `dst`.
+    /// Writing `src.len()` bytes at `dst` must not change memory that Rust relies on: it is shared
+    /// with other processes, or not mapped, or the program may write to it through `dst`.
     ///
     /// # Panics
     ///

@@ -41,7 +41,7 @@ pub struct Counts {
     pub objects: usize,
     /// Their sites.
     pub sites: usize,
-    /// The sites among these that read their state from memory, as they are not patched.
+    /// Those of them that are not patched, and so read their state from memory.
     pub unpatched: usize,
     /// Changes that took effect.
     pub commits: u64,

@@ -30,8 +30,8 @@ unsafe impl Send for Capture<'_> {}
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
-        // SAFETY: the capture is open, and nothing that it lends outlives it; it reads no more from
-        // the reader, which came from a box.
+        // SAFETY: the capture is open, and nothing borrowed from it outlives it; after the call, it
+        // no longer uses the reader, which came from a box.
         unsafe {
             sys::carry_capture_close(self.capture.as_ptr());
             self.reader.map(|reader| Box::from_raw(reader.as_ptr()));
@@ -80,7 +80,7 @@ impl<'a> Capture<'a> {
         let mut stream = ManuallyDrop::new(Box::new(stream));
         let stream = NonNull::from(&mut **stream);
         let source = source(stream);
-        // SAFETY: the source is copied, and the stream stays until the capture is closed.
+        // SAFETY: the source is copied, and the stream lives until the capture is closed.
         let opened = Self::opened(|(capture, error)| unsafe {
             sys::carry_capture_open_source(&source, capture, error)
         });
@@ -110,7 +110,7 @@ impl<'a> Capture<'a> {
     /// Continues the panic of a reader. Must be called after functions that read.
     fn read<T>(&mut self, result: T) -> T {
         if let Some(mut reader) = self.reader {
-            // SAFETY: the reader stays as long as the capture, which does not use it now.
+            // SAFETY: the reader lives as long as the capture, which does not use it now.
             unsafe { reader.as_mut() }.failure.resume();
         }
         result
@@ -131,7 +131,7 @@ impl<'a> Capture<'a> {
         // SAFETY: the capture is open, and only this thread uses it.
         let found = unsafe { sys::carry_capture_next(self.capture.as_ptr(), &mut packet) };
         match u32::try_from(self.read(found)) {
-            // SAFETY: the packet was set, and stays until the capture is used again.
+            // SAFETY: the packet was set, and remains valid until the capture is used again.
             Ok(sys::CARRY_CAPTURE_PACKET) => Ok(Some(unsafe { Packet::lent(&*packet) })),
             Ok(_) => Ok(None),
             Err(_) => Err(self.last_error()),
@@ -151,7 +151,7 @@ impl<'a> Capture<'a> {
             let format = sys::carry_capture_format(self.capture.as_ptr());
             (format, sys::carry_capture_is_compressed(self.capture.as_ptr()))
         };
-        // SAFETY: names of formats stay.
+        // SAFETY: names of formats are static strings.
         let name = unsafe { super::text(sys::carry_capture_format_name(self.read(format))) };
         (name.filter(|_| format != sys::CARRY_CAPTURE_FORMAT_UNKNOWN), is_compressed)
     }
@@ -256,7 +256,7 @@ impl<'a> Capture<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a>(pub sys::carry_capture_packet, PhantomData<&'a [u8]>);
 
-// SAFETY: it is a slice, and what is known of it.
+// SAFETY: a packet consists of a slice and plain values.
 unsafe impl Send for Packet<'_> {}
 // SAFETY: the same.
 unsafe impl Sync for Packet<'_> {}
@@ -286,7 +286,7 @@ impl<'a> Packet<'a> {
         if self.0.captured == 0 {
             return &[];
         }
-        // SAFETY: the packet has these bytes as long as they are lent.
+        // SAFETY: the packet has these bytes as long as they are borrowed.
         unsafe { slice::from_raw_parts(self.0.data, self.0.captured as usize) }
     }
 

@@ -9,7 +9,7 @@ const NO_HANDLERS: i32 = sys::CARRY_ERROR_UNSUPPORTED;
 
 /// Installs the handlers; returns whether there is anything to release.
 pub fn acquire() -> Result<bool, crate::ErrorCode> {
-    // SAFETY: the function takes nothing; the handlers that it installs pass on what is not theirs.
+    // SAFETY: the function has no arguments; its handlers pass other faults on.
     match unsafe { sys::carry_fault_acquire() } {
         NO_HANDLERS => Ok(false),
         code => super::result(code).map(|()| true),
@@ -36,8 +36,8 @@ fn refuse_overlap(dst: *const u8, src: *const u8, size: usize) {
 /// Copies bytes from an address; returns how many are left.
 pub fn copy(dst: &mut [u8], src: *const u8) -> usize {
     refuse_overlap(dst.as_ptr(), src, dst.len());
-    // SAFETY: only `dst` is written. What is read may be anything, as nothing follows from it: see
-    // Recovery. The ranges are apart.
+    // SAFETY: only `dst` is written, and the ranges do not overlap. Any address may be read, as no
+    // code relies on the values: see Recovery.
     unsafe { sys::carry_copy_try(dst.as_mut_ptr().cast(), src.cast(), dst.len()) }
 }
 
@@ -45,7 +45,7 @@ pub fn copy(dst: &mut [u8], src: *const u8) -> usize {
 pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
     refuse_overlap(dst.as_ptr(), src, dst.len());
     let mut sum = 0;
-    // SAFETY: as in copy(); the sum is ours.
+    // SAFETY: as in copy(); `sum` is a local variable.
     let left = unsafe {
         sys::carry_sum_copy_try(dst.as_mut_ptr().cast(), src.cast(), dst.len(), &mut sum)
     };
@@ -58,7 +58,7 @@ pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
 /// with another process), or writes through `dst` must be allowed there.
 pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> usize {
     refuse_overlap(dst, src.as_ptr(), src.len());
-    // SAFETY: the caller vouches for what is written, and the ranges are apart.
+    // SAFETY: the caller vouches for what is written, and the ranges do not overlap.
     unsafe { sys::carry_copy_try(dst.cast(), src.as_ptr().cast(), src.len()) }
 }
 
@@ -70,7 +70,7 @@ pub fn read(value: &mut [u8], src: *const c_void) -> bool {
 
 /// # Safety
 ///
-/// Those of copy_to().
+/// The conditions are those of copy_to().
 pub unsafe fn write(dst: *mut c_void, value: &[u8]) -> bool {
     // SAFETY: the caller vouches for what is written; the function refuses other sizes.
     unsafe { sys::carry_write_try(dst, value.as_ptr().cast(), value.len()) }

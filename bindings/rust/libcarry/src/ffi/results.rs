@@ -20,7 +20,7 @@ impl Drop for Summary {
 
 impl Summary {
     pub fn totals(&self) -> &sys::carry_capture_totals {
-        // SAFETY: the totals stay until the summary is freed, and nothing changes them.
+        // SAFETY: the totals remain valid until the summary is freed, and nothing changes them.
         unsafe { &*sys::carry_capture_totals(self.0.as_ptr()) }
     }
 
@@ -36,7 +36,7 @@ impl Summary {
     }
 
     pub fn finding(&self, index: usize) -> Option<&sys::carry_capture_finding> {
-        // SAFETY: a finding that is kept stays until the summary is freed.
+        // SAFETY: a kept finding remains valid until the summary is freed.
         unsafe { sys::carry_capture_kept(self.0.as_ptr(), index).as_ref() }
     }
 }
@@ -45,7 +45,7 @@ impl Summary {
 #[derive(Debug)]
 pub struct Repairs(pub(super) NonNull<sys::carry_capture_repairs>);
 
-// SAFETY: the library has no thread-local state: one thread at a time may use an account.
+// SAFETY: the library has no thread-local state: one thread at a time may use a record.
 unsafe impl Send for Repairs {}
 
 impl Drop for Repairs {
@@ -57,35 +57,35 @@ impl Drop for Repairs {
 
 impl Repairs {
     pub fn totals(&self) -> &sys::carry_capture_repair_totals {
-        // SAFETY: the totals stay until the account is freed, and nothing changes them.
+        // SAFETY: the totals remain valid until the record is freed, and nothing changes them.
         unsafe { &*sys::carry_capture_repair_totals(self.0.as_ptr()) }
     }
 
     pub fn repaired(&self, protocol: u32, verdict: u32) -> u64 {
-        // SAFETY: the function looks a number up in the account.
+        // SAFETY: the function looks a number up in the record.
         unsafe { sys::carry_capture_repaired(self.0.as_ptr(), protocol, verdict) }
     }
 
     pub fn left(&self, protocol: u32, verdict: u32) -> u64 {
-        // SAFETY: the function looks a number up in the account.
+        // SAFETY: the function looks a number up in the record.
         unsafe { sys::carry_capture_left(self.0.as_ptr(), protocol, verdict) }
     }
 
     pub fn group(&self, protocol: u32, verdict: u32, left: u32) -> &sys::carry_capture_group {
-        // SAFETY: a group stays until the account is freed, and nothing changes it.
+        // SAFETY: a group remains valid until the record is freed, and nothing changes it.
         unsafe { &*sys::carry_capture_left_group(self.0.as_ptr(), protocol, verdict, left) }
     }
 }
 
 /// Returns the name of a cause.
 pub fn cause_name(cause: u32) -> Option<&'static str> {
-    // SAFETY: the function returns a string that stays.
+    // SAFETY: the function returns a static string.
     unsafe { super::text(sys::carry_capture_cause_name(cause)) }
 }
 
 /// Returns the name of a reason why a checksum was not repaired, and its text.
 pub fn left_texts(left: u32) -> Option<(&'static str, &'static str)> {
-    // SAFETY: the functions return strings that stay.
+    // SAFETY: the functions return static strings.
     unsafe {
         let name = super::text(sys::carry_capture_left_name(left))?;
         Some((name, super::text(sys::carry_capture_left_text(left))?))

@@ -44,7 +44,7 @@ impl<W: Write> Writer<W> {
         let mut stream = ManuallyDrop::new(Box::new(Stream::new(inner)));
         let stream = NonNull::from(&mut **stream);
         let mut writer = ptr::null_mut();
-        // SAFETY: options and sink are copied; the stream stays until the writer is freed.
+        // SAFETY: options and sink are copied; the stream lives until the writer is freed.
         let code = unsafe {
             sys::carry_capture_writer_create(&options, &Stream::sink(stream), &mut writer)
         };
@@ -60,7 +60,7 @@ impl<W: Write> Writer<W> {
 
     /// Returns the result of a function of the writer; continues the panic of its target.
     fn result(&mut self, code: i32) -> Result<(), Error> {
-        // SAFETY: the stream stays as long as the writer, which does not use it now.
+        // SAFETY: the stream lives as long as the writer, which does not use it now.
         let failure = &mut unsafe { self.stream.as_mut() }.failure;
         failure.resume();
         if code == 0 {
@@ -106,7 +106,7 @@ impl<W: Write> Writer<W> {
         let code = unsafe { sys::carry_capture_writer_end(self.writer.as_ptr()) };
         self.result(code)?;
         let Self { writer, stream } = *ManuallyDrop::new(self);
-        // SAFETY: the writer writes no more to the stream, which came from a box.
+        // SAFETY: the writer no longer writes to the stream, which came from a box.
         unsafe {
             sys::carry_capture_writer_free(writer.as_ptr());
             Ok(Box::from_raw(stream.as_ptr()).inner)
