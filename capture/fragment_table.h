@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Internal to reassemble.h: a table of incomplete datagrams, by what their fragments share, and in
- * the order of their last fragments.
+ * Internal to reassemble.h: a table of incomplete datagrams, found by the fields that all fragments
+ * of a datagram share, and listed in the order in which their latest fragments arrived.
  */
 #ifndef CARRY_CAPTURE_SRC_FRAGMENT_TABLE_H
 #define CARRY_CAPTURE_SRC_FRAGMENT_TABLE_H
@@ -16,7 +16,7 @@ struct carry_fragment_key {
     uint32_t words[FRAGMENT_KEY_WORDS];
 };
 
-/* A datagram of which fragments have arrived. */
+/* A datagram, some of whose fragments have arrived. */
 struct entry {
     struct carry_fragment_key key;
     struct entry *chain; /* of the same bucket */
@@ -41,7 +41,7 @@ struct entry {
 struct fragment_table {
     uint64_t seed[FRAGMENT_KEY_WORDS + 1];
     struct entry *buckets[1u << FRAGMENT_BUCKETS_LOG2];
-    struct entry *oldest, *newest; /* in the order of their last fragments */
+    struct entry *oldest, *newest; /* in the order of their latest fragments */
     unsigned entries;
     uint64_t created; /* in all */
     size_t bytes;

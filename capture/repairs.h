@@ -33,7 +33,7 @@ struct carry_capture_repairs {
 void carry_repairs_leave(struct carry_capture_repairs *repairs,
                          const struct carry_capture_change *left);
 
-/* Count IPv4 headers that are left in two steps, where their verdicts are not known yet. */
+/* Count IPv4 headers that are left, in two steps: their verdicts are not known in the first. */
 void carry_group_add(struct carry_capture_group *group, uint64_t number);
 void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
                                  unsigned why, const struct carry_capture_group *headers);

@@ -39,5 +39,5 @@ def read_peers(table: Path = TABLE) -> list[Peer]:
 
 
 def peer_name(function: str) -> str:
-    """Returns the peer of a function."""
+    """Returns the name of the peer that provides a function."""
     return function.split("/")[0]

@@ -101,10 +101,10 @@ struct carry_text_host {
     bool (*stop)(void);
     void (*start)(void);
 
-    /* Returns the name of the way in which text is written, to display: "procmem", "alias". */
+    /* Returns how text is written, as a name to display: "procmem", "alias". */
     const char *(*backend)(void);
 
-    /* NULL if the host has one way only, or does what carry_patch_select() does. */
+    /* Does what carry_patch_select() does. NULL if the host can write text in one way only. */
     int (*select)(const char *backend, const char *guard);
 
     /* NULL, or called before sites of the object with this text are registered, outside lock(). */

@@ -3,7 +3,7 @@
  * The state of a walk over one frame, and the functions that its protocols share.
  *
  * Each protocol of protocols.def is a function. It looks at the header at `offset`, passes its
- * checksum to carry_walk_sum(), moves `offset` behind the header, narrows `bound` if the header
+ * checksum to carry_walk_sum(), moves `offset` past the header, narrows `bound` if the header
  * gives the length of its content, and returns the next protocol. It lists one sum at most.
  * packet.c calls one function after the other; its head comment gives the order.
  *
@@ -179,7 +179,7 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size);
 
 /*
- * Returns the next protocol behind a header that announces a fragment. `place` is the offset in the
+ * Returns the next protocol after a header that announces a fragment. `place` is the offset in the
  * datagram's content of the bytes at `offset`. Describes the fragment if the caller wants that.
  */
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
@@ -232,7 +232,7 @@ static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_header(const struct carry_w
     return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
-/* Returns the header at `offset` as above, and moves behind it unless that is NULL. */
+/* Like carry_walk_header(), but also moves `offset` past the header unless it returns NULL. */
 static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_header(walk, size);
     if (header)
@@ -261,14 +261,14 @@ static CARRY_ALWAYS_INLINE void carry_walk_set_end(struct carry_walk *walk, uint
         walk->bound = (uint32_t)end;
 }
 
-/* Sets the end of this layer to `size` bytes behind `offset`. */
+/* Sets the end of this layer to `size` bytes after `offset`. */
 static inline void carry_walk_limit(struct carry_walk *walk, uint32_t size) {
     carry_walk_set_end(walk, walk->offset + (uint64_t)size);
 }
 
 /*
  * Makes the walk call `resume` at `offset`, in the present layer, when the packet that comes next
- * has ended. For headers with something behind the packet that they hold.
+ * has ended. For headers with more data after the packet that they hold.
  */
 static inline void carry_walk_return_to(struct carry_walk *walk, uint64_t offset,
                                         uint32_t (*resume)(struct carry_walk *walk)) {
@@ -309,8 +309,8 @@ static inline uint32_t carry_walk_family(uint32_t family) {
 }
 
 /*
- * Returns the protocol behind a type field of Ethernet. A type up to 1,500 is the length of an
- * 802.2 LLC frame, whose ethertype is here that of Linux (ETH_P_802_2), as in cooked captures.
+ * Returns the protocol that a type field of Ethernet announces. A type up to 1,500 is the length of
+ * an 802.2 LLC frame: this returns Linux's ethertype for it (ETH_P_802_2), as in cooked captures.
  */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_ethertype(struct carry_walk *walk, uint32_t type) {
     if (CARRY_LIKELY(type == 0x0800))
@@ -352,7 +352,7 @@ static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
 }
 
 /*
- * Returns Ethernet if IP, or IP behind a VLAN tag, fills the frame, except for the padding of the
+ * Returns Ethernet if IP, or IP after a VLAN tag, fills the frame, except for the padding of the
  * shortest frames.
  */
 static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
@@ -370,7 +370,7 @@ static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
     return fills ? CARRY_NEXT(ETHERTYPE, 0x6558) : CARRY_NEXT_NONE;
 }
 
-/* Returns the protocol behind a header of `size` bytes whose last two are such a type field. */
+/* Returns the protocol after a header of `size` bytes whose last two are such a type field. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;

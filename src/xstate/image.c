@@ -73,8 +73,8 @@ int carry_xstate_initial(const struct carry_xstate_layout *layout, uint64_t mask
 /* --- Conversion --- */
 
 /*
- * Returns the components with state to keep. An MXCSR that is not initial is state of SSE, even if
- * SSE is not in use, as XSAVEC also says.
+ * Returns the components with state to keep. As for XSAVEC, an MXCSR that is not initial is state
+ * of SSE, even if SSE is not in use.
  */
 static uint64_t components_with_state(const struct carry_xstate_layout *layout,
                                       const uint8_t *image) {

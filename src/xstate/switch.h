@@ -39,7 +39,7 @@
 
 #include <carry/context.h>
 
-/* Each architecture provides: checks whether contexts can be switched in this thread. */
+/* Checks whether contexts can be switched in this thread. Each architecture provides it. */
 bool carry_context_supported(void);
 
 /* Returns the flags for what the CPU can do. */

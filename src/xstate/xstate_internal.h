@@ -15,16 +15,16 @@
 /* The mask if FXSAVE stores zero for it, as the first CPUs with SSE do (SDM vol. 1, 11.6.6). */
 #define CARRY_MXCSR_MASK_OLDEST 0xffbf
 
-/* Each architecture provides: detects the layout of this machine. */
+/* Detects the layout of this machine. Each architecture provides it. */
 void carry_xstate_detect(struct carry_xstate_layout *layout);
 
 /* Returns the `user` member of this machine's layout, which is detected once. */
 uint64_t carry_xstate_user(void);
 
 /*
- * Each architecture provides, for sections: whether there are registers that can be saved; the area
- * of a thread that has not run; save and load of the registers in a mask; the mask of the registers
- * that sections may change.
+ * Return whether there are registers that can be saved; create the area of a thread that has not
+ * run; save and load the registers in a mask; return the mask of the registers that sections may
+ * change. For sections; each architecture provides them.
  */
 bool carry_vectors_known(void);
 void carry_vectors_create(void *area, uint64_t mask);
@@ -32,8 +32,8 @@ void carry_vectors_save(void *area, uint64_t mask);
 void carry_vectors_load(const void *area, uint64_t mask);
 uint64_t carry_vectors_mask(void);
 
-/* Each architecture provides: cleans upper halves, and sets control words to the values with which
- * the CPU starts; those of x87 only if requested. */
+/* Cleans upper halves, and sets control words to the values with which the CPU starts; those of x87
+ * only if requested. Each architecture provides it. */
 void carry_vectors_start(bool x87);
 
 #endif

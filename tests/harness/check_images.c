@@ -106,7 +106,7 @@ static bool try_initial(struct trial *trial, const struct machine *machine, uint
     return judge_initial(trial, machine, image, size, xcomp_bv);
 }
 
-/* Areas contain a header on every CPU. */
+/* Checks that an area contains a header, which it does on every CPU. */
 static bool try_initial_area(struct trial *trial, const struct machine *machine) {
     uint8_t area[CARRY_XSTATE_EXTENDED];
     memset(area, DEFAULT_PATTERN, sizeof area);
@@ -371,7 +371,7 @@ static bool try_cut_right_ones(struct trial *trial, enum carry_xstate_form form)
     return expect_image_refusal(trial, machine, &victim, REFUSED(NONE));
 }
 
-/* The compact form contains no MXCSR unless SSE is in use. */
+/* Checks that the bytes of MXCSR are ignored in the compact form while SSE is not in use. */
 static bool try_unused_mxcsr(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
     struct victim victim = victim_of(trial, machine, CARRY_XSTATE_COMPACT, BIT(AVX));
@@ -606,8 +606,8 @@ static bool try_pair(struct trial *trial, const struct machine *from, const stru
 }
 
 /*
- * MXCSR may differ from its initial value while SSE is not in use: only the standard form can
- * express this.
+ * Converts an MXCSR that differs from its initial value while SSE is not in use, which only the
+ * standard form can express.
  */
 static bool try_mxcsr_alone(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);
@@ -623,7 +623,7 @@ static bool try_mxcsr_alone(struct trial *trial) {
     return is_refused(trial, &way, &source, REFUSED(LACKED));
 }
 
-/* Without SSE in XCR0, MXCSR belongs to no component. */
+/* Converts an image without SSE in XCR0, where MXCSR belongs to no component. */
 static bool try_x87_alone(struct trial *trial) {
     const struct machine *zen = machine_at(MACHINES - 1);
     struct machine old = {.name = "x87 alone", .layout = {.user = BIT(X87)}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-/* Loads and stores all registers. Each has an address that needs no register. */
+/* Loads and stores all registers. Their places in memory are addressed without a base register. */
 #include "base/asm.h"
 #include "harness/registers.h"
 
@@ -37,7 +37,7 @@
 2:
 .endm
 
-/* Runs \instruction for each register except rsp, with that register's place in memory. */
+/* Stores all general-purpose registers. */
 .macro SAVE_GPR registers
     movq    %rax, \registers + 8 * 0(%rip)
     movq    %rcx, \registers + 8 * 1(%rip)

@@ -313,7 +313,7 @@ static void execute_cpuid(greg_t *registers) {
         registers[order[i]] = found.reg[i];
 }
 
-/* The trap flag belongs to the model: the program neither sees nor clears it. */
+/* Pushes the flags without the trap flag, which belongs to the model. */
 static void push_flags(greg_t *registers) {
     registers[REG_RSP] -= 8;
     *(uint64_t *)registers[REG_RSP] = (uint64_t)registers[REG_EFL] & ~FLAG_TRAP;

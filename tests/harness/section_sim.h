@@ -35,7 +35,7 @@ void sim_start(bool loads_early);
 /* Makes a random CPU do something. */
 void sim_act(void);
 
-/* A point at which events may interfere, if `injects` is set. */
+/* Lets events interfere here, if `injects` is set. */
 void sim_point(void);
 
 /*

@@ -38,7 +38,7 @@ SPOIL_AFTER clobbers_d8, movi d8, #0
 SPOIL_AFTER moves_stack, add sp, sp, #16
 SPOIL_AFTER writes_above, str xzr, [sp]
 
-/* Flushes denormals from then on. */
+/* Leaves FPCR set to flush denormals to zero. */
 MUTANT changes_fpcr
     RIGHT_SUM
     mov x9, #1 << 24

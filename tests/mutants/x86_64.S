@@ -38,7 +38,7 @@ CARRY_FUNCTION broken_moves_stack
     ret $8
 CARRY_END broken_moves_stack
 
-/* Rounds towards zero from then on. */
+/* Leaves MXCSR set to round towards zero. */
 CARRY_FUNCTION broken_changes_mxcsr
     RIGHT_SUM
     stmxcsr -4(%rsp)
@@ -47,7 +47,7 @@ CARRY_FUNCTION broken_changes_mxcsr
     ret
 CARRY_END broken_changes_mxcsr
 
-/* Uses single precision from then on. */
+/* Leaves x87 in single precision. */
 CARRY_FUNCTION broken_changes_x87
     RIGHT_SUM
     fnstcw -2(%rsp)

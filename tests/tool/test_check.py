@@ -175,7 +175,7 @@ def test_simple_packets_are_cut_by_the_snap_length(check: Check) -> None:
 
 @BYTE_ORDERS
 def test_frame_check_sequence_lies_outside_the_packet(check: Check, order: str) -> None:
-    """With 4 bytes of FCS, an IP length that includes any of them is beyond the wire."""
+    """With 4 bytes of FCS, an IP length that includes any of them exceeds the packet."""
     ip = packet(TCP, b"12345678901234")
     frame = ethernet(ip)
     assert len(frame) == 14 + len(ip)
@@ -204,7 +204,7 @@ def test_packet_larger_than_its_wire_is_complete(check: Check) -> None:
 
 
 def test_an_option_without_its_value_is_ignored(check: Check) -> None:
-    """Otherwise the length of the block, which follows, would be read as the length of the FCS."""
+    """The length of the block, which follows, must not be read as the length of the FCS."""
     frame = ethernet(packet(TCP, b"12345678901234"))
     file = Pcapng().section().interface(options=struct.pack("<HH", 13, 1)).packet(frame)
     assert counts(check(file.bytes())[1], "tcp") == {"good": 1}
@@ -510,7 +510,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 def test_damage(carry: Run, check: Check, kind: str) -> None:
-    """Damage has its place and reason in JSON, text and lists."""
+    """JSON, text and lists show where damage is, and why."""
     data, packets, offset, reason = DAMAGE[kind]
     status, report = check(data)
     assert status == DAMAGED

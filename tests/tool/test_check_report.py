@@ -408,7 +408,7 @@ def test_list_bad_keeps_names_for_other_programs(tool: str, tmp_path: Path) -> N
 
 
 def test_damage_in_columns(carry: Run, folder: Path) -> None:
-    """Columns have the place and reason of damage."""
+    """Columns show where damage is, and why."""
     done = carry("check", "-t", folder, folder / "none")
     header, *rows = [line.split("\t") for line in done.stdout.splitlines()]
     assert header[-2:] == ["damage", "certain"]

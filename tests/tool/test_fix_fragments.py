@@ -126,7 +126,7 @@ def test_many_datagrams_shuffled_through_a_pipe(carry: Run, tmp_path: Path, seed
 
 @VERSIONS
 def test_repetitions_are_repaired_too(fix: Fix, ends: Ends) -> None:
-    """Otherwise the repetitions would contradict each other afterwards."""
+    """Repetitions of a fragment must not contradict each other afterwards."""
     for sums in ("bad", "none" if ends == V6 else "partial"):
         wrong, right = (fragments(datagram(ends, sums=how)) for how in (sums, "good"))
         order = [0, 1, 0, 0, *range(1, len(wrong))]
@@ -301,7 +301,7 @@ def test_field_after_truncated_bytes(fix: Fix) -> None:
 
 
 def test_length_that_the_datagram_contradicts(fix: Fix) -> None:
-    """The first fragment alone cannot show this."""
+    """The first fragment alone cannot show that the length is too large."""
     parts = fragments(put16(datagram(V6, sums="none"), 44, 999))
     assert fix(raw(parts))[::2] == (BAD, [])
     assert reasons(fix) == [(1, "udp", "illegal", "uncertain")]
@@ -455,7 +455,7 @@ def unknown(outer: str) -> bytes:
 
 @pytest.mark.parametrize("outer", ["good", "partial"])
 def test_sum_with_an_impossible_length(fix: Fix, outer: str) -> None:
-    """This holds for any verdict of the outer sum."""
+    """A sum with an impossible length is left, whatever the verdict of the outer sum."""
     assert fix(raw([unknown(outer)]), "--only", "illegal")[::2] == (BAD, [])
     left = [(1, "udp", "illegal", "uncertain")]
     assert reasons(fix) == ([(1, "udp", "partial", "only"), *left] if outer == "partial" else left)
@@ -465,7 +465,7 @@ def test_sum_with_an_impossible_length(fix: Fix, outer: str) -> None:
 
 
 def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None:
-    """One sender leaves such sums to its network card; of the other, this is unknown."""
+    """One sender leaves header sums to its network card; the other may or may not."""
     inner = network("10.0.0.5", "10.0.0.9", 4, empty(packet(TCP, src="10.0.0.77")))
     frame = packet(UDP, gtp(empty(inner)), ports=(2152, 2152))
     path = tmp_path / "a.pcap"
@@ -482,7 +482,7 @@ def test_headers_of_two_senders_in_one_frame(carry: Run, tmp_path: Path) -> None
     [("abababab", [1, 2, 3, 4, 5]), ("abaa", [1, 2, 3, 4]), ("aaaaaab", [1, 2, 3, 4, 5])],
 )
 def test_frames_of_several_senders(carry: Run, senders: str, listed: list[int]) -> None:
-    """Their headers contain 0, which is judged for each sender separately."""
+    """Header sums of 0 are judged for each sender separately."""
     frames = [empty(packet(TCP, src=f"10.0.0.{ord(sender)}")) for sender in senders]
     done = carry("fix", "-", "--dry-run", "--json", "--only", "partial", stdin=raw(frames))
     (reason,) = conforming("fix", done.stdout)["reasons"]

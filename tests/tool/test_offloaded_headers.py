@@ -209,7 +209,7 @@ def test_senders_in_json(check: Check) -> None:
     }
 
 
-# --- All ways to read it ---
+# --- All ways to read a capture ---
 
 
 def mixture() -> bytes:
@@ -290,7 +290,7 @@ def test_summary(carry: Run) -> None:
 
 
 def test_summary_shows_headers_that_remain_bad(carry: Run) -> None:
-    """The first bad ones may become partial, and others follow beyond the number shown."""
+    """The bad sums listed first may become partial: more than the number shown must be kept."""
     frames = [alone(CARD, number) for number in range(4)]
     wrong = ethernet(packet(TCP, src=THIRD, sums="bad"))
     data = pcap([*frames, wrong, alone(OTHER), wrong, left(CARD), wrong])

@@ -798,7 +798,7 @@ def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     assert status == BAD
     assert {each["what"] for each in found} >= {what}
     if defect != "odd section":  # damages all records after its own
-        # Bytes relative to the site differ from those that the record expects.
+        # Position-dependent bytes also differ from those that the record expects.
         assert {each["what"] for each in found} - {"bytes"} == {what}
     done = carry("sites", "--check", path)
     assert (done.returncode, done.stderr) == (BAD, "")

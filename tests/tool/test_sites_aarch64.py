@@ -368,7 +368,7 @@ def test_planted_defects(carry: Run, build: Build, defect: str) -> None:
     source, what = PLANTED[defect]
     status, found = check(carry, build(SITES + source, "-fvisibility=hidden"))
     assert status == BAD
-    # Bytes relative to the site differ from those that the record expects.
+    # Position-dependent bytes also differ from those that the record expects.
     assert {each["what"] for each in found} - {"bytes"} == {what}
 
 

@@ -814,7 +814,7 @@ static void test_scopes(void) {
         tap_skip("calls of symbolic objects", "none can be made here");
 }
 
-/* --- Systems that refuse --- */
+/* --- Refused system calls --- */
 
 /* Chooses a call of the program, then those of an object whose slots are writable. */
 static bool wants_some(const struct carry_hook_place *place, void *user) {
@@ -968,7 +968,7 @@ static void test_entries(void) {
     tap_ok(TAP_GE(stats.entries, 3), "entries are counted as sites");
 }
 
-/* One hook has an entry and a call. */
+/* Attaches one hook to an entry and a call. */
 static void test_calls_and_entries(void) {
     struct carry_hook hook = {.object = "", .symbol = "callee_add", .enter = count_enter};
     start_counting();
@@ -1002,7 +1002,8 @@ static struct told entries_told(void) {
     return told;
 }
 
-/* Linkers may leave entries of removed functions in the list. */
+/* Checks that a list contains each entry once. Linkers may leave entries of removed functions in
+   it, so others must be ignored. */
 static bool lists_what_there_is(void) {
     static uint8_t data[8];
     carry_hook_unregister(&(uintptr_t){0});
@@ -1027,8 +1028,8 @@ static bool hooks_function(int (*function)(void)) {
 }
 
 /*
- * An object whose text begins with an entry, and ends with the beginning of one. It is far from the
- * program, so that the program's stubs cannot be used.
+ * Registers an object whose text begins with an entry, and ends with the beginning of one. It is
+ * far from the program, so that the program's stubs cannot be used.
  */
 static bool knows_where_text_ends(void) {
     void *handle = dlopen(bare, RTLD_NOW | RTLD_LOCAL);

@@ -371,7 +371,7 @@ static void test_fork_under_lock(void) {
            "%zu children can be forked while a thread makes functions", forks);
 }
 
-/* --- Systems that refuse --- */
+/* --- Refused system calls --- */
 
 static const struct sandbox_rule no_new_text[] = {
     {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
@@ -386,7 +386,8 @@ static bool works_by_file(void) {
     return sandbox_filter(no_new_text, 1) && all_work(20);
 }
 
-/* Checkers map memory themselves, valgrind sometimes while it translates. */
+/* Returns whether makers fail and leave no memory mapped. Checkers map memory themselves, valgrind
+   sometimes while it translates. */
 static bool is_refused(void) {
     const struct carry_jit *jit = (const struct carry_jit *)data;
     bool is_checked = fault_under_asan() || fault_under_valgrind();
@@ -398,7 +399,7 @@ static bool is_refused(void) {
            (is_checked || mapping_count() <= maps);
 }
 
-/* Valgrind's own code is on writable and executable pages. */
+/* Returns whether PR_SET_MDWE works. Valgrind's own code is on writable and executable pages. */
 static bool has_mdwe(void) {
     return !fault_under_valgrind() && !prctl(PR_SET_MDWE, REFUSE_EXEC_GAIN, 0, 0, 0);
 }

@@ -14,8 +14,8 @@
 #define FOUR_TIMES(statement) statement statement statement statement
 
 /*
- * Subtracts the cost of an empty run. Rounding removes an instruction that the compiler moves out
- * of one of the two runs.
+ * Subtracts a short run from a long one, and so the cost of reading the counter. Rounding hides an
+ * instruction that the compiler moves out of one of the two runs.
  */
 #define TICKS(result, statement)                                                                   \
     do {                                                                                           \

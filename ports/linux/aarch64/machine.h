@@ -70,7 +70,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(a, b)  "ldp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 #define MACHINE_STORE(a, b) "stp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 
-/* For tests, inside of a section. */
+/* Load and store all vectors; for tests, inside a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(".arch_extension simd\n" EACH_PAIR(MACHINE_LOAD) : : "r"(from) : "memory");
 }

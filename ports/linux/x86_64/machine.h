@@ -75,7 +75,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
 #define MACHINE_STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
 
-/* For tests, inside of a section. */
+/* Load and store all vectors; for tests, inside a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
 }

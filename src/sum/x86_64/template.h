@@ -288,8 +288,8 @@ CARRY_FUNCTION FUNCTION
     xorl %r8d, %r8d                     /* bytes loaded, with masked ones */
 #if ALIGNED_MIN
     /*
-     * The bytes before the next multiple of a vector. If their number is odd, all later words are
-     * loaded from odd offsets: their bytes are swapped, and so must be those of these words.
+     * Loads the bytes before the next multiple of a vector. If their number is odd, all later words
+     * are loaded from odd offsets, with their bytes swapped: swaps the bytes of these words too.
      */
     cmpq $ALIGNED_MIN, SIZE
     jb .Laligned

@@ -75,7 +75,8 @@ carry_context_switch:
     mov     x0, x2
     ret
 
-    /* Switches reported to a sanitizer: marked frames lead here, and leave a marked one. */
+    /* Reports the switch to a sanitizer, because the frame of the other context is marked. Marks
+     * the frame of this context too. */
     .cfi_adjust_cfa_offset FRAME_SIZE
     .set    slot, -FRAME_SIZE
     .irp    number, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30

@@ -22,9 +22,9 @@
 
     .arch_extension sve
 
-/* The frame, from x29: x29, x30, struct carry_thunk_call, the thunk's own words. Behind them are
- * the vectors of a base function; those of any function are below: their size depends on the CPU.
- * */
+/* The frame, from x29: x29, x30, struct carry_thunk_call, the thunk's own words. Above them are the
+ * vectors of a base function. The vectors of any function are below the frame, because their size
+ * depends on the CPU. */
 #define FRAME_CALL    16
 #define FRAME_X8      (FRAME_CALL + CALL_BYTES)
 #define FRAME_THUNK   (FRAME_X8 + 8)
@@ -285,7 +285,7 @@ thunk_go:
  * thunk->enter(thunk, &call), then a jump to thunk->target(arguments)
  *
  * Clobbers, BASE: x9 to x17, v16 to v31, upper halves of v8 to v15, predicates. WHOLE: x16, x17.
- * Stack: 304 bytes. WHOLE: 752 bytes, or 240 and 34 scalable vectors.
+ * Stack: 304 bytes. WHOLE: 752 bytes, or 240 bytes and 34 scalable vectors.
  */
 .macro ENTER name, form
 CARRY_EXPORTED_FUNCTION \name

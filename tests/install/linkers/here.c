@@ -36,7 +36,8 @@ static uint64_t same(uint64_t a) {
     return a;
 }
 
-/* Only this file can change this: a compiler may keep it across calls that do not. */
+/* Only this file can change this variable: a compiler may keep its value across calls that do not
+   change it. */
 static long counted;
 static void count(void) {
     counted++;
@@ -138,7 +139,7 @@ void set_own(struct carry_patch *patch, bool on) {
         carry_disable(patch, key_own);
 }
 
-/* Calls no other function: a compiler might keep the array below the stack pointer. */
+/* Is a leaf to the compiler, which might keep the array below the stack pointer. */
 long leaf(long a) {
     volatile long kept[8];
     for (long i = 0; i < 8; i++)
@@ -149,7 +150,7 @@ long leaf(long a) {
     return sum;
 }
 
-/* More values are live across the call than there are callee-saved registers. */
+/* Keeps more values live across the call than there are callee-saved registers. */
 double crowded(const double *numbers, const long *integers) {
     double a = numbers[0], b = numbers[1], c = numbers[2], d = numbers[3];
     long e = integers[0], f = integers[1], g = integers[2], h = integers[3], i = integers[4];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Repaired copies: those of the command."""
+"""Repaired copies are the same as those of the command."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_copy_is_that_of_the_command(
 
 
 def test_in_short(tmp_path: Path) -> None:
-    """Repairs count packets and checksums, and the copy is clean."""
+    """The result counts packets and checksums, and the copy is clean."""
     repairs = libcarry.fix(BROKEN, None)
     assert (repairs.packets, repairs.changed_packets) == (11, 5)
     assert repairs.repaired == {

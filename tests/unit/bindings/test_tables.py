@@ -169,7 +169,7 @@ def test_duckdb(report: libcarry.Report) -> None:
 
 
 def test_pandas(report: libcarry.Report) -> None:
-    """Pandas has the findings, with times in nanoseconds."""
+    """Pandas reads the findings, with times in nanoseconds."""
     pytest.importorskip("pandas", reason="pandas is not installed")
     frame = report.to_pandas()
     assert list(frame.protocol) == [f.protocol for f in report]

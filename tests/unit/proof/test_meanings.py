@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares each meaning of an instruction with the CPU, with random and extreme operands.
 
-The instructions are some of each form in the kernels, and those below. CARRY_TEST_LEVEL determines
-how many trials there are of each; the same ones each time.
+The instructions are some of each form in the kernels, and the ones listed below. CARRY_TEST_LEVEL
+determines the number of trials of each; every run repeats the same trials.
 """
 
 from __future__ import annotations

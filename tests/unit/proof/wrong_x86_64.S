@@ -97,7 +97,7 @@ FUNCTION copy_right
     COPY_REST
 END copy_right
 
-/* Functions to which others jump; sum_right is one of these, too. */
+/* Functions to which others jump; sum_right is another of them. */
 FUNCTION carry_copy_generic
     COPY_REST
 END carry_copy_generic
@@ -676,7 +676,7 @@ FUNCTION sum_upper_quarter
     SUM_REST
 END sum_upper_quarter
 
-/* MOVDQU loads half of a vector; the other half is that of the previous one. */
+/* MOVDQU loads half of a vector; the other half remains from the previous vector. */
 FUNCTION sum_upper_of_last_vector
     mov eax, edx
 1:  cmp rsi, 32

@@ -68,7 +68,7 @@ struct copy_bench {
     /* Indices of subjects of `memory`: */
     size_t focus;       /* the chosen kernel */
     size_t memcpy, rep; /* libc's; the kernel that is `rep movsb`, or `memcpy` if there is none */
-    size_t kernels_end; /* the first subject behind the kernels */
+    size_t kernels_end; /* the first subject after the kernels */
     size_t copy, copy_try, sum_copy, sum_try, sum_then_copy, stream;
     size_t readv; /* COPY_SUBJECTS where the system has no process_vm_readv(), or refuses it */
     unsigned char *source, *target;

@@ -132,7 +132,7 @@ static void cancel_metrics(struct run *run, const struct stat *status) {
         run->cancels_metrics = true;
 }
 
-/* Removes permissions from the outputs that the capture does not have. */
+/* Removes permissions that the capture does not have from the outputs. */
 static void restrict_outputs(struct run *run, const struct stat *status) {
     if (run->bad_file && S_ISREG(status->st_mode))
         bad_file_restrict(run->bad_file, status->st_mode);

@@ -71,14 +71,14 @@ struct bench_stats bench_stats_part(struct bench_stats stats, double parts);
 double bench_ratio(const double *samples, const double *base, size_t count);
 
 /*
- * Returns the mean of the middle half of the differences, round by round. A difference below zero
- * is noise, as no work takes negative time: then returns 0.
+ * Returns the mean of the middle half of the differences, round by round; 0 if that is negative,
+ * which is noise, as no work takes negative time.
  */
 double bench_added(const double *samples, const double *base, size_t count);
 
 /* --- Noise --- */
 
-#define BENCH_CYCLE_NS 0.3 /* about a clock cycle: no time is known better */
+#define BENCH_CYCLE_NS 0.3 /* about a clock cycle: no time is measured more exactly */
 
 /* Counts times, and those that are uncertain: by more than a tenth, and more than the tolerance. */
 struct bench_noise {

@@ -16,15 +16,15 @@ typedef void pack_write_fn(void *context, const void *bytes, size_t size);
 /* Checks whether this build can compress as the file's name demands. */
 bool pack_knows(const char *path);
 
-/* Opens compression for a name that pack_knows(); NULL if there is no memory. */
+/* Opens compression for a name that pack_knows() accepts; NULL if there is no memory. */
 struct pack *pack_open(const char *path, pack_write_fn *write, void *context);
 void pack_close(struct pack *pack);
 
-/* Compress bytes, and the end of the file; return 0, or an errno. */
+/* Compress bytes, and write the end of the compressed file; return 0, or an errno. */
 int pack_add(struct pack *pack, const void *bytes, size_t size);
 int pack_end(struct pack *pack);
 
-/* Reads at most `size` first bytes of a file, uncompressed; returns their number. */
+/* Reads the first bytes of a file, uncompressed, at most `size`; returns their number. */
 size_t pack_head(const char *path, void *head, size_t size);
 
 #endif

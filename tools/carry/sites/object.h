@@ -16,7 +16,7 @@ struct object_load {
     uint64_t address;
     uint64_t size;       /* in memory */
     uint64_t offset;     /* in the file */
-    uint64_t file_bytes; /* the bytes behind these are zero */
+    uint64_t file_bytes; /* the bytes after these are zero */
     bool executable;
 };
 
@@ -59,7 +59,7 @@ struct object {
     size_t records_count;
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;
-    uint64_t headers_end; /* offset behind the program headers */
+    uint64_t headers_end; /* offset of the end of the program headers */
     bool is_guarded;      /* its pages demand landing pads: BTI of AArch64 */
     bool is_fixed; /* it is loaded where it was linked to, so instructions may contain addresses */
     /* The sources of all members above. */
@@ -103,7 +103,8 @@ const struct object_symbol *object_symbol_named(const struct object *object, con
 /* Returns the relocation at `address`, or NULL. */
 const struct object_relocation *object_relocation_at(const struct object *object, uint64_t address);
 
-/* Returns the index of the first record whose site is at `address` or behind; or records_count. */
+/* Returns the index of the first record whose site is at `address` or after it; or records_count.
+ */
 size_t object_record_from(const struct object *object, uint64_t address);
 
 static inline uint64_t object_little(const uint8_t *bytes, size_t size) {

@@ -25,8 +25,8 @@
  * void xstate_dirty(uint64_t mask)
  *
  * Writes one register of each component in mask: xmm14, ymm15 (AVX), k1, zmm15 (ZMM_HI256), zmm16
- * (HI16_ZMM); for X87, pushes and pops. Other components are unchanged. Compilers use the low
- * registers, and their zeroes would put SSE out of use again.
+ * (HI16_ZMM); for X87, pushes and pops. Other components are unchanged. Compilers use the registers
+ * with low numbers, and could put SSE out of use again by zeroing them.
  *
  *   rdi  mask
  *
@@ -138,7 +138,7 @@ END xstate_upper_zmm_clean
     vaddps %xmm1, %xmm1, %xmm2
 .endm
 
-/* SSE and VEX instructions by turns. */
+/* Alternating SSE and VEX instructions. */
 .macro BEFORE_turns
     addps %xmm1, %xmm0
 .endm

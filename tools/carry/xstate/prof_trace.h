@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Follows a program by ptrace: all its threads, the processes that it forks, and the programs that
- * it executes. It stops running threads at intervals for a moment, and takes a sample of each.
+ * it executes. At intervals, stops each running thread for a moment and takes a sample of it.
  */
 #ifndef CARRY_TOOLS_PROF_TRACE_H
 #define CARRY_TOOLS_PROF_TRACE_H
@@ -29,8 +29,8 @@ struct trace_result {
 };
 
 /*
- * Follows the program until it ends, the time is over, or SIGINT, SIGTERM or SIGHUP arrives. If a
- * process sent the signal to this one, a launched program gets it, too. Nothing is traced after the
+ * Follows the program until it ends, the time is over, or SIGINT, SIGTERM or SIGHUP arrives. If
+ * another process sent the signal, passes it on to a launched program. Nothing is traced after the
  * return. Returns an exit status.
  */
 int trace_run(const struct trace_options *options, struct samples *samples,

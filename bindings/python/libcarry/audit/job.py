@@ -232,7 +232,7 @@ class Job:
             calls = self._repeat_lost([c for i, c in enumerate(calls) if i not in finished])
 
     def _check_pieces(self, wave: list[Capture]) -> list[Capture]:
-        """Checks large captures in pieces. Returns the captures that one worker each must read."""
+        """Checks large captures in pieces. Returns the others, to be read by one worker each."""
         least = self.settings.split
         large = [capture for capture in wave if least and (capture.size or 0) >= least]
         plans = [made for _, made in engine.run(pieces.plan, large, self._shared)]
