@@ -167,7 +167,7 @@ static bool threads_let_traps_in(void) {
 
 /* A thread that still waits for an earlier commit blocks the signal until it sees the end: it is
  * worth looking again. */
-#define LOOKS 1000
+#define LOOKS 10000
 
 static bool any_thread_waited(uint32_t before) {
     return __atomic_load_n(&waiting, __ATOMIC_SEQ_CST) ||
