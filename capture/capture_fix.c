@@ -64,8 +64,8 @@ static int count_on_full(void *context) {
     return wants_more(context) ? 0 : ECANCELED;
 }
 
-/* Keeps fragments in the window for the rest of their datagram, as long as reading does not
-   wait. */
+/* Keeps fragments in the window until the rest of their datagram arrives, as long as reading does
+   not wait. */
 static uint64_t keep_fragments(void *context, uint64_t from) {
     const struct fix *fix = context;
     return carry_reassembler_earliest(fix->repair.reassembler, from);

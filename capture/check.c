@@ -71,8 +71,8 @@ static void add_times(const struct carry_capture_checker *checker, struct batch 
                                sums[i].verdict);
 }
 
-/* Does what carry_packet_check_fragment() does, with the judge's state if there is one and it knows
-   this kind of frame. */
+/* Checks a frame like carry_packet_check_fragment(), but with the judge's state if there is one and
+   it knows this kind of frame. */
 static size_t check_frame(const struct carry_capture_checker *checker, void *state,
                           const struct carry_frame *frame, struct carry_packet_sum *sums,
                           struct carry_packet_fragment *fragment) {
@@ -301,7 +301,7 @@ static bool is_related(const struct carry_capture_checker *checker,
            carry_header_senders_are_concerned(checker->summary->headers, &frame, &note->sum);
 }
 
-/* Calls options.related before the first note of a packet, if any of its notes relates it to other
+/* Calls options.related for a packet before its first note, if any of its notes relates it to other
    packets. */
 static void relate_packet(struct carry_capture_checker *checker, const struct batch *batch,
                           size_t first) {

@@ -114,9 +114,8 @@ static bool run_agrees(const struct run *run, const struct part *part, uint32_t 
                                 to - from) == 0;
 }
 
-/* Adds a part's bytes from `place` to `end`, where no bytes have arrived; `known` as in
- * add_content_part().
- */
+/* Adds a part's bytes from `place` to `end`, where no bytes have arrived; `known` has the same
+   meaning as in add_content_part(). */
 static bool insert_piece(struct content *content, const struct part *part, uint32_t place,
                          uint32_t end, uint32_t known) {
     uint32_t captured = known > place ? min_u32(known, end) - place : 0;

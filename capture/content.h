@@ -61,7 +61,8 @@ bool carry_content_is_complete(const struct content *content);
 /* Returns how many bytes of a complete content precede the first that was not captured. */
 uint32_t carry_content_captured(const struct content *content);
 
-/* Writes these bytes to `buffer`, which has content->size bytes; later ones may be written too. */
+/* Writes these bytes to `buffer`, which must have room for content->size bytes; bytes after them
+   may be written too. */
 void carry_content_write(const struct content *content, uint8_t *buffer);
 
 #endif

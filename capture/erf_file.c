@@ -6,8 +6,8 @@
  *
  * A record begins with the time (32 bits of fraction, then 32 of seconds, lowest byte first), the
  * type, flags, the size of the record, a counter and the size on the wire. Extension headers of 8
- * bytes follow while the top bit of the type, or of the previous extension header, is set; then a
- * header of the type.
+ * bytes follow while the top bit of the type, or of the previous extension header, is set; then the
+ * type's own header.
  */
 #include "format.h"
 #include "magic.h"
@@ -21,7 +21,8 @@
 #define FLAGS_UNUSED  0xc0
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-/* Bytes of each type's header: where Ethernet's frame begins, or multichannel headers. */
+/* Size of each type's own header in bytes: the two before an Ethernet frame, or a multichannel
+   header. */
 static const uint8_t own_headers[TYPE_LAST + 1] = {
     [2] = 2, [11] = 2, [16] = 2, [20] = 2, [5] = 4,  [6] = 4,
     [7] = 4, [8] = 4,  [9] = 4,  [12] = 4, [17] = 4, [18] = 4,
@@ -113,7 +114,8 @@ static int next_erf_record(struct carry_capture *capture, struct carry_capture_p
 /* In seconds: ERF's clock counts from 1970 to 2106, and the cards are not older. */
 #define YEAR_1995 788918400u
 
-/* How far apart the times of records may be: ports are not read in the order of time. */
+/* Limits, in seconds, between the times of successive records: ports are not read in the order of
+   time. */
 #define SECONDS_BACK  1
 #define SECONDS_AHEAD (7 * 24 * 3600)
 
@@ -131,8 +133,8 @@ static bool is_padding(const uint8_t *record) {
     return record_type(record) == TYPE_PADDING && erf_record_size(record) >= HEADER_BYTES;
 }
 
-/* Recognises several records in a row, of which the last may be cut off, or a single one that ends
-   where the file does. */
+/* Recognises several records in a row (the last may be truncated), or a single one that ends where
+   the file does. */
 format_next_fn *carry_erf_recognise(struct carry_capture *capture, const uint8_t *magic) {
     (void)magic;
     struct input *input = &capture->input;

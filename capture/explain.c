@@ -12,7 +12,8 @@
 #include "reassemble.h"
 #include "summary.h"
 
-/* The frame, or a datagram of which it holds a fragment: kept while more of the capture is read. */
+/* The frame, or a datagram that one of its fragments belongs to: kept while more of the capture is
+   read. */
 struct kept {
     struct kept *next;
     struct carry_capture_explanation explanation;
@@ -41,8 +42,8 @@ static size_t count_sources(const struct source *sources) {
     return count;
 }
 
-/* Appends a copy of a packet to what will be explained; NULL if there is no memory. A frame has no
-   `sources`. */
+/* Appends a copy of a packet to what will be explained; NULL if there is no memory. For a frame,
+   `sources` is NULL. */
 static struct kept *keep_packet(struct explain *explain, const struct carry_capture_packet *packet,
                                 const struct source *sources) {
     const size_t count = count_sources(sources);

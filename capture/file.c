@@ -10,7 +10,8 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* The signal may have stopped a pipe's writer too: wait this long for what it still writes. */
+/* How long to wait for what the writer of a pipe still writes: the signal may have stopped it
+   too. */
 #define GRACE_NS (SECOND / 2)
 
 static int64_t clock_ns(void) {
@@ -19,7 +20,7 @@ static int64_t clock_ns(void) {
     return time.tv_sec * SECOND + time.tv_nsec;
 }
 
-/* Returns the time left to wait, as poll() takes it: -1 is without end. */
+/* Returns the time left to wait, in the form that poll() takes: -1 waits without end. */
 static int read_timeout_ms(const struct file *file) {
     if (!file->stopped)
         return -1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps the first sums of a capture that its summary lists. Only the end of the capture determines
- * which these are: a sum that is bad in its own frame may be partial by other packets of its
- * sender. So there is equal room for sums that may change and for others.
+ * Keeps the first sums of a capture that its summary lists. Which sums these are is certain only at
+ * the end of the capture: a sum that is bad in its own frame may be partial by other packets of its
+ * sender. So sums that may change and all others each get room for the whole list.
  */
 #ifndef CARRY_CAPTURE_SRC_FINDINGS_H
 #define CARRY_CAPTURE_SRC_FINDINGS_H
@@ -15,8 +15,8 @@
 struct findings {
     struct carry_capture_finding *list; /* in the order of the packets */
     size_t count;
-    size_t room;    /* how many are shown */
-    size_t waiting; /* of these, the ones that may change */
+    size_t room;    /* the most that are listed at the end */
+    size_t waiting; /* how many of them may still change */
 };
 
 /* Empties the list, with room for `room` findings; false if there is no memory. */
@@ -28,11 +28,11 @@ void carry_findings_close(struct findings *findings);
 bool carry_findings_want(const struct findings *findings, const struct carry_packet_sum *sum);
 void carry_findings_add(struct findings *findings, const struct carry_capture_finding *finding);
 
-/* Turns a finding of a bad IPv4 header's 0 into that of a partial one. */
+/* Turns the finding of an IPv4 header that holds 0 from a bad sum into a partial one. */
 void carry_finding_leave(struct carry_capture_finding *finding);
 
-/* Settles, by all senders and flows of the capture, what may change, and keeps the verdicts in
-   `listed`. */
+/* Settles the sums that may change, by all senders and flows of the capture. Keeps only findings
+   whose verdicts are in `listed`. */
 void carry_findings_settle(struct findings *findings, const struct header_senders *senders,
                            const struct flows *flows, unsigned listed);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Defines struct carry_capture, which reader.c, the sources of bytes and the formats share.
+ * Defines struct carry_capture, the state that reader.c, the sources of bytes and the formats
+ * share.
  *
  * Nothing in a file is trusted, memory does not grow with the file's size, packets are not copied,
  * and nothing seeks: pipes are read like files.
@@ -61,13 +62,13 @@ struct memory {
 /* A file, pipe, socket or device. */
 struct file {
     int descriptor; /* -1: there is none */
-    bool owned;     /* close the descriptor with the capture */
+    bool owned;     /* the descriptor is closed with the capture */
     bool waits;     /* reading may block */
     int64_t start;  /* where in its file reading began */
     int stop;       /* the descriptor that stops it, or -1 */
     bool stopped;
     int64_t deadline; /* once stopped: when waiting ends, in nanoseconds */
-    int unread;       /* bytes that had arrived by then and are still unread */
+    int unread;       /* once stopped: bytes that had arrived and are still unread */
 };
 
 struct carry_capture {
@@ -109,8 +110,8 @@ __attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture
 
 /*
  * Ends the capture because `what`, of `size` bytes, could not be read. The end is clean if the file
- * ends where `what` begins, or if reading was stopped; what is held of it is then dropped. It is
- * damage if the file ends within `what`, and a failure if reading failed.
+ * ends where `what` begins, or if reading was stopped; bytes of `what` that are held are then
+ * dropped. The end is damage if the file ends within `what`, and a failure if reading failed.
  */
 int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t size);
 
@@ -118,8 +119,8 @@ int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t s
 int carry_format_second(struct carry_capture *capture);
 
 /*
- * Returns the function that reads a file that starts with these 4 bytes; NULL if it does not have
- * this format. A function that needs more bytes reads them from the input.
+ * Returns the function that reads a file that starts with these 4 bytes; NULL if the file does not
+ * have this format. A function that needs more bytes reads them from the input.
  */
 typedef format_next_fn *format_recognise_fn(struct carry_capture *capture, const uint8_t *magic);
 format_recognise_fn carry_pcap_recognise, carry_pcapng_recognise, carry_snoop_recognise,
@@ -142,7 +143,8 @@ int carry_reader_next(struct carry_capture *capture, struct carry_capture_packet
    0. Returns the code. */
 int carry_format_fail(struct carry_capture *capture, int code, int system);
 
-/* Set the error with a given text; and for good: after carry_format_end() no packet follows. */
+/* Set the error of a capture: with a given text, and for good. No packet follows after
+   carry_format_end(). */
 int carry_format_fail_text(struct carry_capture *capture, int code, const char *text);
 int carry_format_end(struct carry_capture *capture, int code, int system);
 
@@ -174,7 +176,7 @@ bool carry_reader_pass_rest(struct carry_capture *capture);
 
 /* --- Sources of bytes --- */
 
-/* For files: carry_capture_read_fn and carry_capture_rewind_fn. */
+/* Read and rewind a file: a carry_capture_read_fn and a carry_capture_rewind_fn for a capture. */
 int64_t carry_file_read(void *capture, void *buffer, size_t size);
 int carry_file_rewind(void *capture);
 void carry_file_close(struct file *file);

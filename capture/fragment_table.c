@@ -62,7 +62,7 @@ void carry_fragment_table_notify_lost(const struct fragment_table *table,
         table->lost(table->lost_context, why, sources);
 }
 
-/* Frees the fragments, but not the datagram. They are reported as lost unless `sources` were
+/* Frees the fragments, but not the datagram. Reports them as lost, unless entry->sources were
    taken. */
 static void drop_fragments(struct fragment_table *table, struct entry *entry,
                            enum carry_capture_reassembly why) {

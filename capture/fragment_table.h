@@ -50,7 +50,7 @@ struct fragment_table {
     void *lost_context;
 };
 
-/* Returns false if the system gives no seed. */
+/* Opens an empty table; false if the system gives no seed. */
 bool carry_fragment_table_open(struct fragment_table *table);
 
 struct carry_fragment_key carry_fragment_key(const struct carry_capture_packet *packet,
@@ -65,7 +65,7 @@ struct entry *carry_fragment_table_use(struct fragment_table *table,
    it must update table->bytes. */
 size_t carry_fragment_table_held(const struct entry *entry);
 
-/* Gives up a datagram, and counts it unless it was refused, which was counted already. */
+/* Gives up a datagram, and counts it unless it was already counted when it was refused. */
 void carry_fragment_table_give_up(struct fragment_table *table, struct entry *entry,
                                   enum carry_capture_reassembly why);
 

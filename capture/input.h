@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads at most `size` bytes to `buffer`; returns their number, 0 at the end, or a negative
+/* Reads at most `size` bytes into `buffer`; returns their number, 0 at the end, or a negative
    errno. */
 typedef int64_t input_read_fn(void *context, void *buffer, size_t size);
 
@@ -48,7 +48,7 @@ struct input {
     size_t capacity;
     const uint8_t *at;     /* the next byte */
     const uint8_t *end;    /* end of the bytes read so far */
-    const uint8_t *passed; /* end of the bytes that the sink has got */
+    const uint8_t *passed; /* end of the bytes that were passed to the sink */
     uint64_t end_offset;   /* of `end` in the file */
     int error;             /* errno of the read that failed, or 0; nothing more is read after it, */
     bool ended;            /* nor after the end of the file */
@@ -86,9 +86,9 @@ void carry_input_flush(struct input *input);
 void carry_input_drop(struct input *input);
 
 /*
- * Overwrites bytes that were read. Returns false, and changes nothing, if the sink has got them
- * already, or would have if there were one. Bytes that were asked for as one run reach the sink as
- * one run, unless they are skipped, or watcher.keep divides them.
+ * Overwrites bytes that were read. Returns false, and changes nothing, if they were already passed
+ * to the sink, or would have been if there were one. Bytes that were asked for as one run reach the
+ * sink as one run, unless they are skipped, or watcher.keep divides them.
  */
 bool carry_input_overwrite(struct input *input, uint64_t offset, const void *bytes, size_t size);
 

@@ -34,6 +34,6 @@ const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap)
 bool carry_magic_is_pcap(const uint8_t *bytes);
 bool carry_magic_is_pcapng(const uint8_t *bytes);
 bool carry_magic_is_snoop(const uint8_t *bytes);
-bool carry_magic_is_begin(const uint8_t *bytes); /* of any of these formats */
+bool carry_magic_is_begin(const uint8_t *bytes); /* for all these formats */
 
 #endif

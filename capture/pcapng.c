@@ -17,7 +17,7 @@ struct block {
     uint32_t body_size;
 };
 
-/* Like format_next_fn, but returns BLOCK_DONE if the block held no packet. */
+/* Reads a block like a format_next_fn, but returns BLOCK_DONE if it holds no packet. */
 typedef int block_fn(struct carry_capture *capture, const struct block *block,
                      struct carry_capture_packet *packet);
 
@@ -234,7 +234,7 @@ static const struct block_kind {
     uint32_t type;
     uint32_t min_body;
     block_fn *use;
-    bool leaves_out_padding; /* old writers such as ntar omit the padding from its size */
+    bool leaves_out_padding; /* in its size, old writers such as ntar omit the padding */
 } kinds[] = {
     {PCAPNG_BLOCK_PACKET, 20, packet_block, false},
     {PCAPNG_BLOCK_SIMPLE_PACKET, 4, simple_packet_block, false},
@@ -290,7 +290,7 @@ static int use_block(struct carry_capture *capture, struct block *block, block_f
 }
 
 /* Begins a section, which has its own byte order and interfaces; `magic` was loaded in the byte
-   order so far. Returns false if it is no magic. */
+   order so far. Returns false if it is not the magic. */
 static bool begin_section(struct carry_capture *capture, uint32_t magic) {
     if (magic == __builtin_bswap32(PCAPNG_SECTION_MAGIC))
         capture->swap = !capture->swap;

@@ -21,21 +21,22 @@ enum pcapng_option {
     PCAPNG_OPTION_FLAGS = 2,            /* of a packet */
     PCAPNG_OPTION_INTERFACE_NAME = 2,   /* of an interface */
     PCAPNG_OPTION_USER_APPLICATION = 4, /* of a section */
-    PCAPNG_OPTION_RECEIVED = 4,         /* of statistics, like the next one */
+    PCAPNG_OPTION_RECEIVED = 4,         /* in statistics blocks, like the next one */
     PCAPNG_OPTION_DROPPED = 5,
     PCAPNG_OPTION_TIME_RESOLUTION = 9, /* of an interface, like the next two */
     PCAPNG_OPTION_FCS_LENGTH = 13,
     PCAPNG_OPTION_TIME_START = 14,
 };
 
-/* 32 bits per packet. The bits of enum carry_capture_packet_flag are in pcapng_flags.def. */
+/* PCAPNG_OPTION_FLAGS holds 32 bits per packet. pcapng_flags.def lists the bits of enum
+   carry_capture_packet_flag. */
 #define PCAPNG_FLAGS_FCS_SHIFT 5 /* bytes of the frame check sequence; 0: not known */
 #define PCAPNG_FLAGS_FCS_MASK  0xfu
 
-/* Returns the option's bits for these flags of enum carry_capture_packet_flag. */
+/* Returns the bits of PCAPNG_OPTION_FLAGS for these flags of enum carry_capture_packet_flag. */
 uint32_t carry_pcapng_bits_of(uint32_t flags);
 
-/* Written in the byte order of a section, which it identifies. */
+/* Identifies the byte order of a section, in which it is written. */
 #define PCAPNG_SECTION_MAGIC 0x1a2b3c4du
 
 /* Limits of the reader: interfaces of a section, and bytes of a frame check sequence. */

@@ -18,14 +18,15 @@
 /* The batch being filled, and the next one. */
 #define BATCHES_AHEAD 2
 
-/* Limits batches of the smallest records, which would hold more than this in a window. */
+/* Limits batches: a window may hold more of the smallest records than this. */
 #define BATCH_PACKETS 8192u
 
-/* The most bytes in windows before more are read: windows grow for huge records. */
+/* Bytes in windows above which batches are finished before more is read: windows grow for huge
+   records. */
 #define WINDOWS_BYTES ((size_t)20 << 20)
 
-/* Memory that slots and threads must leave for windows and notes. Without it, fewer of them are
-   allocated. */
+/* Memory that slots and threads must leave for windows and notes. If less is available, fewer of
+   them are allocated. */
 #define ROOM_BYTES ((size_t)32 << 20)
 
 /*
@@ -135,7 +136,7 @@ static void *allocate_room(void) {
     return room;
 }
 
-/* Starts the threads with the second batch: fewer are not worth it. */
+/* Starts the threads, with the second batch: for a single one, they are not worth it. */
 static void start_workers(struct pipeline *pipeline) {
     if (pipeline->threads_count == pipeline->threads_wanted)
         return;
@@ -310,7 +311,7 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
     return !pipeline->ended;
 }
 
-/* Skips tallies without packets: after a short capture, those are most. */
+/* Skips tallies without packets: after a short capture, most have none. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally) {
     for (unsigned i = 0; i < pipeline->slot_count; i++) {
         struct batch *batch = &pipeline->slots[i].batch;

@@ -29,7 +29,7 @@ struct note {
 };
 
 struct batch {
-    const struct carry_capture_packet *packets; /* their bytes remain until the batch is finished */
+    const struct carry_capture_packet *packets; /* valid, with their bytes, until it is finished */
     uint32_t count;
     struct tally tally; /* includes those of earlier batches */
     struct note *notes; /* in the order of the packets */
@@ -38,16 +38,16 @@ struct batch {
 };
 
 struct pipeline_work {
-    /* Called by any thread for one batch at a time. `worker` is the thread's number, from 0, below
-       the number of threads. */
+    /* Examines a batch, in any thread. `worker` is the thread's number: from 0, and below the
+       number of threads. */
     void (*examine)(void *context, unsigned worker, struct batch *batch);
-    /* Called by the thread that runs the pipeline, in the order of the packets; false ends it. */
+    /* Finishes a batch: in the thread that runs the pipeline, and in the order of the packets.
+       False ends the pipeline. */
     bool (*finish)(void *context, const struct batch *batch);
-    /* Called by that thread for each packet as it is read; false skips it. NULL: all are
-       processed. */
+    /* Selects each packet as that thread reads it; false skips it. NULL: all are processed. */
     bool (*select)(void *context, const struct carry_capture_packet *packet);
-    /* Called by that thread where batches were finished; `packets` of the capture were read. False
-       ends it. */
+    /* Watches the progress, in that thread, after batches were finished; `packets` of the capture
+       were read. False ends the pipeline. */
     bool (*watch)(void *context, uint64_t packets);
     void *context;
 };
@@ -75,7 +75,7 @@ bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_p
 /* Adds to `tally` all that the batches counted since the last call. Only between runs. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);
 
-/* Adds a note to a batch. Called by examine(). */
+/* Adds a note to a batch, in examine(). */
 void carry_pipeline_note(struct batch *batch, const struct note *note);
 
 #endif

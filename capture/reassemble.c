@@ -176,8 +176,8 @@ static void store16_network(uint8_t *p, uint32_t value) {
     p[1] = (uint8_t)value;
 }
 
-/* Turns the first fragment's headers into those of a whole datagram: over IPv6, of an atomic
-   fragment. */
+/* Turns the first fragment's headers into those of a whole datagram: over IPv6, into those of an
+   atomic fragment. */
 static void complete_header(uint8_t *header, uint32_t size, uint32_t content) {
     if (header[0] >> 4 == 4) {
         store16_network(header + 2, size + content);
@@ -414,7 +414,8 @@ const struct datagram *carry_reassembler_next(struct reassembler *reassembler) {
     return datagram->holds_fragment ? add_view(reassembler, &view) : NULL;
 }
 
-/* Entries are in the order of their last fragments; a refused one has no sources. */
+/* Goes back through the entries, which are in the order of their last fragments; refused ones have
+   no sources. */
 uint64_t carry_reassembler_earliest(const struct reassembler *reassembler, uint64_t from) {
     uint64_t earliest = UINT64_MAX;
     for (const struct entry *entry = reassembler->table.newest; entry; entry = entry->older) {

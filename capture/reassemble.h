@@ -44,7 +44,7 @@ struct source {
     bool covered;            /* a sum of a header around the fragment covers it */
     bool tag;                /* see carry_reassembler_tag() */
     size_t sums_count;
-    struct carry_packet_sum sums[]; /* those in its content, as they were judged there */
+    struct carry_packet_sum sums[]; /* the sums in its content, as they were judged there */
 };
 
 /* The reason why a datagram cannot be repaired. */
@@ -92,9 +92,8 @@ struct reassembler *carry_reassembler_create(const struct carry_packet_options *
 void carry_reassembler_free(struct reassembler *reassembler);
 
 /*
- * Calls `lost` with the reason for fragments whose datagram is not and will not be complete, as
- * soon as that is certain. So each fragment added is exactly once either among a datagram's
- * sources, or lost.
+ * Calls `lost`, with the reason, for fragments whose datagram can no longer be completed. So each
+ * added fragment is reported exactly once: among the sources of a datagram, or as lost.
  */
 typedef void reassembler_lost_fn(void *context, enum carry_capture_reassembly why,
                                  const struct source *sources);

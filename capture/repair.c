@@ -259,7 +259,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     report_change(repair, &logged);
 }
 
-/* Reports a sum of a frame or a datagram as left; `sum` gives its place in that. */
+/* Reports a sum of a frame or a datagram as left; `sum` gives its place there. */
 static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
                             const struct carry_packet_sum *sum,
                             const struct carry_capture_change *left,
@@ -272,7 +272,7 @@ static void leave_by_sender(struct repair *repair, const struct carry_frame *fra
         leave_sum(repair, left, reason);
 }
 
-/* Returns the verdict by all that is known of the sender. */
+/* Returns the verdict on a sum by all that is known of its sender. */
 static unsigned verdict_of(const struct repair *repair, const struct carry_frame *frame,
                            const struct carry_packet_sum *sum) {
     return is_left_by_sender(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;

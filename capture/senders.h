@@ -43,7 +43,8 @@ struct senders {
     bool overflowed;
 };
 
-/* Adds sender->count to a sender, of which sender->error may belong to others. */
+/* Adds sender->count to the count of a sender; up to sender->error of it may belong to other
+   senders. */
 void carry_senders_add(struct senders *senders, const struct sender *sender);
 
 void carry_senders_merge(struct senders *into, const struct senders *from);

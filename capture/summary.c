@@ -114,8 +114,8 @@ void carry_capture_summary_free(struct carry_capture_summary *summary) {
     free(summary);
 }
 
-/* Checks whether senders were counted. Senders never written to are not read either: they are many
-   pages per capture. */
+/* Checks whether senders were counted. Tables of senders that were never written are not read
+   either: they are many pages per capture. */
 static bool has_senders(const struct carry_capture_summary *summary, unsigned protocol,
                         unsigned verdict) {
     return verdict_is_finding(verdict) && summary->tally.counts[protocol][verdict];
@@ -135,7 +135,7 @@ bool carry_summary_clear(struct carry_capture_summary *summary, size_t findings)
     return carry_findings_reserve(&summary->findings, findings);
 }
 
-/* Lone headers are settled at the end of the capture, unless there is no room for their sender. */
+/* Defers lone headers to the end of the capture, unless there is no room for their sender. */
 unsigned carry_summary_add_sender(struct carry_capture_summary *summary,
                                   const struct carry_frame *frame,
                                   const struct carry_packet_sum *sum, bool alone) {

@@ -70,8 +70,8 @@ static inline void carry_totals_add(struct carry_capture_totals *totals,
         totals->last_ns = packet->time_ns;
 }
 
-/* Counts cause and reason of a sum that is not good. `frame` holds the sum, or completed its
-   datagram. */
+/* Counts cause and reason of a sum that is not good. `frame` holds the sum, or completed the
+   datagram that holds it. */
 void carry_tally_add_imperfect(struct tally *tally, const struct carry_frame *frame,
                                const struct carry_packet_sum *sum, const struct evidence *evidence);
 

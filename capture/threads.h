@@ -12,8 +12,8 @@ enum threads_event { THREADS_WORK, THREADS_DONE, THREADS_EVENTS };
 
 struct threads;
 
-/* Returns NULL if there is no memory. carry_threads_free() waits until all threads have
-   returned. */
+/* Creates the lock and the events; NULL if there is no memory. carry_threads_free() waits until all
+   threads have returned. */
 struct threads *carry_threads_create(void);
 void carry_threads_free(struct threads *threads);
 

@@ -18,9 +18,9 @@ struct unpack_step {
 
 struct unpack_stream {
     void *state;  /* of the library */
-    size_t wants; /* bytes that the library wants next, at first 1; may include some of what follows
-                     the block */
-    bool inside;  /* within a stream, whose end has not come */
+    size_t wants; /* bytes that the library wants next, initially 1; may include some of what
+                     follows the block */
+    bool inside;  /* a stream has begun and not ended */
     bool more;    /* more output may be available without further input */
 };
 
