@@ -17,14 +17,14 @@ struct bad_file;
 /* Opens the file; NULL with errno set: see output_problem() in output.h. */
 struct bad_file *bad_file_open(const char *path);
 
-/* Restricts the file's permissions to those of a capture with this mode, whose packets follow. */
+/* Restricts the file's permissions to `mode`, those of the capture whose packets follow. */
 void bad_file_restrict(struct bad_file *file, mode_t mode);
 
 /* Checks whether keeping the file would replace this capture; then it must not be kept. */
 bool bad_file_replaces(const struct bad_file *file, const struct stat *capture);
 
-/* Checks whether the capture at `path` is the output of an earlier run in the same place, which may
-   be replaced. */
+/* Checks whether the capture at `path` is the output that an earlier run wrote to the same place;
+   it may be replaced. */
 bool bad_file_is_earlier(const struct bad_file *file, const struct stat *capture, const char *path);
 
 /* Appends a packet of the capture `source`; bad_file_close() reports errors. */

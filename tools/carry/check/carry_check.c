@@ -44,7 +44,7 @@ struct run {
 
     /* For the current capture. */
     const char *path;
-    bool streams; /* print each line at once, for a reader who waits */
+    bool streams; /* print each line at once, for a reader that waits */
     struct carry_capture_summary *summary;
     uint64_t last_written; /* number of the packet */
     uint64_t bytes_read;   /* of earlier captures */
@@ -68,7 +68,7 @@ static void write_bad(struct run *run, const struct carry_capture_packet *packet
     bad_file_add(run->bad_file, run->path, packet);
 }
 
-/* Takes a sum that is listed at once, or whose packet is written. */
+/* Lists a finding, writes its packet, and adds it to the page, as far as these are requested. */
 static bool take_finding(void *user, const struct carry_capture_finding *finding) {
     struct run *run = user;
     if (run->options.bad_only)
@@ -347,7 +347,7 @@ static void write_check_metrics(struct run *run) {
         check_file_error(run, path, output_problem(errno));
 }
 
-/* Lines listed on the terminal would mix with the progress display. */
+/* Checks whether to show progress: lines listed on the terminal would mix with it. */
 static bool check_shows_progress(const struct check_options *options) {
     bool lists_here = options->bad_only && isatty(STDOUT_FILENO);
     return options->quiet || (!lists_here && !progress_is_piped());

@@ -399,8 +399,8 @@ static void print_fix_report(const struct run *run) {
         fix_report_text(&report);
 }
 
-/* Changes listed on the terminal would mix with the progress display, and so would output of a
-   stream's reader. */
+/* Checks whether to show progress: changes listed on the terminal would mix with it, and so would
+   the output of a stream's reader. */
 static bool fix_shows_progress(const struct run *run) {
     bool lists_here = logs_to_output(run) && isatty(STDOUT_FILENO);
     if (run->is_direct)

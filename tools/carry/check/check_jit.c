@@ -10,7 +10,7 @@
 
 #include "common/command.h"
 
-/* One of this many packets is a sample to learn from. */
+/* One packet in this many is a sample to learn from. */
 #define STEP_MAX 1024
 
 /* Shapes that are remembered; a capture with more does not consist of flows. */
@@ -77,9 +77,9 @@ static bool is_tag(const uint8_t *type) {
 }
 
 /*
- * Returns the hint for a frame, by the bytes that give the contents of Ethernet frames with up to
- * two VLAN tags, and of IP in them. In other frames these bytes mean something else, which makes
- * hints worse, but not verdicts.
+ * Returns the hint for a frame, by three fields of Ethernet frames with up to two VLAN tags: the
+ * EtherType and the protocol of IPv4 or IPv6. In other frames these bytes mean something else; that
+ * makes hints worse, but not verdicts.
  */
 static inline struct hint *hint_of(struct worker *worker, const struct carry_frame *frame) {
     const uint8_t *type = (const uint8_t *)frame->data + 12;
@@ -87,14 +87,14 @@ static inline struct hint *hint_of(struct worker *worker, const struct carry_fra
         return &worker->hints[0];
     for (int tags = 0; tags < 2 && is_tag(type); tags++)
         type += 4;
-    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* of IPv6 */
-                     (uint32_t)type[11] << 24;                                    /* of IPv4 */
+    uint32_t bytes = type[0] | (uint32_t)type[1] << 8 | (uint32_t)type[8] << 16 | /* IPv6's */
+                     (uint32_t)type[11] << 24;                                    /* IPv4's */
     return &worker->hints[bytes * UINT32_C(0x9e3779b1) >> (32 - HINT_BITS)];
 }
 
 /* --- Learning --- */
 
-/* Returns the entry of a shape, which is created if it is new; NULL if there is no room. */
+/* Returns the entry of a shape, created if the shape is new; NULL if there is no room. */
 static struct shape *find_shape(struct check_jit *jit, const struct carry_jit_packet_spec *spec) {
     for (size_t i = 0; i < jit->count; i++)
         if (memcmp(&jit->shapes[i].spec, spec, sizeof *spec) == 0)
@@ -132,7 +132,7 @@ static void adopt_function(struct worker *worker, carry_jit_packet_fn *function)
     memset(worker->hints, 0, sizeof worker->hints);
 }
 
-/* Learns from a frame that represents this many packets. Returns whether there is a function for
+/* Learns from a frame that represents `packets` packets. Returns whether there is a function for
    it. */
 static bool learn_frame(struct worker *worker, const struct carry_frame *frame, uint32_t packets) {
     struct check_jit *jit = worker->jit;

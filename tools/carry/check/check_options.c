@@ -245,7 +245,7 @@ static int complete_options(struct check_options *options) {
     if (options->no_tunnels)
         options->packet.flags |= CARRY_PACKET_NO_TUNNELS;
     if (options->packet.flags)
-        options->jit = 0; /* functions know no options */
+        options->jit = 0; /* generated functions do not support these */
     return STATUS_CLEAN;
 }
 

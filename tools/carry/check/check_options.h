@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of `carry check`. */
+/* Reads the options of `carry check`. */
 #ifndef CARRY_TOOLS_CHECK_OPTIONS_H
 #define CARRY_TOOLS_CHECK_OPTIONS_H
 

@@ -16,7 +16,7 @@
 
 struct check_print {
     const struct check_options *options;
-    struct page *page;                   /* to which each capture is added; NULL: none */
+    struct page *page;                   /* each capture is added to it; NULL: none */
     bool many;                           /* there may be more than one capture */
     struct carry_capture_summary *total; /* of all captures so far */
     struct carry_capture_summary *empty; /* for captures that could not be opened */
@@ -25,11 +25,11 @@ struct check_print {
     size_t named_count;
 };
 
-/* Returns false if there is no memory; call check_print_close() even then. */
+/* Begins the output; false if there is no memory. Call check_print_close() even then. */
 bool check_print_open(struct check_print *print, const struct check_options *options, bool many);
 void check_print_close(struct check_print *print);
 
-/* Prints the line above all others. */
+/* Prints the names of the columns, if the format has any. */
 void check_print_header(const struct check_print *print);
 
 /* Prints a checksum that --bad-only lists. */

@@ -77,8 +77,8 @@ static bool has_packed(const char *plain, const char *ending, const char *path) 
     return has;
 }
 
-/* Checks whether another file's copy would also get the name of `path` without its compression's
-   ending. */
+/* Checks whether another file's copy would also get the name of `path` without the ending of its
+   compression. */
 static bool is_name_shared(const char *path) {
     char *plain = strndup(path, (size_t)(strrchr(path, '.') - path));
     bool has = !plain || has_file(plain, path);
@@ -144,7 +144,7 @@ static bool is_below(const char *path, const struct stat *above) {
     return is;
 }
 
-/* Checks the same for a path that need not exist yet, if its parent folder does. */
+/* Checks like is_below() for a path that need not exist yet if its parent folder does. */
 static bool would_be_below(const char *path, const struct stat *above) {
     struct stat status;
     if (stat(path, &status) == 0)

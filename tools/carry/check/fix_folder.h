@@ -8,7 +8,7 @@
 struct fix_folder {
     const char *input;
     const char *output; /* NULL: write no copies */
-    /* Repairs a capture, and returns its status. `output` is NULL if that of the folder is. */
+    /* Repairs a capture, and returns its status. `output` is NULL if the folder's is. */
     int (*fix)(void *context, const char *input, const char *output);
     void *context;
     uint64_t captures; /* found */

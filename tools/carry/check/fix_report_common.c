@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the reports as text and as JSON. */
+/* Provides the functions that the reports as text and as JSON share. */
 #include "check/fix_report_parts.h"
 
 unsigned fix_report_shown(const struct carry_capture_group *group) {

@@ -13,7 +13,7 @@
 #include "common/html.h"
 #include "common/output.h"
 
-/* Twice what is shown, as some findings turn out to be none by the end. */
+/* The most samples: twice as many as are shown, since by the end some sums are no findings. */
 #define SAMPLES_MAX (2 * PAGE_FINDINGS_MAX)
 
 /* Markup that is kept until the page is written. */

@@ -29,7 +29,7 @@ void page_write_sections(FILE *out, const struct carry_capture_summary *summary)
    span of time. */
 void page_write_timeline(FILE *out, const struct carry_capture_summary *summary, unsigned wrong);
 
-/* Returns the style class of a verdict: "good", "bad". */
+/* Returns the style class of a verdict, such as "good". */
 const char *page_verdict_class(unsigned verdict);
 
 /* The start of a page up to its title, and all styles, which follow it. The Python package uses

@@ -7,7 +7,7 @@
 
 #define ALL ((1u << CARRY_VERDICT_COUNT) - 1)
 
-/* From the bottom of a bar upwards. */
+/* The verdicts from the bottom of a bar upwards. */
 static const unsigned order[] = {CARRY_VERDICT_BAD, CARRY_VERDICT_ILLEGAL, CARRY_VERDICT_PARTIAL,
                                  CARRY_VERDICT_ABSENT, CARRY_VERDICT_GOOD};
 

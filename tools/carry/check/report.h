@@ -35,7 +35,7 @@ struct report_total {
 void report_text(FILE *out, const struct report *report);
 void report_json(FILE *out, const struct report *report);
 
-/* Prints the same as columns, separated by tabs or by commas. */
+/* Prints the summary of one capture as columns, separated by tabs or commas. */
 enum columns { COLUMNS_TSV, COLUMNS_CSV };
 void report_columns(const struct report *report, enum columns columns);
 

@@ -85,7 +85,8 @@ static void print_shares(FILE *out, const struct carry_capture_summary *summary,
     }
 }
 
-/* Prints how many partial sums the capture itself marks as left; nothing if none. */
+/* Prints how many partial sums the capture itself marks as left to the card; nothing if there are
+   none. */
 static void print_certain(FILE *out, const struct carry_capture_summary *summary,
                           unsigned protocol) {
     char number[TEXT_SIZE];

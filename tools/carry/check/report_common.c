@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the reports about summaries. */
+/* Provides the functions that reports about summaries share. */
 #include "check/report.h"
 
 #include <stdio.h>

@@ -43,7 +43,7 @@ char *report_expected(char *buffer, const struct carry_capture_finding *finding)
     return value_text(buffer, finding, finding->sum.expected);
 }
 
-/* Returns the width of a value: 0xbeef, or twice the digits. */
+/* Returns the width of a value such as 0xbeef. */
 static int value_width(const struct carry_capture_finding *finding) {
     return 2 + 2 * finding->sum.field_size;
 }
@@ -55,7 +55,7 @@ static const char *finding_remark(const struct carry_capture_finding *finding) {
     return finding->certainty == CARRY_CAPTURE_CERTAIN ? " (partial, certain)" : " (partial)";
 }
 
-/* Prints everything except the route, with commas and without the time. */
+/* Prints the columns before the route: numbers with commas, and no time. */
 static void print_finding_columns(FILE *out, const struct carry_capture_finding *finding,
                                   int width) {
     char frame[TEXT_SIZE], offset[TEXT_SIZE], stored[TEXT_SIZE], expected[TEXT_SIZE];
@@ -65,7 +65,8 @@ static void print_finding_columns(FILE *out, const struct carry_capture_finding 
             finding->offset == CARRY_CAPTURE_NOWHERE ? "-" : text_count(offset, finding->offset));
 }
 
-/* Prints the same for lines that programs may also read: without commas, and with the time. */
+/* Prints these columns for lines that programs may also read: numbers without commas, and the
+   time. */
 static void print_plain(FILE *out, const struct carry_capture_finding *finding, int width) {
     char stored[TEXT_SIZE], expected[TEXT_SIZE], offset[TEXT_SIZE], time[REPORT_TIME_SIZE];
     snprintf(offset, sizeof offset, "%llu", (unsigned long long)finding->offset);

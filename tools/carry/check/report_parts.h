@@ -11,7 +11,7 @@ void report_table(FILE *out, const struct carry_capture_summary *summary);
 /* Prints why sums are not good, and what was not examined. */
 void report_causes(FILE *out, const struct carry_capture_summary *summary);
 
-/* Write the same, one sentence a line; and the overall result, without the end of its line. */
+/* Write these, one sentence a line; and the overall result, without a line end. */
 void report_write_causes(FILE *out, const struct carry_capture_summary *summary);
 void report_write_outcome(FILE *out, const struct carry_capture_summary *summary, unsigned wrong);
 

@@ -41,8 +41,8 @@ struct selection {
     uint64_t timeless;     /* packets without a time that were not selected for that reason */
 };
 
-/* Returns STATUS_CLEAN, or STATUS_ERROR after a message: the options contradict each other, or the
-   filter is wrong. */
+/* Opens a selection. Returns STATUS_CLEAN, or STATUS_ERROR after a message if the options
+   contradict each other or the filter is wrong. */
 int selection_open(struct selection *selection, const char *command,
                    const struct selection_options *options);
 void selection_close(struct selection *selection);

@@ -7,7 +7,7 @@
 
 #include <carry/capture.h>
 
-/* Opens a file, or standard input for "-"; NULL with errno set. Folders give EISDIR. */
+/* Opens a file, or standard input for "-"; NULL with errno set, to EISDIR for a folder. */
 struct carry_capture *source_open(const char *path);
 
 /* Returns the file's status as fstat() does; false with errno set. */
@@ -16,7 +16,7 @@ bool source_status(const struct carry_capture *capture, struct stat *status);
 /* Checks whether reading may wait for a writer: pipes, sockets, devices. */
 bool source_waits(const struct carry_capture *capture);
 
-/* Checks whether it is a capture, of a format that can be read or of another with a magic
+/* Checks whether a file is a capture: in a format that can be read, or in another that has a magic
    number. */
 bool source_is_capture(struct carry_capture *capture);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the subcommands of `carry`: exit statuses, messages and numbers. */
+/* Declares the exit statuses, messages and numbers that the subcommands of `carry` share. */
 #ifndef CARRY_TOOLS_COMMAND_H
 #define CARRY_TOOLS_COMMAND_H
 
@@ -19,8 +19,8 @@ enum status {
     STATUS_UNCHECKED = 4, /* --strict: nothing is wrong, but not everything was verified */
 };
 
-/* Returns the more severe of two statuses. UNCHECKED is less severe than its number: only CLEAN is
-   below it. */
+/* Returns the more severe of two statuses. STATUS_UNCHECKED is less severe than its number
+   suggests: more severe only than STATUS_CLEAN. */
 int status_max(int status, int other);
 
 /* Prints "carry: ..." on standard error; returns STATUS_ERROR. */
@@ -39,8 +39,8 @@ __attribute__((format(printf, 2, 3))) int command_usage(const char *name, const 
 int command_bad_option(char **argv, int result);
 
 /*
- * Checks whether this is a decimal number in the range, and nothing else. It may have commas where
- * this tool prints them. *number is unchanged if not.
+ * Parses a decimal number from `low` to `high` without any text after it. It may contain commas
+ * where this tool prints them. Returns false for other texts, with *number unchanged.
  */
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 

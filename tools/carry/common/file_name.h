@@ -6,9 +6,8 @@
 #include <stdbool.h>
 
 /*
- * Checks whether this is the name of a capture, including compressed ones, and those that rotation
- * has numbered or dated: a.pcap, a.pcapng.xz, a.pcap12, a.cap.20261123.gz. Hidden files do not
- * count.
+ * Checks whether this is the name of a capture; it may be compressed, or numbered or dated by
+ * rotation: a.pcap, a.pcapng.xz, a.pcap12, a.cap.20261123.gz. Hidden files do not count.
  */
 bool file_name_is_capture(const char *path);
 

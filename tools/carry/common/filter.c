@@ -67,7 +67,7 @@ static void compile_link(const struct filter *filter, struct link *link, uint32_
         libpcap->pcap_close(pcap);
 }
 
-/* Finds or compiles the program for a link type; NULL if there are too many. */
+/* Finds or compiles the program for a link type; NULL if there are too many types. */
 static struct link *find_link_program(struct filter *filter, uint32_t linktype) {
     for (unsigned i = 0; i < filter->used; i++)
         if (filter->links[i].linktype == linktype)
@@ -80,8 +80,9 @@ static struct link *find_link_program(struct filter *filter, uint32_t linktype) 
 }
 
 /*
- * Checks whether the expression is valid for any link type. Most are for Ethernet; the others here
- * have keywords of their own: 802.11, packets without a link header, PF's log, SunATM, SS7.
+ * Checks whether the expression is valid for any link type. Most expressions are for Ethernet; the
+ * other types here have keywords of their own: 802.11, packets without a link header, PF's log,
+ * SunATM, SS7.
  */
 static bool has_meaning(struct filter *filter) {
     static const uint32_t linktypes[] = {1, 105, 101, 117, 123, 140};

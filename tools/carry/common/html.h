@@ -7,7 +7,8 @@
 
 /*
  * Writes untrusted text: markup is escaped, and '?' replaces characters that control, reorder or
- * hide text, as in text_print_clean(). From more than HTML_TEXT_MAX bytes, the middle is omitted.
+ * hide text, as in text_print_clean(). Of a text longer than HTML_TEXT_MAX bytes, the middle is
+ * omitted.
  */
 #define HTML_TEXT_MAX 400
 void html_text(FILE *stream, const char *text);

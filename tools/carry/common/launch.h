@@ -17,8 +17,8 @@ struct launch {
 
 /*
  * Starts a process that will execute the command in this environment and with this signal mask
- * after launch_go(); until then it can be traced. It never executes it if this process ends first.
- * Returns an exit status.
+ * after launch_go(); until then it can be traced. It never executes the command if this process
+ * ends first. Returns an exit status.
  */
 int launch_start(struct launch *launch, char **command, char **environment, const sigset_t *mask);
 void launch_go(struct launch *launch);
@@ -36,7 +36,7 @@ void launch_attend(const struct launch *launch);
  */
 int launch_status(struct launch *launch, int wait_status);
 
-/* Waits until the process has ended, and returns the same. */
+/* Waits until the process has ended, and returns the status that launch_status() describes. */
 int launch_wait(struct launch *launch);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Describes the machine and the build of a benchmark, without which its numbers mean nothing. */
+/* Describes the machine and the build of a benchmark: without them, its numbers mean nothing. */
 #ifndef CARRY_TOOLS_BENCH_MACHINE_H
 #define CARRY_TOOLS_BENCH_MACHINE_H
 
@@ -17,10 +17,10 @@ struct bench_machine {
 
 void bench_machine(struct bench_machine *machine);
 
-/* Prints the same as text: the CPU, the system and the build, each on its own line. */
+/* Prints machine and build as text: the CPU, the system and the build, each on its own line. */
 void bench_machine_print(void);
 
-/* Returns the same as an object, with the architecture and the features in use. */
+/* Returns machine and build as an object, with the architecture and the features in use. */
 json_t *bench_machine_json(void);
 
 #endif

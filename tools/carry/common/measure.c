@@ -14,8 +14,8 @@
 #define SETTLED           1.05    /* relative to the shortest time of the scalar work so far */
 #define PAGE_BYTES        4096
 
-#define UNCERTAIN 0.1  /* of a time */
-#define MUCH      0.2  /* of all times */
+#define UNCERTAIN 0.1  /* as a share of a time */
+#define MUCH      0.2  /* as a share of all times */
 #define NORMAL_95 1.96 /* standard deviations around the mean hold 95 % */
 
 /*
@@ -74,8 +74,8 @@ static void settle_clock(void) {
 
 /*
  * Takes one sample. Caches and predictors still contain the previous subject's state, so a quarter
- * of a sample runs untimed before it: the calls that precede its own in number, as repeating those
- * would teach the predictors what mixed work must hide from them.
+ * as many calls run untimed first. Their numbers precede those of the sample: running the sample's
+ * own calls twice would teach the predictors what mixed work must hide from them.
  */
 static double take_sample(const struct bench_plan *plan, size_t cell, size_t subject, size_t round,
                           size_t calls) {

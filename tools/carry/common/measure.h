@@ -61,7 +61,7 @@ struct bench_stats {
 
 struct bench_stats bench_stats(const double *samples, size_t count);
 
-/* Returns the same for one of several equal parts, such as one of many sites. */
+/* Returns the statistics of one of `parts` equal parts, such as one of many sites. */
 struct bench_stats bench_stats_part(struct bench_stats stats, double parts);
 
 /*
@@ -97,7 +97,7 @@ void bench_noise_add_share(struct bench_noise *noise, double uncertainty);
 void bench_noise_add_plan(struct bench_noise *noise, const struct bench_plan *plan, size_t rounds,
                           const double *samples);
 
-/* Adds the counts of another one. */
+/* Adds the counts of `other`. */
 void bench_noise_merge(struct bench_noise *noise, const struct bench_noise *other);
 
 /* Returns whether so many times are uncertain that the machine is too noisy for all of them. */

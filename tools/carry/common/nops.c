@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* By size. The library has its own table, which `carry sites` checks against this one. */
+/* The NOPs by size. The library has its own table; `carry sites` checks it against this one. */
 static const uint8_t nops[NOP_BYTES_MAX][NOP_BYTES_MAX] = {
     {0x90},
     {0x66, 0x90},

@@ -151,7 +151,7 @@ static int folder_size(const char *path) {
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
-/* Identifies the folder, which may have many paths. */
+/* Identifies the folder by its device and inode: it may have many paths. */
 static bool find_folder(struct output *output) {
     sprintf(output->temporary, "%.*s.", folder_size(output->path), output->path);
     return stat(output->temporary, &output->folder) == 0;
@@ -282,7 +282,7 @@ static bool is_pipe(const struct stat *status) {
     return S_ISFIFO(status->st_mode) || S_ISSOCK(status->st_mode);
 }
 
-/* Recognises names such as /dev/fd/1, which is the pipe itself. */
+/* Recognises a pipe by its other names too, such as /dev/fd/1. */
 bool output_is_stdout(const char *path) {
     struct stat status;
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||

@@ -30,7 +30,7 @@ struct output {
     int descriptor;
     int error;          /* errno of the first failure, or 0; nothing more is written after it */
     mode_t mode;        /* when it appears; until then only its owner has access */
-    struct stat folder; /* in which it appears */
+    struct stat folder; /* where it appears */
     bool is_stream;     /* written bytes cannot be rewritten */
     struct pack *pack;  /* NULL: it is not compressed */
     uint64_t start;     /* its offset in the descriptor's file */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relative to the tool's folder. */
+/* The folders of these files, relative to the tool's. */
 static const char *const folders[] = {"", "../" CARRY_OWN_DIR "/"};
 
 bool own_file_find(const char *name, char path[PATH_MAX]) {

@@ -27,8 +27,8 @@ void process_map_free(struct process_map *map);
 const struct process_mapping *process_map_find(const struct process_map *map, uint64_t address);
 
 /*
- * Opens the file behind a mapping: by the kernel's link, which requires a capability, otherwise by
- * its name in the root of the process. If the file was removed, another file may have that name. -1
+ * Opens the file of a mapping: by the kernel's link, which requires a capability, otherwise by its
+ * name in the root of the process. If the file was removed, another file may have that name. -1
  * with errno set if neither works.
  */
 int process_map_open(const struct process_mapping *mapping, long pid);

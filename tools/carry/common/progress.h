@@ -19,7 +19,7 @@
 /* Set by a timer when the line should be redrawn: testing it costs nothing per packet. */
 extern volatile sig_atomic_t progress_due;
 
-/* Begins; `size` is 100 % in bytes, 0 if unknown. */
+/* Begins work on `size` bytes, which are 100 %; 0: unknown. */
 void progress_begin(uint64_t size);
 
 /* Begins work that is counted in `steps`: the line shows no rate. */

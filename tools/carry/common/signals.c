@@ -10,8 +10,9 @@
 #define UNDO_MAX 2
 
 /*
- * Signals that do not end a program by default, cannot be caught, or report its own faults, whose
- * state must be preserved. All others end it: signals from outside, from limits, from writing.
+ * Signals that do not end a program by default, cannot be caught, or report its own faults (the
+ * state must then be preserved). All others end it: signals from outside, from limits, from
+ * writing.
  */
 static const int others[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGTSTP, SIGTTIN, SIGTTOU, SIGSTOP,
                              SIGKILL, SIGSEGV, SIGBUS, SIGFPE,   SIGILL,  SIGTRAP, SIGSYS};

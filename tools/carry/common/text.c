@@ -112,8 +112,8 @@ static bool is_safe(uint32_t code) {
         uint32_t first, last;
     } unsafe[] = {
         {0x0000, 0x001f},   {0x007f, 0x009f}, /* controls */
-        {0x00ad, 0x00ad},   {0x200b, 0x200b}, /* a soft hyphen, a space of no width */
-        {0x061c, 0x061c},   {0x200e, 0x200f}, /* marks of direction */
+        {0x00ad, 0x00ad},   {0x200b, 0x200b}, /* soft hyphen, zero-width space */
+        {0x061c, 0x061c},   {0x200e, 0x200f}, /* direction marks */
         {0x2028, 0x202e},   {0x2060, 0x206f}, /* separators, embeddings, isolates */
         {0xfeff, 0xfeff},   {0xfff9, 0xfffb}, /* byte order mark, annotations */
         {0xe0000, 0xe007f},                   /* tags */

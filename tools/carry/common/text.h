@@ -16,7 +16,7 @@
 int text_columns_of(int descriptor);
 int text_columns(void);
 
-/* Returns the columns of a text: escape sequences have none, a character of UTF-8 has one. */
+/* Returns the columns of a text: none for an escape sequence, one for a character of UTF-8. */
 int text_width(const char *text, size_t size);
 
 /* Room for any number. */
@@ -77,7 +77,8 @@ struct text_character text_character(const char *text);
 /* Prints text with a '?' for each character, and each byte, that is not safe. */
 void text_print_clean(FILE *stream, const char *text);
 
-/* Returns the same as a string, which the caller frees; NULL if there is no memory. */
+/* Returns the text that text_print_clean() prints, which the caller frees; NULL if there is no
+   memory. */
 char *text_clean(const char *text);
 
 /* Prints a file's name in the same way; "-" is "standard input". */
@@ -124,8 +125,7 @@ const char *text_colour(enum colour colour);
 /* Prints `text` in a colour, aligned right in `width` columns. */
 void text_print_coloured(FILE *out, enum colour colour, int width, const char *text);
 
-/* Print to standard output: "label text" with a bold label; and a bold line after an empty one.
- */
+/* Print to standard output: "label text" with a bold label; and an empty line and a bold one. */
 void text_print_field(const char *label, const char *text);
 void text_print_title(const char *text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Numbers the interfaces of packets in the order of their appearance. Where containers start and
- * stop, new ones never end: beyond a limit, they are counted together.
+ * stop, new interfaces keep appearing: beyond a limit, they are counted together.
  */
 #ifndef CARRY_TOOLS_LIVE_INTERFACES_H
 #define CARRY_TOOLS_LIVE_INTERFACES_H

@@ -24,8 +24,8 @@ struct live_filter {
 };
 
 /*
- * Prepends instructions that accept frames which the kernel sees differently: those with a VLAN
- * tag, which it has removed, and those of other links, which begin elsewhere.
+ * Prepends instructions that accept the frames in which the kernel sees other bytes than a file
+ * contains: frames whose VLAN tag it has removed, and frames of other links.
  */
 static bool make_kernel_program(struct live_filter *filter) {
     const struct sock_filter head[] = {

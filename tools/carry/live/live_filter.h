@@ -13,7 +13,7 @@
 struct live_filter;
 struct sock_fprog;
 
-/* Returns NULL after a message. */
+/* Opens a filter; NULL after a message. */
 struct live_filter *live_filter_open(const char *expression);
 void live_filter_close(struct live_filter *filter);
 

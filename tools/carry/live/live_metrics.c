@@ -6,7 +6,7 @@
 
 #define COUNTER(name, help) (&(struct metrics_family){name, "counter", help})
 
-/* The labels of a row, with room for the further ones of a sum. */
+/* The labels of a row, with room for those that a sum adds. */
 struct labels {
     struct metrics_label of[4];
 };

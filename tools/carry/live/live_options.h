@@ -31,7 +31,7 @@ struct live_options {
    them. */
 unsigned live_options_find(const struct live_options *options, const char *name);
 
-/* Returns true if the command must run; otherwise *status is the exit status. */
+/* Reads the options. Returns true if the command must run; otherwise *status is the exit status. */
 bool live_options(int argc, char **argv, struct live_options *options, int *status);
 
 #endif

@@ -30,11 +30,11 @@ void report_live_start(const struct live *live);
 /* Prints a line for each interface and direction that had packets in the interval. */
 void report_live_lines(FILE *out, const struct live_report *report);
 
-/* Draws the same on a screen, replacing the previous report. */
+/* Draws these lines on a screen, replacing the previous report. */
 void report_live_screen(FILE *out, const struct live_report *report);
 void report_live_screen_clear(FILE *out);
 
-/* Prints an object; the last one is final. */
+/* Prints a report as an object; `is_final` marks the last one. */
 void report_live_json(FILE *out, const struct live_report *report, bool is_final);
 
 /* Prints a checksum of --bad-only. */

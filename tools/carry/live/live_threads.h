@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by all threads of `carry live`. */
+/* Starts and notifies the threads of `carry live`. */
 #ifndef CARRY_TOOLS_LIVE_THREADS_H
 #define CARRY_TOOLS_LIVE_THREADS_H
 

@@ -27,7 +27,7 @@ FILE *outlet_begin(struct outlet_text *text);
 
 /*
  * Adds the report. If there is no room, waits for a reader that has read something in the last
- * second, unless `stops` is NULL or true. Several threads may add at once.
+ * second, unless `stops` is NULL or *stops is true. Several threads may add at once.
  */
 void outlet_end(struct outlet *outlet, struct outlet_text *text, const atomic_bool *stops);
 

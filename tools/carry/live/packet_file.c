@@ -179,7 +179,7 @@ static void add_to_writer(struct packet_file *file, const struct carry_capture_p
         note_error(file, ENOMEM);
 }
 
-/* Packets are written whole, unless one is larger than a piece. */
+/* Adds a packet. Each write ends with a whole packet, unless one is larger than a piece. */
 void packet_file_add(struct packet_file *file, const struct carry_capture_packet *packet) {
     const size_t before = file->used;
     file->waiting++;

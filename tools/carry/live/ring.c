@@ -31,9 +31,9 @@
 
 /*
  * The kernel hands out a block after a time, however little it holds. For packets that arrive
- * slowly, spare blocks are therefore added to those for the bytes: as many as are handed out in the
- * time for which packets may wait. With more of them, packets are seen earlier, but they cost more
- * memory: as much as those for the bytes, between these limits.
+ * slowly, spare blocks are therefore added to those for the bytes: as many as the kernel hands out
+ * in the time for which packets may wait. More spare blocks show packets earlier, but cost more
+ * memory: there are as many as for the bytes, between these limits.
  */
 #define WAITING_MS 60000
 #define SPARE_MIN  60
@@ -80,8 +80,8 @@ static bool open_socket(struct ring *ring) {
     return fail_ring(ring, errno == EAFNOSUPPORT ? "this kernel has no packet sockets: " : "");
 }
 
-/* Selects TPACKET_V3 and the virtio header. A kernel without the latter reports that a sum is left,
-   but not which. */
+/* Selects TPACKET_V3 and the virtio header. A kernel without the latter reports that a sum is left
+   to the card, but not which. */
 static bool set_version(struct ring *ring) {
     if (!set_ring_option(ring, PACKET_VERSION, TPACKET_V3))
         return fail_ring(ring, "this kernel has no TPACKET_V3: ");
@@ -219,7 +219,7 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
 
 /*
  * Opens and closes a packet socket, at which the kernel waits for packets that other CPUs process:
- * while a ring joins its group, such a packet may still reach the ring alone.
+ * while a ring joins its group, such a packet may still reach it as if it were in no group.
  */
 void ring_await_joined(void) {
     const int unused = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
@@ -264,7 +264,7 @@ static bool begin_block(struct ring *ring) {
 }
 
 /* Returns a block to the kernel, which sets the number of packets when it opens the block: until
-   then there are none. */
+   then the number is 0. */
 static void release_block(struct ring *ring) {
     struct tpacket_hdr_v1 *head = block_head(ring, ring->block);
     head->num_pkts = 0;

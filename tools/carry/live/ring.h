@@ -22,8 +22,8 @@
 /* Names all interfaces of the network namespace, including later ones. */
 #define RING_ANY "any"
 
-/* Link types of packets: of Ethernet and loopback, and for all other interfaces, of IP and of
-   packets that are not judged (the registry's first number for private use). */
+/* Link types of packets: Ethernet, also for loopback; on all other interfaces, raw IP, or for
+   packets that are not judged, the registry's first number for private use. */
 #define RING_LINKTYPE_ETHERNET 1
 #define RING_LINKTYPE_RAW      101
 #define RING_LINKTYPE_OTHER    147
@@ -43,7 +43,7 @@ struct ring {
     bool promiscuous;
     bool is_shared; /* shares packets with the other rings of a fanout group */
     int group;      /* number of the group */
-    bool is_first;  /* the first of these rings: it alone prints messages */
+    bool is_first;  /* the first of these rings: only it prints messages */
     bool has_vnet;  /* the kernel says where checksums start */
     int socket;     /* -1: not open */
     int index;      /* of the interface; 0: any, or it has disappeared */
@@ -59,7 +59,7 @@ struct ring {
 };
 
 struct ring_packet {
-    struct carry_capture_packet packet; /* without a number; its bytes remain until
+    struct carry_capture_packet packet; /* has no number; its bytes are valid until
                                            ring_release() */
     int interface;                      /* the system's index */
     const char *name;                   /* of the interface; NULL: the ring's name is RING_ANY */
@@ -78,9 +78,9 @@ void ring_await_joined(void);
 bool ring_start(struct ring *ring, const struct sock_fprog *filter);
 
 /*
- * Returns the next packet; false if the kernel has handed out no more. It does so when a block is
- * full or was open for a time, a second at most. Also returns false if so many blocks are read that
- * some must be released.
+ * Returns the next packet; false if the kernel has handed out no more. The kernel hands out a block
+ * when it is full or was open for a time, a second at most. Also returns false if so many blocks
+ * are read that some must be released.
  */
 bool ring_next(struct ring *ring, struct ring_packet *packet);
 

@@ -150,7 +150,7 @@ static bool is_out_of_descriptors(void) {
 
 /*
  * Accepts one connection at a time, so that ready ones are served before another replaces them. The
- * one that has been idle longest gives up its place or its descriptor if none is left.
+ * one that has been idle longest gives up its place or its descriptor if no other is left.
  */
 static void accept_one(struct server *server) {
     struct connection *place = find_free(server), *idle = find_idle_longest(server);

@@ -31,8 +31,8 @@ unsigned server_polls(struct server *server, struct pollfd *polls);
 /* Serves connections after poll(), with the entries that server_polls() filled in. */
 void server_serve(struct server *server, const struct pollfd *polls);
 
-/* Returns the milliseconds until it accepts connections again after descriptors ran out; -1: it
-   accepts now. */
+/* Returns in how many milliseconds the server will accept connections again after descriptors ran
+   out; -1: it accepts them now. */
 int server_timeout_ms(const struct server *server);
 
 #endif
