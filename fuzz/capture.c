@@ -96,8 +96,8 @@ static void check_end(const struct feed *memory, struct carry_capture *capture,
     REQUIRE(carry_capture_position(capture) <= memory->at);
 }
 
-/* Checks for the start of a compressed stream, where packets are not at their offsets in the
-   input. */
+/* Checks whether the input begins with a compressed stream: packets are then not at their offsets
+   in it. */
 static bool is_packed(const uint8_t *data, size_t size) {
     return size >= 4 && carry_unpack_recognises(data);
 }

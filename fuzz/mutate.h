@@ -46,8 +46,8 @@ bool edit_repeat(struct edit *edit, size_t at, size_t from, size_t size);
 void edit_any(struct edit *edit, size_t at, size_t size);
 
 /*
- * Makes one to four of these changes or, every second time, any change: these find defects near a
- * seed sooner.
+ * Makes one to four of the `count` changes or, every second time, any change: the latter finds
+ * defects near a seed sooner.
  */
 typedef void edit_fn(struct edit *edit);
 void edit_some(struct edit *edit, edit_fn *const *changes, size_t count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutates ELF files with patchable sites, and makes some to start from: of a few slots of text,
- * each with a site, its stub and its instructions.
+ * Mutates ELF files with patchable sites, and makes some to start from. These have a few slots of
+ * text, each with a site, its stub and its instructions.
  *
  * All loaded bytes have the same distance from their place in the file, so offsets between
  * addresses equal those between places.
@@ -146,7 +146,7 @@ static void make_entry(struct object *object, size_t site, size_t at_key) {
         make_jump(object, site, site + STUB);
 }
 
-/* --- The same on AArch64 --- */
+/* --- Sites on AArch64 --- */
 
 static void put_words(struct object *object, size_t at, const uint32_t *words, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -434,13 +434,13 @@ static void change_section_byte(struct edit *edit) {
     edit_put(edit, any_section_place(edit, 1), 1, true, (uint32_t)edit_random(edit, 256));
 }
 
-/* Writes a distance, as records contain. */
+/* Writes a distance, as in records. */
 static void put_random_distance(struct edit *edit) {
     const size_t at = any_section_place(edit, 4);
     edit_put(edit, at, 4, true, (uint32_t)(any_section_place(edit, 1) - at));
 }
 
-/* Writes an address, as symbols, relocations and keys contain. */
+/* Writes an address, as in symbols, relocations and keys. */
 static void put_address(struct edit *edit) {
     edit_put(edit, any_section_place(edit, 8), 4, true,
              (uint32_t)(BASE + any_section_place(edit, 1)));
