@@ -11,8 +11,9 @@
  * instead. It keeps arguments in vectors of any width, and `enter`, in place of la_pltenter(),
  * finds clean upper halves and leaves clean ones.
  *
- * glibc 2.35 or newer: older ones bind nothing this way in programs linked with -z now. The thunks
- * are made by the compiler, so there is a number of them; calls of further functions are not seen.
+ * It needs glibc 2.35 or newer: older versions bind nothing this way in programs linked with -z
+ * now. The compiler makes the thunks, so their number is fixed; calls of further functions are not
+ * seen.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -106,7 +107,7 @@ AUDIT unsigned la_objopen(struct link_map *map, Lmid_t space, uintptr_t *cookie)
     return LA_FLG_BINDTO | (*map->l_name ? 0 : LA_FLG_BINDFROM);
 }
 
-/* Binds a function to a thunk. Results of dlsym() stay: the program may compare them. */
+/* Binds a function to a thunk. Does not change results of dlsym(): the program may compare them. */
 AUDIT uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintptr_t *to,
                              unsigned *flags, const char *name) {
     const unsigned type = ELF64_ST_TYPE(symbol->st_info);

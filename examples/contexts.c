@@ -32,7 +32,7 @@ static struct carry_context start;
 static struct task tasks[TASKS] = {{.name = "sum"}, {.name = "divide"}, {.name = "polite"}};
 
 /* The running task, or NULL while none may be preempted. It is set before the switch to a task: the
- * library detects that the thread does not run the task yet. */
+   library detects that the thread does not run the task yet. */
 static struct task *volatile current;
 static volatile sig_atomic_t stop;
 
@@ -55,7 +55,7 @@ static struct carry_context *finish_task(void) {
     return &start;
 }
 
-/* Two tasks that call no function. */
+/* Run as two tasks that call no function until they end. */
 static struct carry_context *run_sums(void *argument, uintptr_t value) {
     struct task *task = argument;
     for (volatile uint64_t all = value; !stop; all = all + task->count)

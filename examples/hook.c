@@ -61,7 +61,7 @@ static void print_sizes(const struct sizes *sizes) {
 
 int main(int argc, char **argv) {
     static struct sizes sizes;
-    struct carry_hook hook = {.object = "", /* the executable's calls alone */
+    struct carry_hook hook = {.object = "", /* only the executable's calls */
                               .symbol = "malloc",
                               .enter = note_size,
                               .leave = note_result,

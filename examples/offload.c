@@ -47,7 +47,7 @@ static const char *const fate_names[FATE_COUNT] = {
 struct end {
     const char *name;
     int socket;
-    unsigned long frames[FATE_COUNT]; /* of frames that came in here */
+    unsigned long frames[FATE_COUNT]; /* frames that arrived at this end */
 };
 
 struct packet {
@@ -184,7 +184,7 @@ static enum fate pass_frame(const struct packet *packet, const struct end *to, b
         return FATE_BAD;
     }
 
-    /* A wire does not wait, and signals must not. */
+    /* Does not wait: a wire does not either, and a signal must be handled at once. */
     if (send(to->socket, packet->data, packet->size, MSG_DONTWAIT) < 0)
         return errno == EMSGSIZE ? FATE_LONG : FATE_REFUSED;
     return fate;
