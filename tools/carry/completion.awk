@@ -69,7 +69,7 @@ in_usage {
 has_words && /^  [a-z][a-z0-9]*  / { add($1, described($0)) }
 has_words && /^  carry (help|--[a-z]+) / { add($2, described($0)) }
 
-/^Exit status/ { is_over = 1 } # options that follow are mentioned
+/^Exit status/ { is_over = 1 } # options after it are only mentioned
 /^ ? ? ? ? ? ?(-[A-Za-z0-9], )?--[a-z]/ && !is_over {
     add_option($0)
     option = count

@@ -25,7 +25,8 @@ struct selection_options {
     size_t ranges_count;
 };
 
-/* The options of every command that selects packets; `options` points to selection_options. */
+/* Lists the options of every command that selects packets; `options` points to
+   selection_options. */
 #define SELECTION_ROWS(options)                                                                    \
     {"filter", 'f', .text = &(options)->filter, .words = &(options)->words},                       \
         {"after", 'A', .set = selection_set_after, .target = (options)},                           \

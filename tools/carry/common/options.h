@@ -37,7 +37,7 @@ struct option_row {
     uint64_t low, high; /* for `number`, and for `set` if it uses them */
 };
 
-/* The range of numbers that an option takes. */
+/* Sets the range of numbers that an option takes. */
 #define OPTION_RANGE(from, to) .low = (from), .high = (to)
 
 enum operands {
