@@ -80,7 +80,7 @@ int carry_format_cut(struct carry_capture *capture, const char *what, uint64_t s
         return fail_to_read(capture, input->error);
     if (have == 0)
         return carry_format_end(capture, CARRY_CAPTURE_END, 0);
-    /* A stopped capture may end within a record; but a file without a header is no capture. */
+    /* A stopped capture may end within a record; but a file without a header is not a capture. */
     if (carry_format_source(capture)->stopped && capture->record &&
         carry_input_offset(input) == capture->record) {
         carry_input_drop(&capture->input);

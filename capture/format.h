@@ -20,8 +20,8 @@
 /* Large enough to make read() calls cheap, small enough to stay in the second-level cache. */
 #define WINDOW_BYTES ((size_t)128 << 10)
 
-/* Reads the next packet. Returns CARRY_CAPTURE_PACKET, CARRY_CAPTURE_END or an error, whose details
-   are in the capture. */
+/* Reads the next packet. Returns CARRY_CAPTURE_PACKET, CARRY_CAPTURE_END or an error; the capture
+   holds its details. */
 typedef int format_next_fn(struct carry_capture *capture, struct carry_capture_packet *packet);
 
 struct pcap {
@@ -99,8 +99,8 @@ static inline struct input *carry_format_source(struct carry_capture *capture) {
 
 /* --- For the formats --- */
 
-/* Ends the capture with an error at capture->record, whose text is formatted as by printf().
-   Returns the code. */
+/* Ends the capture with an error at capture->record. Its text is formatted as by printf(). Returns
+   the code. */
 __attribute__((format(printf, 3, 4))) int carry_format_stop(struct carry_capture *capture, int code,
                                                             const char *format, ...);
 

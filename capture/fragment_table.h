@@ -74,8 +74,8 @@ void carry_fragment_table_give_up(struct fragment_table *table, struct entry *en
 void carry_fragment_table_refuse(struct fragment_table *table, struct entry *entry,
                                  enum carry_capture_reassembly why);
 
-/* Gives up the oldest datagrams until all together are small enough; refuses `entry` if it alone is
-   too large. */
+/* Gives up the oldest datagrams until all together are small enough; refuses `entry` if it is too
+   large by itself. */
 void carry_fragment_table_make_room(struct fragment_table *table, struct entry *entry,
                                     uint64_t now_ns);
 

@@ -20,7 +20,7 @@
    errno. */
 typedef int64_t input_read_fn(void *context, void *buffer, size_t size);
 
-/* Takes `size` bytes; returns false if it wants no more, which ends carry_input_drain(). */
+/* Takes `size` bytes; returns false if it wants no more: carry_input_drain() then ends. */
 typedef bool input_sink_fn(void *context, const void *bytes, size_t size);
 
 struct window {
@@ -35,7 +35,7 @@ struct input_watcher {
     /* Called before the read function blocks, and after signals. Returns false if no more bytes are
        wanted. */
     bool (*idle)(void *context);
-    /* NULL, or called for a full window, whose second half begins at `from`. Returns the offset, at
+    /* NULL, or called for a full window; its second half begins at `from`. Returns the offset, at
        or after `from`, of the first byte that may still change; UINT64_MAX if there is none. */
     uint64_t (*keep)(void *context, uint64_t from);
     void *context;

@@ -198,7 +198,7 @@ static void do_batch(struct pipeline *pipeline, struct batch *batch) {
     empty_batch(batch);
 }
 
-/* Finishes all batches, and the one being filled, whose window stays in use. */
+/* Finishes all batches, including the one being filled; its window stays in use. */
 static void finish_all(struct pipeline *pipeline) {
     while (pipeline->finished < pipeline->submitted)
         finish_oldest(pipeline);

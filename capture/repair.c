@@ -13,7 +13,7 @@ struct judged {
     bool cut; /* the capture truncated it */
 };
 
-/* --- Sums that are left --- */
+/* --- Sums that are left unrepaired --- */
 
 static bool asks_for(const struct carry_packet_options *options, unsigned verdict) {
     return options->fix ? verdict_is_in(verdict, options->fix) : verdict_is_finding(verdict);
@@ -33,7 +33,8 @@ static bool covers_field(const struct carry_packet_sum *outer,
            inner->field_offset - outer->cover_offset < outer->cover_size;
 }
 
-/* Returns why a sum with this verdict is left; all other reasons are already excluded. */
+/* Returns why a sum with this verdict is left unrepaired; all other reasons are already
+   excluded. */
 static enum carry_capture_left why_left(const struct repair *repair, const struct judged *judged,
                                         const struct carry_packet_sum *sum, unsigned verdict) {
     if (!wants_repair(repair, verdict))
@@ -170,7 +171,8 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
     return is_in_reach(repair, sources);
 }
 
-/* Counts a header repaired as a bad one, which may turn out to have been left to a network card. */
+/* Counts a header that was repaired as a bad one: later packets may show that it was left to a
+   network card. */
 static void count_lone_header(struct repair *repair, const struct carry_frame *frame,
                               const struct carry_packet_sum *change) {
     size_t count;
@@ -243,8 +245,8 @@ static void settle_flags(struct repair *repair, const struct carry_capture_packe
 }
 
 /*
- * Reports a header of 0 that is left, as carry check will report it: by what its sender leaves to
- * its network card in the whole copy.
+ * Reports a header of 0 that is left unrepaired, as carry check will report it: by what its sender
+ * leaves to its network card in the whole copy.
  */
 static void leave_header(struct repair *repair, const struct header_sender *sender,
                          const struct carry_capture_change *left, enum carry_capture_left reason) {
@@ -259,7 +261,7 @@ static void leave_header(struct repair *repair, const struct header_sender *send
     report_change(repair, &logged);
 }
 
-/* Reports a sum of a frame or a datagram as left; `sum` gives its place there. */
+/* Reports a sum of a frame or a datagram as left unrepaired; `sum` gives its place there. */
 static void leave_by_sender(struct repair *repair, const struct carry_frame *frame,
                             const struct carry_packet_sum *sum,
                             const struct carry_capture_change *left,
@@ -278,8 +280,8 @@ static unsigned verdict_of(const struct repair *repair, const struct carry_frame
     return is_left_by_sender(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
 }
 
-/* Returns why a sum is left. BESIDE: its sender shows that it must be repaired, but repair_flags()
-   could not give the frame the flag. */
+/* Returns why a sum is left unrepaired. BESIDE: its sender shows that it must be repaired, but
+   repair_flags() could not give the frame the flag. */
 static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct judged *judged,
                                               const struct carry_frame *frame,
@@ -297,7 +299,8 @@ static void leave_in_frame(struct repair *repair, const struct carry_capture_pac
     leave_by_sender(repair, &frame, sum, &left, why_left_known(repair, judged, &frame, sum));
 }
 
-/* Checks whether a header was left only because the evidence for its repair came after it. */
+/* Checks whether a header was left unrepaired only because the evidence for its repair came after
+   it. */
 static bool preceded_evidence(const struct repair *repair, const struct header_sender *sender,
                               enum carry_capture_left reason) {
     return reason == CARRY_CAPTURE_LEFT_ONLY && wants_repair(repair, CARRY_VERDICT_PARTIAL) &&
@@ -316,8 +319,8 @@ static void settle_left(struct repair *repair) {
                 &repair->waiting[i][slot]);
 }
 
-/* Reports the sums of a packet that are left. Those in the content of a fragment wait for their
-   datagram. */
+/* Reports the sums of a packet that are left unrepaired. Those in the content of a fragment wait
+   for their datagram. */
 static void leave_rest(struct repair *repair, const struct carry_capture_packet *packet,
                        const struct judged *judged, const struct carry_packet_fragment *fragment) {
     for (size_t i = 0; i < judged->count; i++) {
@@ -411,8 +414,8 @@ static bool is_changed(const struct datagram *datagram, uint32_t at) {
     return false;
 }
 
-/* Returns why the sum `at` bytes into a datagram is left. A fragment may show a sum that the
-   datagram does not: where the datagram was cut before it, or contradicts itself. */
+/* Returns why the sum `at` bytes into a datagram is left unrepaired. A fragment may show a sum that
+   the datagram does not: where the datagram was cut before it, or contradicts itself. */
 static enum carry_capture_left why_left_in(const struct repair *repair,
                                            const struct datagram *datagram,
                                            const struct carry_packet_sum *sum, uint32_t at) {
@@ -435,7 +438,7 @@ static enum carry_capture_left why_left_in(const struct repair *repair,
     return judged.cut ? CARRY_CAPTURE_LEFT_SNAPLEN : CARRY_CAPTURE_LEFT_UNCERTAIN;
 }
 
-/* Reports the wrong sums that a fragment alone shows, except those that were repaired. */
+/* Reports the wrong sums that only a fragment shows, except those that were repaired. */
 static void leave_in_source(struct repair *repair, const struct datagram *datagram,
                             const struct source *source) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Repairs the checksums of packets one by one for carry_capture_fix(), and reports why others are
- * left.
+ * left unrepaired.
  *
  * Everything happens in one pass, so that pipes work too. A sum over a fragmented datagram is
  * repaired once the last fragment has arrived: in the input's window if the field is still there,
  * or in what was written, if the sink can rewrite. Fragments are reassembled by the same rules and
- * limits as in carry_capture_check(), so that it will find exactly what is left.
+ * limits as in carry_capture_check(), so that it will find exactly the sums that are left.
  *
  * Only the whole input shows which IPv4 headers of 0 are partial (header_senders.h). Where that
  * matters to what is repaired, carry_repair_learn() reads a file once before; for a pipe, the
@@ -29,11 +29,12 @@ struct repair {
     bool cancelled; /* by options.change */
     struct carry_capture_repairs *repairs;
     struct reassembler *reassembler;
-    struct header_senders *known; /* of the input, as far as it was read or learned */
+    struct header_senders *known; /* those of the input, as far as it was read or learned */
     struct reassembler *learner;
     uint64_t *called_bad; /* per sender, the headers of 0 that were repaired as bad ones */
-    struct header_senders *headers; /* of the copy */
-    /* Per sender, the headers of 0 that are left, whose verdicts are settled at the end. */
+    struct header_senders *headers; /* those of the copy */
+    /* Per sender, the headers of 0 that are left unrepaired; their verdicts are settled at the
+       end. */
     struct carry_capture_group (*waiting)[LEFT_SLOTS];
 };
 

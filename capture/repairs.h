@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what was repaired in a capture, and what was left and why. */
+/* Counts what was repaired in a capture, and what was left unrepaired and why. */
 #ifndef CARRY_CAPTURE_SRC_REPAIRS_H
 #define CARRY_CAPTURE_SRC_REPAIRS_H
 
@@ -29,11 +29,12 @@ struct carry_capture_repairs {
     struct carry_capture_group reasons[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT][LEFT_SLOTS];
 };
 
-/* Counts a sum that is left. */
+/* Counts a sum that is left unrepaired. */
 void carry_repairs_leave(struct carry_capture_repairs *repairs,
                          const struct carry_capture_change *left);
 
-/* Count IPv4 headers that are left, in two steps: their verdicts are not known in the first. */
+/* Count IPv4 headers that are left unrepaired, in two steps: their verdicts are not known in the
+   first. */
 void carry_group_add(struct carry_capture_group *group, uint64_t number);
 void carry_repairs_leave_headers(struct carry_capture_repairs *repairs, unsigned verdict,
                                  unsigned why, const struct carry_capture_group *headers);

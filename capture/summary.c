@@ -192,7 +192,7 @@ void carry_capture_summary_merge(struct carry_capture_summary *into,
 
 /* --- Headers that are left to network cards --- */
 
-/* Counts the lone headers of one sender, which had to wait for the end. */
+/* Counts the lone headers of one sender: they had to wait for the end. */
 static void settle_sender(struct carry_capture_summary *summary,
                           const struct header_sender *sender) {
     unsigned verdict = sender->leaves ? CARRY_VERDICT_PARTIAL : CARRY_VERDICT_BAD;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts verdicts over time in memory of fixed size: spans of equal width, which doubles whenever
- * the times no longer fit. Spans begin at multiples of their width, so that timelines of any widths
- * can be added in any order.
+ * Counts verdicts over time in memory of fixed size: spans of equal width. The width doubles
+ * whenever the times no longer fit. Spans begin at multiples of their width, so that timelines of
+ * any widths can be added in any order.
  */
 #ifndef CARRY_CAPTURE_SRC_TIMELINE_H
 #define CARRY_CAPTURE_SRC_TIMELINE_H

@@ -18,8 +18,8 @@ static void close_lz4(void *state) {
     LZ4F_freeDecompressionContext(state);
 }
 
-/* The checksum of a block and the header of the next, which liblz4 prefers to get with the
-   block. */
+/* Size of a block's checksum, and also of the next block's header: liblz4 prefers to get them with
+   the block. */
 #define WORD_BYTES 4
 
 /*

@@ -28,7 +28,7 @@ static void close_zstd(void *state) {
     ZSTD_freeDStream(state);
 }
 
-/* The header of each block, which libzstd prefers to get with the block before it. */
+/* Size of a block's header: libzstd prefers to get it with the block before. */
 #define BLOCK_HEADER_BYTES 3
 
 /*

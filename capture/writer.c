@@ -9,7 +9,7 @@
 #include "pcapng.h"
 
 #define SECTION_BYTES    28 /* without options */
-#define STATISTICS_BYTES 24 /* likewise */
+#define STATISTICS_BYTES 24 /* without options, too */
 #define NS_PER_SECOND    UINT64_C(1000000000)
 #define COMMENT_MAX      65535u
 #define LINKTYPE_MAX     PCAP_LINKTYPE_MASK /* 16 bits in either format */
