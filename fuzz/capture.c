@@ -142,7 +142,8 @@ static void check_same(const struct reading *a, const struct reading *b, bool pa
 
 /*
  * Requires that a truncated file has the packets before its end, and ends cleanly or reports what
- * is cut. If the format has no magic number, later bytes may show that it is no capture at all.
+ * is cut. If the format has no magic number, later bytes may show that the file is not a capture at
+ * all.
  */
 static void check_truncated(const struct reading *whole, const struct reading *cut, size_t size) {
     if (whole->result == CARRY_ERROR_UNRECOGNISED)

@@ -50,14 +50,15 @@ static size_t choose_fields(struct carry_jit_template_spec *spec, struct carry_j
     return count;
 }
 
-/* Checks whether the sum has the same place and cover. Values may be those of another shape. */
+/* Checks whether two sums have the same place and cover. The values that were written may give a
+   frame another shape. */
 static bool is_same_place(const struct carry_packet_sum *a, const struct carry_packet_sum *b) {
     return a->protocol == b->protocol && a->field_offset == b->field_offset &&
            a->cover_offset == b->cover_offset && a->cover_size == b->cover_size &&
            a->pseudo_size == b->pseudo_size;
 }
 
-/* Checks whether all earlier sums have the same places. */
+/* Checks whether all sums of `before` have the same places in `now`. */
 static bool is_same_shape(const struct verdicts *before, const struct verdicts *now) {
     bool same = now->count >= before->count;
     for (size_t i = 0; i < before->count && same; i++)

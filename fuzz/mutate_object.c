@@ -388,7 +388,7 @@ static void start_object(struct edit *edit) {
 
 /* --- Changes --- */
 
-/* Reads the lower 4 bytes, which suffice, of an 8-byte number in a header. */
+/* Reads the lower 4 bytes of an 8-byte number in a header; they suffice. */
 static uint32_t get_word(const struct edit *edit, size_t at) {
     return edit_get(edit, at, 4, true);
 }

@@ -2,9 +2,9 @@
 /*
  * Fuzzes the reassembly of datagrams.
  *
- * The input is a protocol number, then the first bytes of every datagram's content, which may
- * contain any headers, including fragments, and then records of four bytes. Each record makes a
- * fragment: any part of one of eight datagrams, possibly with a wrong byte, truncated, or late.
+ * The input is a protocol number, the first bytes of every datagram's content, and records of four
+ * bytes. The content may contain any headers, including fragments. Each record makes a fragment:
+ * any part of one of eight datagrams, possibly with a wrong byte, truncated, or late.
  */
 #include <string.h>
 

@@ -141,7 +141,7 @@ static bool is_of_type(const json_t *line, const char *type) {
     return strcmp(own, type) == 0;
 }
 
-/* Parses lines of JSON, of which only the last must be the summary; returns how many have this
+/* Parses lines of JSON: the last one, and no other, must be the summary. Returns how many have this
    type. */
 static size_t count_json(const char *text, const char *type) {
     size_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzzes the functions that check and convert images of extended state. An image that passes must
- * be valid in a model of XRSTOR that shares no code with them, and be the same registers after
+ * be valid in a model of XRSTOR that shares no code with them, and hold the same registers after
  * conversion.
  */
 #include "image.h"
