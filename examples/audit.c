@@ -5,11 +5,11 @@
  *
  *     LD_AUDIT=./libcarry-audit.so program
  *
- * The usual way to see calls is la_pltenter(), which glibc calls with its own code around it: that
- * saves vectors at each call, and leaves the upper halves of vector registers dirty, so that SSE
- * code of the program runs slowly from then on. Here la_symbind() binds each function to a thunk
- * instead. It keeps arguments in vectors of any width, and `enter`, in place of la_pltenter(),
- * finds clean upper halves and leaves clean ones.
+ * The usual way to see calls is la_pltenter(). The code of glibc that calls it saves vectors at
+ * each call, and leaves the upper halves of vector registers dirty, so that SSE code of the program
+ * runs slowly from then on. Here la_symbind() binds each function to a thunk instead. It keeps
+ * arguments in vectors of any width, and `enter`, in place of la_pltenter(), finds clean upper
+ * halves and leaves clean ones.
  *
  * It needs glibc 2.35 or newer: older versions bind nothing this way in programs linked with -z
  * now. The compiler makes the thunks, so their number is fixed; calls of further functions are not
@@ -31,7 +31,7 @@
 /* The dynamic linker looks for these by their names. */
 #define AUDIT __attribute__((visibility("default")))
 
-/* The upper halves of vectors, which must not be in use in count_call(). */
+/* The upper halves of vectors: they must not be in use in count_call(). */
 #define UPPERS (CARRY_XSTATE_BIT(AVX) | CARRY_XSTATE_BIT(ZMM_HI256))
 
 /* A thunk, its function, and its counts. Threads call at the same time, so additions are atomic. */
