@@ -172,8 +172,8 @@ static void report_unopened(struct run *run, const char *path, const char *reaso
 
 /* --- Files and folders --- */
 
-/* Checks that a file is no capture and has no capture's name; false if an error prevented its
-   recognition. */
+/* Checks that a file is not a capture and does not have the name of one; false if an error
+   prevented its recognition. */
 static bool is_other(struct carry_capture *capture, const char *path) {
     return !source_is_capture(capture) && carry_capture_last_error(capture)->code == CARRY_OK &&
            !file_name_is_capture(path);

@@ -94,8 +94,8 @@ static int count_capture(struct check_print *print, const struct report *report)
     return status;
 }
 
-/* Prints only the name: as it is, for programs; cleaned for a terminal, which a name must not
-   control. */
+/* Prints only the name: unchanged for programs, but cleaned for a terminal, since a name must not
+   control that. */
 static void print_bare_name(const char *path, char end) {
     if (isatty(STDOUT_FILENO))
         text_print_clean(stdout, path);

@@ -62,7 +62,7 @@ static bool make_folders(const struct fix_folder *folder, const char *below) {
     return true;
 }
 
-/* Checks whether another file of the folder has this name, which its copy would get too. */
+/* Checks whether another file of the folder has this name: its copy would get that name, too. */
 static bool has_file(const char *name, const char *path) {
     struct stat status;
     return strcmp(name, path) != 0 && !pack_knows(name) && lstat(name, &status) == 0;

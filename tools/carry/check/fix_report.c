@@ -8,8 +8,8 @@
 #include "common/output.h"
 #include "common/text.h"
 
-/* Returns why a sum is left, in terms of the command line where those are clearer than the
-   library's. */
+/* Returns why a sum is left unrepaired, in terms of the command line where those are clearer than
+   the library's. */
 static const char *left_reason_text(unsigned left) {
     switch (left) {
     case CARRY_CAPTURE_LEFT_ONLY:

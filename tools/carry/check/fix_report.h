@@ -22,7 +22,7 @@ void fix_report_json(FILE *out, const struct fix_report *report);
 /* Prints the last line for a folder. */
 void fix_report_folder(uint64_t captures, uint64_t skipped);
 
-/* Prints one line of JSON about a sum that changes or is left. */
+/* Prints one line of JSON about a sum that changes or is left unrepaired. */
 void fix_log(FILE *log, const struct carry_capture_change *change);
 
 #endif

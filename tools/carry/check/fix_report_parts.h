@@ -18,7 +18,7 @@ struct fix_report_row {
 struct fix_report_row fix_report_row(const struct fix_report *report, fix_report_count_fn *count,
                                      unsigned protocol);
 
-/* Calls `visit` for each group of sums that are left for the same reason. */
+/* Calls `visit` for each group of sums that are left unrepaired for the same reason. */
 void fix_report_groups(const struct fix_report *report, void *context,
                        void (*visit)(void *context, unsigned protocol, unsigned verdict,
                                      unsigned left, const struct carry_capture_group *group));

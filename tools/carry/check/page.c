@@ -13,7 +13,7 @@
 #include "common/html.h"
 #include "common/output.h"
 
-/* The most samples: twice as many as are shown, since by the end some sums are no findings. */
+/* The most samples: twice as many as are shown, since by the end some sums may not be findings. */
 #define SAMPLES_MAX (2 * PAGE_FINDINGS_MAX)
 
 /* Markup that is kept until the page is written. */

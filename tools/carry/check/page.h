@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes the page of `carry check --html` about all captures, which loads nothing and runs nothing.
- * Its size is limited: the first captures and findings are listed, and the rest is counted.
+ * Writes the page of `carry check --html` about all captures. The page loads nothing and runs
+ * nothing. Its size is limited: the first captures and findings are listed, and the rest is
+ * counted.
  */
 #ifndef CARRY_TOOLS_PAGE_H
 #define CARRY_TOOLS_PAGE_H

@@ -45,8 +45,8 @@ int command_bad_option(char **argv, int result);
 bool command_parse(const char *text, uint64_t low, uint64_t high, uint64_t *number);
 
 /*
- * Parses the value of an option in the same way. Returns STATUS_CLEAN, or prints what the option
- * takes, as command_usage() does, and returns STATUS_ERROR.
+ * Parses the value of an option like command_parse(). Returns STATUS_CLEAN, or prints what the
+ * option takes, as command_usage() does, and returns STATUS_ERROR.
  */
 int command_number(const char *name, const char *option, const char *text, uint64_t low,
                    uint64_t high, uint64_t *number);

@@ -53,7 +53,8 @@ const char *filter_problem(struct filter *filter, uint32_t linktype);
 bool filter_matches(struct filter *filter, uint32_t linktype, const void *data, uint32_t captured,
                     uint32_t wire);
 
-/* Checks the same with one program of the filter. Several threads may call it at once. */
+/* Checks a packet like filter_matches(), with one program of the filter. Several threads may call
+   it at once. */
 bool filter_program_matches(const struct filter *filter, const struct bpf_program *program,
                             const void *data, uint32_t captured, uint32_t wire);
 

@@ -62,7 +62,7 @@ static void print_safe(FILE *stream, const char *json) {
     }
 }
 
-/* Returns an object with the version and then the members of `object`, which is released. */
+/* Returns an object with the version and then the members of `object`; releases `object`. */
 static json_t *with_version(json_t *object) {
     json_t *all = json_pack("{s:i}", "schema", JSON_SCHEMA);
     json_object_update(all, object);

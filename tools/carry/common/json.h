@@ -30,7 +30,8 @@ json_t *json_number(uint64_t value);
  */
 void json_print(FILE *stream, json_t *object);
 
-/* Prints the single object of a report in the same way, on standard output and over many lines. */
+/* Prints the single object of a report like json_print(), but on standard output and over many
+   lines. */
 void json_print_report(json_t *object);
 
 #endif

@@ -20,8 +20,8 @@ struct libpcap {
 #undef LIBPCAP_MEMBER
 };
 
-/* Loads libpcap. Returns false if it cannot be loaded, with the reason in *problem, which is valid
-   until the next call. */
+/* Loads libpcap. Returns false if it cannot be loaded, with the reason in *problem. The reason is
+   valid until the next call. */
 bool libpcap_load(struct libpcap *libpcap, const char **problem);
 
 #endif

@@ -92,7 +92,7 @@ static void measure_one_round(const struct bench_plan *plan, const size_t *calls
                               double *samples) {
     for (size_t cell = 0; cell < plan->cells; cell++) {
         for (size_t i = 0; i < plan->subjects; i++) {
-            /* Another subject is first in each round, so that none always follows the same one. */
+            /* Another subject is first in each round: so none always follows the same other one. */
             size_t subject = (i + round) % plan->subjects;
             size_t index = cell * plan->subjects + subject;
             samples[index * plan->rounds + round] =
@@ -178,7 +178,7 @@ struct bench_stats bench_stats_part(struct bench_stats stats, double parts) {
     };
 }
 
-/* Returns the mean of the middle half of the values, which are sorted in place. */
+/* Sorts the values in place, and returns the mean of their middle half. */
 static double middle_mean(double *values, size_t count) {
     qsort(values, count, sizeof *values, compare_doubles);
     size_t cut = count / 4;

@@ -49,14 +49,14 @@ enum operands {
 };
 
 /*
- * Reads the options of `rows`, which an empty row ends, and --help, which prints `usage`. Returns
+ * Reads the options of `rows`, up to an empty row, and --help, for which it prints `usage`. Returns
  * true if the command must run; its operands begin at argv[optind]. Otherwise *status is the exit
  * status.
  */
 bool options_read(int argc, char **argv, const char *usage, const struct option_row *rows,
                   enum operands operands, int *status);
 
-/* Reads options in the same way, with a help text that `print` writes. */
+/* Reads options like options_read(), with a help text that `print` writes. */
 bool options_read_help(int argc, char **argv, void (*print)(const void *context),
                        const void *context, const struct option_row *rows, enum operands operands,
                        int *status);

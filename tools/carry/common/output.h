@@ -11,7 +11,7 @@
  *     if (!output_finish(&output) || !output_publish(&output))
  *         return output_problem(output.error);
  *
- * Also writes direct outputs, such as pipes, whose bytes are passed on at once and cannot be
+ * Also writes direct outputs, such as pipes: their bytes are passed on at once and cannot be
  * removed.
  */
 #ifndef CARRY_TOOLS_OUTPUT_H

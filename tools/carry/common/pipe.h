@@ -5,8 +5,8 @@
 
 /*
  * Enlarges a pipe, so that the programs at its ends switch less often: `carry fix` between two
- * pipes of 64 KiB waits 24 times as often as between two of 1 MiB. A descriptor that is no pipe, or
- * must not grow, is unchanged.
+ * pipes of 64 KiB waits 24 times as often as between two of 1 MiB. A descriptor that is not a pipe,
+ * or must not grow, is unchanged.
  */
 void pipe_enlarge(int descriptor);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the subcommands of `carry bench` and `carry xstate`, which their next argument names. */
+/* Runs the subcommand of `carry bench` or `carry xstate` that the next argument names. */
 #ifndef CARRY_TOOLS_SUBCOMMAND_H
 #define CARRY_TOOLS_SUBCOMMAND_H
 

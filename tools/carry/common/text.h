@@ -81,7 +81,7 @@ void text_print_clean(FILE *stream, const char *text);
    memory. */
 char *text_clean(const char *text);
 
-/* Prints a file's name in the same way; "-" is "standard input". */
+/* Prints a file's name like text_print_clean(); "-" is "standard input". */
 void text_print_name(FILE *stream, const char *path);
 
 /* Returns the name of a file without its folders; the whole path if it ends in a slash. */

@@ -140,7 +140,7 @@ static int end_outlet(struct run *run) {
     uint64_t lost;
     const int error = outlet_close(run->live.outlet, &lost);
     run->live.outlet = NULL;
-    if (error == EPIPE) /* no one reads the output, which needs no message */
+    if (error == EPIPE) /* the reader has closed the output: no message is needed */
         return STATUS_ERROR;
     if (error)
         return command_error("cannot write the output: %s", strerror(error));

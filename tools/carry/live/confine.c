@@ -22,7 +22,7 @@
 #define ARCHITECTURE 0u
 #endif
 
-/* The leak sanitizer starts a process at exit, which traces this one. */
+/* At exit, the leak sanitizer starts a process that traces this one. */
 #if defined __has_feature
 #define IS_SANITIZED __has_feature(address_sanitizer)
 #elif defined __SANITIZE_ADDRESS__
@@ -35,7 +35,7 @@
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define REFUSE(code) RETURN(SECCOMP_RET_ERRNO | (code))
 
-/* Skips this many instructions unless the loaded word equals `value`, or has this bit. */
+/* Skip `skipped` instructions unless the loaded word equals `value`, or has `bit`. */
 #define UNLESS_EQUAL(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skipped))
 #define UNLESS_SET(bit, skipped)     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bit), 0, (skipped))
 

@@ -32,8 +32,8 @@ bool counts_subtract(struct live_counts *since, const struct live_counts *now,
                      const struct live_counts *before);
 
 /*
- * Raises each count that is higher in `now`; false if there is no memory. Sums judged again make
- * counts smaller, which a reader of counters would take for a restart.
+ * Raises each count that is higher in `now`; false if there is no memory. Sums that are judged
+ * again make counts smaller: a reader of counters would take that for a restart.
  */
 bool counts_raise(struct live_counts *counts, const struct live_counts *now);
 

@@ -58,7 +58,7 @@ static bool fail_ring(const struct ring *ring, const char *what) {
     return false;
 }
 
-/* Reports a condition that is no failure, once for all rings of an interface. */
+/* Reports a condition that is not a failure, once for all rings of an interface. */
 static void report_state(const struct ring *ring, const char *what) {
     if (ring->is_first && reader_is_ready(STDERR_FILENO))
         command_file_error(ring->name, what);
@@ -424,9 +424,8 @@ void ring_update_link(struct ring *ring) {
     report_state(ring, ring->index ? "is down" : "is gone");
 }
 
-/* Checks whether the interface is back. A bound socket returns with its interface; to a new
-   interface of that name it must be bound again, which is impossible for a socket that shares
-   packets. */
+/* Checks whether the interface is back. A bound socket returns with its interface. To a new
+   interface of that name it must be bound again; a socket that shares packets cannot be. */
 static bool is_back(struct ring *ring) {
     const int index = (int)if_nametoindex(ring->name);
     if (!index || (index != ring->index && ring->is_shared))

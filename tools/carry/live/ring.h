@@ -94,7 +94,7 @@ void ring_stop(struct ring *ring);
 bool ring_has_rest(const struct ring *ring);
 
 /* Returns how many packets arrived while the ring was full, since it was opened. Always call it
-   from the same thread, which may differ from the one that reads. */
+   from the same thread; that need not be the one that reads. */
 uint64_t ring_drops(struct ring *ring);
 
 /* Checks whether the interface has disappeared or is down, and reports that once. Call this when

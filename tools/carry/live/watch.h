@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs the threads that judge packets as they arrive: each has a ring for every interface, and a
- * checker for every direction of an interface, whose summaries the main thread reads meanwhile.
+ * checker for every direction of an interface. The main thread reads the checkers' summaries
+ * meanwhile.
  */
 #ifndef CARRY_TOOLS_LIVE_WATCH_H
 #define CARRY_TOOLS_LIVE_WATCH_H
@@ -69,7 +70,7 @@ struct watch {
     pthread_mutex_t lock;                /* held while the sides change */
     struct side *sides[WATCH_SIDES_MAX];
     unsigned sides_count;
-    struct side *of[INTERFACES_MAX][2]; /* the same, by interface and whether it sent */
+    struct side *of[INTERFACES_MAX][2]; /* the sides by interface, and whether it sent */
     struct found *found;                /* single checksums to show */
     size_t found_count, found_capacity;
 };
