@@ -108,7 +108,7 @@ static void learn_packet(struct explain *explain, const struct carry_capture_pac
         learn_sum(explain, packet, sums, count, i);
 }
 
-/* Adds the sums that the first fragment could not verify, like carry_capture_check(). */
+/* Adds, like carry_capture_check(), the sums that could not be verified in the first fragment. */
 static void learn_datagram_sums(struct explain *explain, const struct datagram *datagram) {
     for (size_t i = 0; i < datagram->fresh_count; i++)
         learn_sum(explain, &datagram->packet, datagram->sums, datagram->count,

@@ -161,7 +161,8 @@ void carry_fragment_table_make_room(struct fragment_table *table, struct entry *
                                     uint64_t now_ns) {
     while (table->bytes > REASSEMBLER_BYTES_MAX && table->oldest != entry)
         evict_oldest(table, now_ns, CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES);
-    if (table->bytes > REASSEMBLER_BYTES_MAX) /* a single datagram, by repeated fragments */
+    /* Repeated fragments can make a single datagram too large. */
+    if (table->bytes > REASSEMBLER_BYTES_MAX)
         carry_fragment_table_refuse(table, entry, CARRY_CAPTURE_REASSEMBLY_EVICTED_BYTES);
 }
 

@@ -29,14 +29,14 @@ struct window {
 };
 
 struct input_watcher {
-    /* Called before bytes already read by the parser are overwritten. Returns 0, or an errno that
-       ends reading. */
+    /* Runs before bytes that the parser has read are overwritten. Returns 0, or an errno that ends
+       reading. */
     int (*full)(void *context);
-    /* Called before the read function blocks, and after signals. Returns false if no more bytes are
+    /* Runs before the read function blocks, and after signals. Returns false if no more bytes are
        wanted. */
     bool (*idle)(void *context);
-    /* NULL, or called for a full window; its second half begins at `from`. Returns the offset, at
-       or after `from`, of the first byte that may still change; UINT64_MAX if there is none. */
+    /* NULL, or runs for a full window; its second half begins at `from`. Returns the offset, at or
+       after `from`, of the first byte that may still change; UINT64_MAX if there is none. */
     uint64_t (*keep)(void *context, uint64_t from);
     void *context;
 };

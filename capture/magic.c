@@ -11,8 +11,8 @@
 static const struct pcap_variant variants[] = {
     {PCAP_MAGIC_US, 16, 1000}, {PCAP_MAGIC_NS, 16, 1}, {PCAP_MAGIC_MODIFIED, 24, 1000}};
 
-/* Where record headers hold the two lengths: up to version 2.2, and in files of DG/UX, they are in
-   the opposite order (from libpcap). */
+/* The offsets of the two lengths in record headers: up to version 2.2, and in files of DG/UX, they
+   are in the opposite order (see libpcap). */
 static const struct pcap_version versions[] = {
     {2, 3, 4, 8, 12}, {2, 0, 2, 12, 8}, {543, 0, 0, 12, 8}};
 
@@ -35,7 +35,7 @@ const struct pcap_version *carry_magic_version(const uint8_t *header, bool swap)
     return NULL;
 }
 
-/* Checks for pcap. The header's time zone has always been 0 in practice. */
+/* Checks for pcap. The time zone in the header must be 0, as it has always been in practice. */
 bool carry_magic_is_pcap(const uint8_t *bytes) {
     bool swap;
     return carry_magic_variant(bytes, &swap) && carry_magic_version(bytes, swap) &&

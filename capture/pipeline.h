@@ -72,7 +72,7 @@ int carry_pipeline_run(struct pipeline *pipeline, struct carry_capture *capture,
 bool carry_pipeline_pass(struct pipeline *pipeline, const struct carry_capture_packet *packets,
                          size_t count);
 
-/* Adds to `tally` all that the batches counted since the last call. Only between runs. */
+/* Adds to `tally` all that the batches counted since the last call. Call it only between runs. */
 void carry_pipeline_take_tally(struct pipeline *pipeline, struct tally *tally);
 
 /* Adds a note to a batch, in examine(). */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recognises and reads captures: the public functions over sources of bytes and formats. */
+/* Implements the public functions that recognise and read captures, on top of sources of bytes and
+   formats. */
 #include <errno.h>
 #include <stdlib.h>
 

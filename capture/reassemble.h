@@ -73,7 +73,7 @@ struct datagram {
     const struct carry_packet_sum *sums; /* of the datagram, including that of its own IP header */
     size_t count;
 
-    /* Those of `sums` that the first fragment could not verify or did not list. */
+    /* Those of `sums` that were not verified or not listed in the first fragment. */
     struct carry_packet_sum fresh[CARRY_PACKET_SUMS_MAX];
     size_t fresh_count;
 

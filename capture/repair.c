@@ -101,8 +101,8 @@ static void learn_sums(struct repair *repair, const struct carry_frame *frame,
         carry_header_senders_add(repair->known, frame, &sums[i]);
 }
 
-/* Learns from the sums that the first fragment could not verify, as they were before any repair;
-   carry check does the same. */
+/* Learns from the sums that could not be verified in the first fragment, as they were before any
+   repair; carry check does the same. */
 static void learn_datagram(struct repair *repair, const struct datagram *datagram) {
     const struct carry_frame frame = carry_capture_frame(&datagram->packet);
     learn_sums(repair, &frame, datagram->changes, datagram->changes_count);
@@ -415,7 +415,7 @@ static bool is_changed(const struct datagram *datagram, uint32_t at) {
 }
 
 /* Returns why the sum `at` bytes into a datagram is left unrepaired. A fragment may show a sum that
-   the datagram does not: where the datagram was cut before it, or contradicts itself. */
+   the datagram does not, since the datagram was cut before it, or contradicts itself. */
 static enum carry_capture_left why_left_in(const struct repair *repair,
                                            const struct datagram *datagram,
                                            const struct carry_packet_sum *sum, uint32_t at) {

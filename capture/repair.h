@@ -42,7 +42,7 @@ struct repair {
    memory. */
 bool carry_repair_open(struct repair *repair);
 
-/* Checks whether exactly one of bad and partial sums is repaired. */
+/* Checks whether either bad or partial sums are repaired, but not both. */
 bool carry_repair_wants_either_only(const struct carry_packet_options *options);
 
 /* Learns about the senders of a packet, before the first packet is repaired. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the senders of checksums by the addresses of IP and of links, and lists the most frequent
+/* Counts the senders of checksums by their IP and link addresses, and lists the most frequent
    ones. */
 #ifndef CARRY_CAPTURE_SRC_SENDERS_H
 #define CARRY_CAPTURE_SRC_SENDERS_H

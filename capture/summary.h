@@ -43,7 +43,7 @@ struct unknown_link {
 struct carry_capture_summary {
     struct tally tally;
     uint64_t reassembly[CARRY_CAPTURE_REASSEMBLY_COUNT];
-    /* One row per protocol and one element per verdict, of those that are findings. */
+    /* One row per protocol, with one element per verdict; only those of findings are used. */
     struct senders (*senders)[CARRY_VERDICT_COUNT];
     struct header_senders *headers;
     struct flows *flows;
