@@ -228,7 +228,7 @@ static void fill_sums(struct edit *edit) {
     carry_packet_fill(&frame, NULL, NULL, 0);
 }
 
-/* Sets the length field of a header that contains the size of itself and what follows. */
+/* Sets the length field of a header that contains the size of the header and of what follows. */
 static void fit_length(struct edit *edit, uint32_t protocol, size_t at) {
     uint32_t rest = (uint32_t)(edit->size - at);
     if (protocol == CARRY_PROTOCOL_IP)

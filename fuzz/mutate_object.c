@@ -157,7 +157,7 @@ static uint32_t branch_word(uint32_t opcode, size_t from, size_t to) {
     return opcode | ((uint32_t)(to - from) / 4 & 0x3ffffff);
 }
 
-/* Returns NOP, add x0, x0, 1, adr x0, ., B to itself, or 0. */
+/* Returns an instruction: nop; add x0, x0, 1; adr x0, .; b to itself; or 0. */
 static uint32_t any_word(struct object *object) {
     static const uint32_t words[] = {0xd503201f, 0x91000400, 0x10000000, 0x14000000, 0};
     return words[any_below(object, sizeof words / sizeof *words)];
