@@ -37,7 +37,8 @@ CARRY_KEY_DEFINE(counting, false);
 
 static uint64_t shift(uint64_t word, uint64_t bits) {
 #ifdef __x86_64__
-    /* Two instructions, or one whose count is in any register and which keeps the flags. */
+    /* Two instructions, or a single one: it takes the count in any register, and keeps the
+       flags. */
     __asm__(CARRY_ALT("mov %k1, %%ecx\n\tshl %%cl, %0", bmi2, "shlx %1, %0, %0")
             : "+r"(word)
             : "r"(bits)
