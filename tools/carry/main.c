@@ -67,8 +67,8 @@ static int print_help(char **words) {
     return STATUS_CLEAN;
 }
 
-/* Checks for an existing file: programs that accept only one word as a command, such as tcpdump -z,
-   append the file to it. */
+/* Checks whether a file has this name: programs that accept only one word as a command, such as
+   tcpdump -z, run it with the name of a file. */
 static bool is_file(const char *name) {
     return strcmp(name, "-") == 0 || access(name, F_OK) == 0;
 }

@@ -286,7 +286,7 @@ static json_t *pseudo_json(const struct carry_packet_sum *sum) {
                      (json_int_t)sum->pseudo_size, "sum", (int)pseudo_number(sum));
 }
 
-/* Returns the bytes within the covered ones that are not covered. */
+/* Returns the gap: bytes amid the covered ones that are not covered. */
 static json_t *gap_json(const struct carry_packet_sum *sum) {
     return json_pack("{s:I, s:i}", "at", (json_int_t)(sum->cover_offset + sum->gap_offset), "size",
                      (int)sum->gap_size);

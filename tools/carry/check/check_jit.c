@@ -33,7 +33,7 @@ struct shape {
 };
 
 struct check_jit {
-    uint64_t after;        /* packets */
+    uint64_t after;        /* packets of a shape before its function is generated */
     pthread_mutex_t mutex; /* for the members below */
     struct shape shapes[SHAPES_MAX];
     size_t count;

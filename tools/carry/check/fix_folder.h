@@ -16,10 +16,10 @@ struct fix_folder {
 };
 
 /*
- * Repairs every capture, in the order of their names, and creates the folders for the copies.
- * Returns the most severe status. A copy keeps the name of its capture. If that name claims a
- * compression that cannot be written, the copy's name omits it, unless another file's copy would
- * have the same name.
+ * Repairs the captures in the order of their names, and creates the folders for the copies. Returns
+ * the most severe status. A copy keeps the name of its capture. If that name claims a compression
+ * that cannot be written, the copy's name omits it, unless another file's copy would have the same
+ * name.
  */
 int fix_folder(struct fix_folder *folder);
 

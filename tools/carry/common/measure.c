@@ -10,7 +10,7 @@
 #include "common/clock.h"
 
 #define CALIBRATION_TRIES 4
-#define SETTLE_NS         2000000 /* at most: a CPU lowers its clock for about a millisecond */
+#define SETTLE_NS         2000000 /* the limit: a CPU lowers its clock for about a millisecond */
 #define SETTLED           1.05    /* relative to the shortest time of the scalar work so far */
 #define PAGE_BYTES        4096
 
@@ -21,7 +21,7 @@
 /*
  * Times calls. Each call stores its return address, and a load from the same offset in another page
  * may wait for that store. The position of the stack differs from run to run, so the stack is first
- * moved down to the end of a page: the data begins at the beginning of one.
+ * moved down to the end of a page, while the data begins at the start of one.
  */
 static double time_calls(const struct bench_plan *plan, size_t cell, size_t subject, size_t first,
                          size_t calls) {
@@ -154,7 +154,8 @@ struct bench_stats bench_stats(const double *samples, size_t count) {
     double sorted[count];
     memcpy(sorted, samples, sizeof sorted);
     qsort(sorted, count, sizeof *sorted, compare_doubles);
-    /* The number of samples below the interval, and above it: binomial, approximated as normal. */
+    /* The number of samples below the interval, and above it, is binomial: approximated as
+       normal. */
     const double half = (double)count / 2, beside = half - NORMAL_95 / 2 * sqrt((double)count);
     const size_t outside = beside > 0 ? (size_t)beside : 0;
     return (struct bench_stats){

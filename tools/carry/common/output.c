@@ -23,7 +23,7 @@
 /* Permissions for the owner, the only ones while a file is incomplete. */
 #define OWNER_MODE (S_IRUSR | S_IWUSR)
 
-/* Outputs that a signal must remove; change it only with signals held. */
+/* Outputs that a signal must remove; change the list only while signals are held. */
 static struct output *volatile live[OUTPUTS_MAX];
 
 static void remove_live(void) {
@@ -120,7 +120,8 @@ const char *output_problem(int error) {
 
 /* --- Bytes --- */
 
-/* Handles a failed write. Another process may have made a pipe non-blocking: then waits. */
+/* Handles a failed write. If another process has made a pipe non-blocking, waits until it has
+   room. */
 static void note_failure(struct output *output) {
     struct pollfd room = {.fd = output->descriptor, .events = POLLOUT};
     if (errno == EAGAIN)

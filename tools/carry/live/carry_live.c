@@ -184,7 +184,7 @@ static int poll_timeout_ms(const struct run *run, int64_t end) {
     return server >= 0 && server < own ? server : own;
 }
 
-/* Reports if the interval is over. After a slow report, missed ones are skipped. */
+/* Reports if the interval is over. After a slow report, skips the reports that it has delayed. */
 static void report_when_due(struct run *run) {
     const int64_t interval = (int64_t)run->live.options.interval * CLOCK_SECOND;
     if (clock_ns() < run->next_report)

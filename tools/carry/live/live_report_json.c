@@ -32,7 +32,7 @@ static json_t *side_json(const struct live *live, const struct live_row *row) {
     return object;
 }
 
-/* Returns the packets that each ring dropped, by the interfaces given. */
+/* Returns how many packets each ring dropped: an object for each interface that was given. */
 static json_t *dropped_json(const struct live *live, const struct live_counts *counts) {
     json_t *list = json_array();
     for (unsigned i = 0; i < live->options.interfaces_count; i++) {

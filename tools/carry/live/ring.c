@@ -219,7 +219,7 @@ bool ring_open(struct ring *ring, const char *name, const struct ring_options *o
 
 /*
  * Opens and closes a packet socket, at which the kernel waits for packets that other CPUs process:
- * while a ring joins its group, such a packet may still reach it as if it were in no group.
+ * while a ring joins its group, such a packet may still reach the ring as if it were in no group.
  */
 void ring_await_joined(void) {
     const int unused = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
