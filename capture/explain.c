@@ -141,7 +141,8 @@ static void call_user(struct explain *explain, struct kept *kept) {
         explain->cancelled = !explain->call(explain->user, &kept->explanation);
 }
 
-/* Explains in order, up to the first entry that more packets may change; with `all`, every one. */
+/* Explains the entries in order, up to the first that more packets may change; with `all`, all of
+   them. */
 static void call_settled(struct explain *explain, bool all) {
     struct kept *kept;
     while ((kept = explain->first) && (!settle_findings(explain, kept) || all)) {

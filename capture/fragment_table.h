@@ -16,7 +16,7 @@ struct carry_fragment_key {
     uint32_t words[FRAGMENT_KEY_WORDS];
 };
 
-/* A datagram, some of whose fragments have arrived. */
+/* A datagram that is incomplete, or was refused. */
 struct entry {
     struct carry_fragment_key key;
     struct entry *chain; /* of the same bucket */

@@ -10,7 +10,7 @@ static inline bool verdict_is_in(unsigned verdict, unsigned set) {
 }
 
 /* Returns true for verdicts that are findings: they are reported and repaired, and their senders
-   remembered. */
+   are remembered. */
 static inline bool verdict_is_finding(unsigned verdict) {
     return verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS);
 }
