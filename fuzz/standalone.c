@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Runs a fuzz target without libFuzzer, for any compiler and any architecture: once on each file,
- * or file of a folder, and with -m COUNT on that many mutations of each, always the same ones.
+ * or file of a folder; with -m COUNT, also on COUNT mutations of each, always the same ones.
  */
 #include <dirent.h>
 #include <errno.h>
