@@ -288,7 +288,7 @@ static int fail_output(const struct run *run) {
     return command_file_error(output_name(run->options.output), output_problem(run->output.error));
 }
 
-/* Publishes both files, or reports why not; then none appears. */
+/* Publishes both files, or reports why not; in that case, neither appears. */
 static int publish_files(struct run *run) {
     const struct options *options = &run->options;
     if (!finish_log(run))

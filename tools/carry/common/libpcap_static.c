@@ -13,8 +13,8 @@ bool libpcap_load(struct libpcap *libpcap, const char **problem) {
 }
 
 /*
- * Replaces two functions of Debian's libpcap, which can capture from D-Bus. The library for that
- * has no use here: the tool only reads files with libpcap.
+ * Replaces two functions of Debian's libpcap that capture from D-Bus. The tool only reads files
+ * with libpcap, so it need not contain the library for that.
  */
 int dbus_findalldevs(void *devices, char *error);
 pcap_t *dbus_create(const char *device, char *error, int *is_ours);

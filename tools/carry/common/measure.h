@@ -93,7 +93,7 @@ void bench_noise_add(struct bench_noise *noise, const struct bench_stats *stats,
 /* Adds another measurement by its relative uncertainty. */
 void bench_noise_add_share(struct bench_noise *noise, double uncertainty);
 
-/* Adds all subjects in all cells of a plan that wanted `rounds`. */
+/* Adds all subjects in all cells of a plan that requested `rounds` rounds. */
 void bench_noise_add_plan(struct bench_noise *noise, const struct bench_plan *plan, size_t rounds,
                           const double *samples);
 

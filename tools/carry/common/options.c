@@ -54,7 +54,8 @@ static void make_tables(struct tables *tables, const struct option_row *rows,
     *letter = 'h';
 }
 
-/* Returns the value of the option just read. getopt_long() finds an optional one only after '='. */
+/* Returns the value of the option just read. getopt_long() finds an optional value only after
+   '='. */
 static const char *row_value(const struct option_row *row, char **argv) {
     if (row->value == VALUE_NEXT && !optarg && argv[optind] && argv[optind][0] != '-')
         return argv[optind++];

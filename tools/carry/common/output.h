@@ -2,7 +2,8 @@
 /*
  * Writes files that appear complete or not at all. They have no name where the file system allows
  * that, otherwise a temporary one in the same folder. Nothing remains of them after a failure or
- * after signals that end the program; without a name, not even after those that cannot be caught.
+ * after signals that end the program. Of files without a name, nothing remains even after signals
+ * that cannot be caught.
  *
  *     struct output output;
  *     if (!output_open(&output, path, 0666))

@@ -32,7 +32,7 @@ struct progress_file {
     const char *path; /* shown unless NULL; must be valid until the next file, or the end */
 };
 
-/* Continues with the next file, to which positions now refer. */
+/* Continues with the next file: from now on, positions refer to that. */
 void progress_begin_file(const struct progress_file *file);
 
 /* Sets the counts so far: packets, and bad sums. The line shows them when it is drawn. */

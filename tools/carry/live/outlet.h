@@ -38,8 +38,8 @@ bool outlet_is_idle(struct outlet *outlet);
 bool outlet_has_failed(const struct outlet *outlet);
 
 /*
- * Waits while the reader reads, and one second more. Returns the errno of a failure, or 0. *lost is
- * the number of lines not written since the start.
+ * Waits as long as the reader reads, and one second more. Returns the errno of a failure, or 0.
+ * *lost is the number of lines not written since the start.
  */
 int outlet_close(struct outlet *outlet, uint64_t *lost);
 

@@ -207,8 +207,8 @@ static bool any_rest(const struct watch *watch) {
 /*
  * Judges the packets that had arrived when the end was requested; the ring limits their number.
  * When the ring is stopped, the kernel may still be processing a packet, and hands out the last
- * block when its time is over. If it does not, on a machine that was suspended, the thread does not
- * wait forever.
+ * block when its time is over. The thread does not wait forever, as the kernel may not do so on a
+ * machine that was suspended.
  */
 static void judge_rest(struct watch *watch) {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
