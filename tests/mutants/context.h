@@ -13,6 +13,6 @@ extern const struct context_calls broken_context_uppers; /* upper halves are lef
 extern const struct context_calls broken_context_red_zone; /* preemption writes below the stack */
 extern const struct context_calls broken_context_flags;    /* preemption loses the flags */
 extern const struct context_calls
-    broken_context_vectors; /* and the contents of zmm16 to zmm31, or xmm */
+    broken_context_vectors; /* preemption loses the contents of zmm16 to zmm31, or of xmm */
 
 #endif

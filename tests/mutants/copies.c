@@ -12,7 +12,7 @@ void broken_copy_not(void *dst, const void *src, size_t size) {
         *to++ = *from++;
 }
 
-/* The last vector does not end where the data end. */
+/* Copies as many bytes as are left to the start of the last vector, not to its end. */
 void broken_copy_tail_overlap(void *dst, const void *src, size_t size) {
     unsigned char *to = dst;
     const unsigned char *from = src;
@@ -54,7 +54,7 @@ void broken_copy_writes_before(void *dst, const void *src, size_t size) {
         *before = *before;
 }
 
-/* A move that does not work where the target is after the source. */
+/* Moves wrongly where the target is after the source. */
 void broken_copy_upwards(void *dst, const void *src, size_t size) {
     broken_copy_not(dst, src, size);
 }
@@ -74,7 +74,7 @@ void broken_copy_first_vector(void *dst, const void *src, size_t size) {
     memmove((unsigned char *)dst + cut, (const unsigned char *)src + cut, size - cut);
 }
 
-/* A move that does not work from a page on. */
+/* Moves wrongly if the size is at least that of a page. */
 void broken_copy_pages_upwards(void *dst, const void *src, size_t size) {
     if (size < 4096)
         memmove(dst, src, size);

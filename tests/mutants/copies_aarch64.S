@@ -44,7 +44,7 @@ CARRY_FUNCTION broken_try_says_more
     ret
 CARRY_END broken_try_says_more
 
-/* The end of the target is stored before its start. */
+/* Stores the end of the target before its start. */
 CARRY_FUNCTION broken_try_end_first
     mov     x4, x2
 1:  cbz     x4, 2f
@@ -78,7 +78,7 @@ CARRY_FUNCTION broken_try_two_signals
     BYTES   2f
 CARRY_END broken_try_two_signals
 
-/* Takes the top byte of an address, which the CPU ignores, for a part of the address. */
+/* Treats the top byte of an address as part of the address; the CPU ignores it. */
 CARRY_FUNCTION broken_try_keeps_tag
     ENDS    .Lkeeps_tag
     BYTES   2f
@@ -100,9 +100,9 @@ CARRY_FUNCTION broken_try_unmarked
 CARRY_END broken_try_unmarked
 
 /*
- * Copies by two vectors, and stores both before the pointers advance. Before the first one `first`
- * bytes are done, before the second one `second`. Recovers like all mutants with CARRY_LOAD and
- * CARRY_STORE.
+ * Copies by two vectors, and stores both before the pointers advance. A fault at the first vector
+ * reports `first` bytes as done, a fault at the second one `second`. Recovers like all mutants
+ * with CARRY_LOAD and CARRY_STORE.
  */
 .macro PAIRS first, second
 1:  cmp     x2, #32
@@ -129,7 +129,7 @@ CARRY_FUNCTION broken_try_forgets_stored
     PAIRS   0, 0
 CARRY_END broken_try_forgets_stored
 
-/* Right where no store is done in part. */
+/* Assumes that no store is done in part. */
 CARRY_FUNCTION broken_try_crosses_page
     PAIRS   0, 16
 CARRY_END broken_try_crosses_page

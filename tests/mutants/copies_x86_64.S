@@ -42,7 +42,7 @@ CARRY_FUNCTION broken_try_says_more
     ret
 CARRY_END broken_try_says_more
 
-/* The end of the target is stored before its start. */
+/* Stores the end of the target before its start. */
 CARRY_FUNCTION broken_try_end_first
     ENDS .Lload_faulted
     CARRY_STORE 0, movdqu %xmm1, -16(%rdi, %rdx)
@@ -85,9 +85,9 @@ CARRY_FUNCTION broken_try_unmarked
 CARRY_END broken_try_unmarked
 
 /*
- * Copies by two vectors, and stores both before the pointers advance. Before the first one `first`
- * bytes are done, before the second one `second`. Recovers like the last function with
- * CARRY_RECOVER.
+ * Copies by two vectors, and stores both before the pointers advance. A fault at the first vector
+ * reports `first` bytes as done, a fault at the second one `second`. Recovers like the last
+ * function with CARRY_RECOVER.
  */
 .macro PAIRS first, second
 1:  cmpq $32, %rdx

@@ -15,7 +15,7 @@ uint32_t broken_crc32c_not(const void *data, size_t size, uint32_t crc) {
     return ~register_after(data, size, ~crc, 0x82f63b78);
 }
 
-/* Right only for callers that never continue a CRC. */
+/* Does not invert a seed other than 0: right only for callers that never continue a CRC. */
 uint32_t broken_crc32c_not_inverted(const void *data, size_t size, uint32_t crc) {
     return ~register_after(data, size, crc ? crc : ~crc, 0x82f63b78);
 }

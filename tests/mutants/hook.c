@@ -17,7 +17,7 @@ bool __wrap_carry_site_is_multi_insn(const struct carry_site *site);
 bool __real_carry_ucontext_is_readable(uintptr_t address);
 bool __wrap_carry_ucontext_is_readable(uintptr_t address);
 
-/* Replaces the landing pad. */
+/* Instructions that replace the landing pad. */
 #ifdef __aarch64__
 #define LOSE_HIDDEN "\x08\x00\x80\xd2" /* mov x8, #0 */
 #define LOSE_CHAIN  "\x12\x00\x80\xd2" /* mov x18, #0 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutants of hooks: each is the right code with one fault, which the linker inserts (--wrap) and
- * `broken_hook` enables.
+ * Mutants of hooks: each is the right code with one fault. The linker inserts the code (--wrap),
+ * and `broken_hook` enables the fault.
  */
 #ifndef CARRY_TESTS_BROKEN_HOOK_H
 #define CARRY_TESTS_BROKEN_HOOK_H

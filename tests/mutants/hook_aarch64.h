@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mutant of hooks on AArch64, which the linker inserts (--wrap). */
+/* A mutant of hooks on AArch64, inserted by the linker (--wrap). */
 #ifndef CARRY_TESTS_BROKEN_HOOK_AARCH64_H
 #define CARRY_TESTS_BROKEN_HOOK_AARCH64_H
 

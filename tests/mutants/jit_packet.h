@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutants of a packet function made at run time, each of which changes its answer. */
+/* Mutants of a packet function made at run time. Each changes its answer. */
 #ifndef CARRY_TESTS_BROKEN_JIT_PACKET_H
 #define CARRY_TESTS_BROKEN_JIT_PACKET_H
 

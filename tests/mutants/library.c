@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Replaces libcarry.so for `carry selftest --library`: the functions that CARRY_BROKEN names,
- * separated by commas, are broken. All others are the library's own, with which this module is
- * linked.
+ * separated by commas, are broken. All others are the library's own: this module is linked with
+ * it.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
 CARRY_API size_t carry_packet_fill(const struct carry_frame *frame,
                                    const struct carry_packet_options *options,
                                    struct carry_packet_sum *changes, size_t capacity) {
-    static unsigned calls; /* a first round has 1,481 */
+    static unsigned calls; /* the first round makes 1,481 calls */
     const bool is_late = calls++ > 2000 && is_broken("fill late");
     return is_late || is_broken("fill")
                ? 0

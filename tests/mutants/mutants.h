@@ -11,7 +11,7 @@
 #include "harness/check_parts.h"
 #include "harness/check_sum_copy.h"
 
-/* Right, and independent of the library. */
+/* Right functions that share no code with the library. */
 carry_sum_fn broken_not;
 
 carry_sum_fn broken_crc32c_not;
@@ -42,7 +42,7 @@ sum_copy_try_fn broken_sum_copy_try_behind; /* overwrites the first byte that is
 iov_fn broken_iov_odd_chunk;                /* the bytes after an odd chunk are not swapped */
 combine_fn broken_combine_odd;              /* offsets count as even */
 burst_fn broken_burst_shared;               /* one packet's sum seeds the next */
-update_fn broken_update_1141;               /* RFC 1141, equation 2: results in 0xffff for 0x0000 */
+update_fn broken_update_1141;               /* RFC 1141, equation 2: returns 0xffff for 0x0000 */
 
 initial_fn broken_initial_avx;         /* XSTATE_BV names AVX, though it is zero */
 initial_fn broken_initial_zero;        /* MXCSR is zero: every exception is unmasked */

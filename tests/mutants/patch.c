@@ -48,7 +48,8 @@ bool __wrap_carry_patch_is_site(uintptr_t address) {
 
 #define TRAP_WAITS 100000 /* far more than any thread needs to arrive */
 
-enum { GUARDS, TAILS, HEADS }; /* the steps of a commit, by the number of synchronisations before */
+/* The steps of a commit, by the number of synchronisations before each. */
+enum { GUARDS, TAILS, HEADS };
 
 static int step;
 

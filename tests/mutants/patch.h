@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Mutants of patching: each is the right code with one fault, which the linker inserts (--wrap) and
- * `broken_patch` enables.
+ * Mutants of patching: each is the right code with one fault. The linker inserts the code
+ * (--wrap), and `broken_patch` enables the fault.
  */
 #ifndef CARRY_TESTS_BROKEN_PATCH_H
 #define CARRY_TESTS_BROKEN_PATCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mutants of sections: the right code with one fault, which the linker inserts (--wrap). */
+/* Mutants of sections: the right code with one fault, inserted by the linker (--wrap). */
 #ifndef CARRY_TESTS_BROKEN_SECTION_H
 #define CARRY_TESTS_BROKEN_SECTION_H
 

@@ -47,7 +47,7 @@ uint32_t broken_loses_carry(const void *data, size_t size, uint32_t sum) {
     return fold(fold(wrapping) + all_words(p, size));
 }
 
-/* Loses the carry of a word of all ones plus a carry, whose sum is 0. */
+/* Loses the carry out of a word of all ones plus a carry: that sum is 0. */
 uint32_t broken_loses_rare_carry(const void *data, size_t size, uint32_t sum) {
     const unsigned char *p = data;
     uint64_t total = sum;
@@ -98,7 +98,7 @@ uint32_t broken_ones_for_zeros(const void *data, size_t size, uint32_t sum) {
     return partial ? partial : 0xffff;
 }
 
-/* Congruent, but wrong: 0xffff means that some byte was not 0. */
+/* Returns 0 for 0xffff: congruent but wrong, because 0xffff means that some byte was not 0. */
 uint32_t broken_zero_for_ones(const void *data, size_t size, uint32_t sum) {
     return broken_not(data, size, sum) % 0xffff;
 }

@@ -12,7 +12,7 @@ extern const char broken_thunk_moves_stack[];   /* the target finds other argume
 extern const char broken_thunk_wrong_cfi[];
 extern const char broken_thunk_forgets_leave[]; /* for carry_thunk_around */
 
-/* Mutants of carry_thunk_any: each changes something. */
+/* Mutants of carry_thunk_any: each changes what its name says. */
 extern const char broken_thunk_any_flags[];
 extern const char broken_thunk_any_rdi[];
 extern const char broken_thunk_any_x87[];

@@ -38,11 +38,11 @@ MUTANT whole_forgets_z8, carry_thunk_enter_whole, mov v8.16b, v8.16b
 MUTANT whole_forgets_p0, carry_thunk_enter_whole, pfalse p0.b
 MUTANT whole_forgets_p4, carry_thunk_enter_whole, pfalse p4.b
 
-/* Leave streaming mode, or promise to save ZA, which nothing does. */
+/* Mutants that leave streaming mode, or promise to save ZA although nothing saves it. */
 MUTANT stops_streaming, carry_thunk_enter, msr S0_3_C4_C2_3, xzr
 MUTANT promises_za, carry_thunk_enter, msr S3_3_C13_C0_5, x16
 
-/* The target and backtraces find their frame two words lower. */
+/* Moves the stack by two words before the thunk, with or without CFI. */
 .macro MOVED name, cfi
     .globl broken_thunk_\name
     .type broken_thunk_\name, %function

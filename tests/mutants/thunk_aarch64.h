@@ -13,7 +13,7 @@ extern const char broken_thunk_changes_d9[];
 extern const char broken_thunk_forgets_leave[]; /* for carry_thunk_around */
 extern const char broken_thunk_moves_stack[];   /* the target finds other words on its stack */
 extern const char broken_thunk_wrong_cfi[];
-extern const char broken_thunk_stops_streaming[]; /* and calls back */
+extern const char broken_thunk_stops_streaming[]; /* and then calls the thunk */
 extern const char broken_thunk_promises_za[];
 
 /* Mutants of the thunks for functions of any procedure call standard. */

@@ -57,7 +57,7 @@ CARRY_FUNCTION broken_thunk_moves_stack
     ret
 CARRY_END broken_thunk_moves_stack
 
-/* For two instructions the stack pointer differs from the CFI. */
+/* Pushes and pops a word without CFI. */
 CARRY_FUNCTION broken_thunk_wrong_cfi
     pushq   %rax
     popq    %rax
@@ -77,7 +77,7 @@ CARRY_END broken_thunk_any_\name
 
 ANY flags, cmc
 ANY rdi, incq %rdi
-/* Each writes a value different from the initial one: a change of use alone is allowed. */
+/* Each writes a value different from the initial one: a change of use only is allowed. */
 ANY x87, fld1
 ANY xmm15, pcmpeqd %xmm15, %xmm15
 ANY k1, kxnorw %k1, %k1, %k1

@@ -32,7 +32,7 @@ SPOIL_AFTER writes_below, movq $0, -(CALL_STACK_BYTES + 104)(%rsp)
 SPOIL_AFTER forgets_emms, movd %eax, %mm0
 SPOIL_AFTER dirty_ymm, vpcmpeqd %ymm5, %ymm5, %ymm5
 
-/* Returns like stdcall, with 8 bytes too many. */
+/* Removes 8 bytes too many from the stack on return, like stdcall. */
 CARRY_FUNCTION broken_moves_stack
     RIGHT_SUM
     ret $8
@@ -70,7 +70,7 @@ CARRY_FUNCTION broken_uses_upper_half
     ret
 CARRY_END broken_uses_upper_half
 
-/* An adc chain without clearing the carry first. */
+/* Adds with carry without clearing the carry first. */
 CARRY_FUNCTION broken_trusts_carry_flag
     adcl $0, %edx
     adcl $0, %edx
