@@ -37,7 +37,7 @@ SHARED uint64_t callee_eight(int a, int b, int c, int d, int e, int f, int g, in
 SHARED uint64_t callee_twelve(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j,
                               int k, int l);
 SHARED uint64_t callee_weigh(int count,
-                             ...); /* of that many int: 1 * the first + 2 * the second ... */
+                             ...); /* adds up `count` int: 1 * the first + 2 * the second ... */
 #ifdef __x86_64__
 __attribute__((target("avx"))) SHARED callee_wide callee_add_wide(callee_wide a, callee_wide b);
 __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee_widest a,
@@ -46,7 +46,7 @@ __attribute__((target("avx512f"))) SHARED callee_widest callee_add_widest(callee
 SHARED void callee_jump(jmp_buf place, int value);
 SHARED void callee_copy(void *to, const void *from, size_t size); /* calls memcpy(), an IFUNC */
 SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
-SHARED uint64_t callee_number(void); /* 2 */
+SHARED uint64_t callee_number(void); /* returns 2 */
 SHARED void callee_try_nowhere(bool really);
 
 /* This function does not exist. */

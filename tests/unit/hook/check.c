@@ -27,7 +27,8 @@ static void count_leave(const struct carry_hook_place *place, struct carry_thunk
 
 /* --- Registers --- */
 
-/* With `leave`, the function sees the frame pointer of the thunk, and its caller its own. */
+/* Checks the registers that the function receives and those that its caller finds afterwards. With
+   `leave`, the function has the frame pointer of the thunk, not its caller's. */
 static bool passes_registers(bool entry, bool leave) {
     struct callee_registers in, results, out;
     rng_fill(&in, sizeof in);

@@ -14,8 +14,8 @@ bool hook_keeps_registers(bool entry, bool leave);
 bool entry_is_intact(void);
 
 /*
- * Checks arguments up to the end of a stack; with `leave`, that many words after them are
- * requested.
+ * Checks arguments up to the end of a stack, with a hook that requests `stack_words` words of the
+ * stack: these may extend beyond its end.
  */
 bool hook_stops_at_end(size_t stack_words);
 
