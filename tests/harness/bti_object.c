@@ -12,7 +12,7 @@ struct carry_key *bti_key(void) {
     return &carry_key_choice;
 }
 
-/* After the functions below, on the same page. */
+/* Placed after the functions below, on the same page. */
 __attribute__((section(".text.bti"))) uint64_t bti_choice(void) {
     return carry_unlikely(choice) ? 2 : 1;
 }

@@ -69,7 +69,8 @@ static void judge_registers(struct verdict *verdict) {
         verdict_fail(verdict, "changes FPCR; ");
 }
 
-/* Three registers are for arguments only; the fourth is among those that any call may clobber. */
+/* Returns the register of an argument. Three registers are for arguments only; the fourth is among
+   those that any call may clobber. */
 static uint64_t *argument_register(size_t index) {
     const size_t x3 = 0;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[x3];

@@ -39,7 +39,7 @@
     vextracti64x4 $1, %zmm\n, \offset + SNAP_ZMM + 32 * \n(%rax)
     .endr
 3:  stmxcsr \offset + SNAP_MXCSR(%rax)
-    fnstenv \offset + SNAP_X87(%rax)    /* masks all exceptions, so it is loaded back */
+    fnstenv \offset + SNAP_X87(%rax)    /* masks all exceptions: the environment is loaded again */
     fldenv \offset + SNAP_X87(%rax)
 .endm
 

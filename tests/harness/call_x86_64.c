@@ -121,7 +121,8 @@ static void judge_float(struct verdict *verdict) {
         verdict_fail(verdict, "leaves x87 registers in use; ");
 }
 
-/* Three registers are for arguments only; the fourth is among those that any call may clobber. */
+/* Returns the register of an argument. Three registers are for arguments only; the fourth is among
+   those that any call may clobber. */
 static uint64_t *argument_register(size_t index) {
     const size_t rcx = 1;
     return index < 3 ? &frame.arguments[index] : &frame.clobbered[rcx];

@@ -118,7 +118,7 @@ static struct frame4 make_fragment(uint16_t identification, uint32_t place, bool
     return frame;
 }
 
-/* Returns a tunnel packet with the bytes of an IPv4 packet from `from` up to `to`. */
+/* Returns a tunnel packet with the bytes of an IPv4 packet from offset `from` up to `to`. */
 static struct frame4 make_tunnelled(const struct frame4 *inner, uint32_t from, uint32_t to) {
     struct frame4 frame = make_ip(5, IPIP, to - from);
     put_big_endian(frame.bytes + 18, 11);
@@ -136,8 +136,9 @@ static struct frame4 make_arp(void) {
 
 /* --- The capture --- */
 
-/* Small buffers have no room after their end, which reveals reads beyond it. Many double theirs: a
- * sanitizer copies all of them whenever they grow. */
+/* Returns the capacity for `size` bytes. Small buffers have no room after their end, so that reads
+   beyond it are found. Larger ones double theirs: a sanitizer copies all of them whenever they
+   grow. */
 static size_t room_for(size_t size) {
     size_t room = EXACT_MAX;
     if (size <= EXACT_MAX)
@@ -482,7 +483,7 @@ static bool call_fails(struct bowl *bowl) {
 
 static int write_bowl(void *user, const void *bytes, size_t size) {
     struct bowl *bowl = user;
-    if (size > PTRDIFF_MAX) /* an end before its start */
+    if (size > PTRDIFF_MAX) /* the end would be before the start */
         return -EFBIG;
     return call_fails(bowl) ? -ENOSPC : append_to_bytes(&bowl->bytes, bytes, size);
 }

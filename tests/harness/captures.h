@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture in memory that contains every kind of packet, made by the library's own writer; sources
- * and sinks that return pieces, or fail; and allocations that fail on request.
+ * A capture in memory that contains every kind of packet, made by the library's own writer;
+ * sources that return pieces or fail; sinks that fail; and allocations that fail on request.
  */
 #ifndef CARRY_TESTS_CAPTURES_H
 #define CARRY_TESTS_CAPTURES_H

@@ -47,8 +47,8 @@ static void fill_random(uint64_t *state, void *to, size_t size) {
 }
 
 /*
- * Varies rounding and precision; all exceptions remain masked. x87 is in use if they are not
- * initial.
+ * Varies rounding and precision; all exceptions remain masked. Sets an FCW that is not initial
+ * only if `x87` is in use.
  */
 static void fill_control(uint64_t *state, unsigned char *image, bool x87) {
     uint64_t random = next_random(state);
@@ -168,7 +168,7 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
     struct ring *ring = unit->group;
     struct context_probe *probe = &unit->probe;
     (void)value;
-    replay_stop(); /* of the context that has switched to this one */
+    replay_stop(); /* begun by the context that switched to this one */
     for (unsigned i = 0; i < ring->rounds && ring->verdict.ok; i++) {
         fill_probe(unit, ring->dirty);
         probe->arguments[0] = (uintptr_t)&unit->context;
@@ -183,7 +183,7 @@ static struct carry_context *run_in_ring(void *argument, uintptr_t value) {
         if (probe->after.flags & DIRECTION)
             verdict_fail(&ring->verdict, "the direction flag is set; ");
     }
-    replay_start(); /* the switch away, at the end */
+    replay_start(); /* for the switch to the next context, at the end */
     return follower_of(ring, unit->number);
 }
 

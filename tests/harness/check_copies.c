@@ -117,8 +117,8 @@ struct verdict check_copies_values(struct copier copier, const struct effort *ef
 }
 
 /*
- * Streams begin at 32 KiB, all other branches at smaller sizes. So only few sizes above MANY_BYTES
- * are tried, where each copy is slow.
+ * Returns the next size to try. Streams begin at 32 KiB, all other branches at smaller sizes. Each
+ * copy above MANY_BYTES is slow, so only few of these sizes are tried.
  */
 static size_t next_sampled(const struct effort *effort, size_t size) {
     const size_t share = size < MANY_BYTES || effort->all ? 200 : 800;
@@ -235,7 +235,7 @@ static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to
     return true;
 }
 
-/* Moves to a lower and to a higher address. */
+/* Checks moves to a lower and to a higher address. */
 static bool moves_by(struct trial *trial, size_t size, size_t distance, size_t at) {
     return moves_right(trial, size, at + distance, at) &&
            moves_right(trial, size, at, at + distance);

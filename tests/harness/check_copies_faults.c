@@ -89,7 +89,8 @@ static size_t high_end(size_t at) {
     return at + MARGIN < AREA_BYTES ? at + MARGIN : AREA_BYTES;
 }
 
-/* The page after the source faults, then the page after the target. */
+/* Tries copies where the page after the source faults, then those where the page after the target
+   does. */
 static bool fault_behind(struct trial *trial, size_t size, size_t good) {
     const size_t at = (size + good) % ALIGNMENTS + MARGIN;
     const ptrdiff_t last = (ptrdiff_t)(AREA_BYTES - good);
@@ -102,7 +103,7 @@ static bool fault_behind(struct trial *trial, size_t size, size_t good) {
            target_holds(trial, last, (ptrdiff_t)at, good, low_end((size_t)last), AREA_BYTES);
 }
 
-/* The first byte faults; `reach` bytes are after the faulting page. */
+/* Tries copies whose first byte faults; `reach` bytes are after the faulting page. */
 static bool fault_before(struct trial *trial, size_t size, size_t reach) {
     const size_t at = (size + reach) % ALIGNMENTS + MARGIN;
     const ptrdiff_t first = (ptrdiff_t)reach - (ptrdiff_t)size;
@@ -116,8 +117,9 @@ static bool fault_before(struct trial *trial, size_t size, size_t reach) {
 }
 
 /*
- * Up to 200 bytes, kernels treat each byte differently. Above that, some bytes of each vector
- * suffice, because faults anywhere in a vector take the same branch.
+ * Tries faults at each byte of sizes up to 200, where kernels treat each byte differently. Above
+ * that, some bytes of each vector suffice, because faults anywhere in a vector take the same
+ * branch.
  */
 static bool try_each_byte(struct trial *trial) {
     const size_t step = 200000 / trial->effort->rounds + 1;
@@ -130,7 +132,8 @@ static bool try_each_byte(struct trial *trial) {
     return true;
 }
 
-/* Both sides end early: any two instructions of a kernel fault one after the other. */
+/* Tries copies whose source and target both end early: any two instructions of a kernel fault one
+   after the other. */
 static bool try_both(struct trial *trial) {
     trial->where = "source or target";
     for (size_t i = 0; i < trial->effort->few_rounds; i++) {
@@ -150,7 +153,8 @@ static void protect_page(struct guard *area, size_t page, int protection) {
     mprotect(area->start + page * PAGE_BYTES, PAGE_BYTES, protection);
 }
 
-/* Some pages fault, from page `first` on. The bytes between them are accessible. */
+/* Tries a copy where page `first` and a random page from there on fault. The bytes between them are
+   accessible. */
 static bool pages_fault(struct trial *trial, struct guard *area, size_t first, int protection) {
     const size_t from = rng_below(first * PAGE_BYTES), to = rng_below(first * PAGE_BYTES);
     const size_t start = area == &source ? from : to;
@@ -183,7 +187,7 @@ static bool try_pages(struct trial *trial) {
     return true;
 }
 
-/* Slightly more than a page: kernels change from one loop to another there. */
+/* Tries slightly more than a page: kernels change from one loop to another there. */
 static bool try_page_and_more(struct trial *trial) {
     for (size_t i = 0; i < trial->effort->few_rounds / 2; i++) {
         const size_t size = PAGE_BYTES + 1 + rng_below(200);
@@ -193,7 +197,7 @@ static bool try_page_and_more(struct trial *trial) {
     return true;
 }
 
-/* Checks that everything is as without a tag, also the number of signals. */
+/* Checks that attempts behave with a tag as without one, including the number of signals. */
 static bool try_tagged(struct trial *trial) {
     bool ok = true;
     trial->tag = recover_tag;
@@ -205,7 +209,8 @@ static bool try_tagged(struct trial *trial) {
     return ok;
 }
 
-/* Without the address of the page, the bytes are tried one by one, which raises another signal. */
+/* Tries faults whose page the handler does not report: kernels then try the bytes one by one, which
+   raises another signal. */
 static bool try_silent(struct trial *trial) {
     trial->where = "the source, whose page is not reported";
     recover_tells_page = false;
@@ -221,7 +226,7 @@ static bool try_silent(struct trial *trial) {
 }
 
 /*
- * The page is accessible again at the second try. Kernels may continue or give up, but the bytes
+ * Makes the page accessible after the first fault. Kernels may continue or give up, but the bytes
  * that they report as left must be left, and no byte after them may be written.
  */
 static bool page_comes_back(struct trial *trial, struct guard *area) {
@@ -253,7 +258,7 @@ static bool try_passing(struct trial *trial) {
     return ok;
 }
 
-/* Sizes whose lower 32 bits are small, or 0. */
+/* Tries sizes whose lower 32 bits are small, or 0. */
 static bool try_huge(struct trial *trial) {
     trial->where = "the source, which is too short by 4 GiB";
     for (size_t few = 0; few <= LAST_FEW; few++) {

@@ -32,7 +32,7 @@ struct trial {
     carry_copy_try_fn *attempt;
     size_t stride; /* a larger stride leaves out fewer steps */
     size_t steps;  /* the last step of a size */
-    size_t share;  /* sizes are left out up to this share */
+    size_t share;  /* a larger share leaves out fewer sizes */
     struct verdict verdict;
     size_t size, to, from; /* the size, and the offsets in both areas */
     size_t step;           /* the instruction before which the race happens */
@@ -122,7 +122,8 @@ static bool try_size(struct trial *trial, size_t size, size_t steps) {
     return ok;
 }
 
-/* Sizes up to DENSE_MAX take a dozen branches, each with several of these sizes. */
+/* Tries sizes up to DENSE_MAX, which take a dozen branches, each with several sizes; then larger
+   ones. */
 static void try_races(void *argument) {
     static const size_t larger[] = {160, 200, 256, 257, 300, 400, 513, 600, 1030};
     struct trial *trial = argument;

@@ -106,7 +106,7 @@ static bool try_initial(struct trial *trial, const struct machine *machine, uint
     return judge_initial(trial, machine, image, size, xcomp_bv);
 }
 
-/* Checks that an area contains a header, which it does on every CPU. */
+/* Checks that the header of an area is zero: areas contain one on every CPU. */
 static bool try_initial_area(struct trial *trial, const struct machine *machine) {
     uint8_t area[CARRY_XSTATE_EXTENDED];
     memset(area, DEFAULT_PATTERN, sizeof area);
@@ -345,8 +345,8 @@ static bool try_mutation(struct trial *trial, const struct mutation *mutation, s
 }
 
 /*
- * Tries each component alone in use: components not in use need no bytes, and faults in them are
- * accepted.
+ * Tries images with all components in use, and with each component as the only one. Those not in
+ * use need no bytes, and faults in them are accepted.
  */
 static bool try_right_ones(struct trial *trial, const struct machine *machine,
                            enum carry_xstate_form form) {
@@ -441,7 +441,7 @@ static void spoil_layout(struct carry_xstate_layout *layout) {
         layout->supervisor ^= UINT64_C(1) << rng_below(64);
 }
 
-/* Reads all parts of an image that passed, to reveal parts outside of it. */
+/* Reads all parts of an image that passed, to reveal parts outside it. */
 static unsigned read_parts(const struct victim *victim) {
     unsigned sum = 0;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS + 2; i++) {
@@ -606,8 +606,8 @@ static bool try_pair(struct trial *trial, const struct machine *from, const stru
 }
 
 /*
- * Converts an MXCSR that differs from its initial value while SSE is not in use, which only the
- * standard form can express.
+ * Converts an MXCSR that differs from its initial value while SSE is not in use. Only the standard
+ * form can express this.
  */
 static bool try_mxcsr_alone(struct trial *trial) {
     const struct machine *machine = machine_at(SAPPHIRE_RAPIDS);

@@ -44,7 +44,7 @@ static void build_frame(struct trial *trial, uint32_t payload) {
     trial->frame = trial->base;
 }
 
-/* Frames of the function's shape, of every size, are recognised. */
+/* Checks that frames of the function's shape are recognised at every size. */
 static void check_sizes(struct trial *trial) {
     size_t tried = 0;
     for (size_t payload = 0; payload <= 1500;
@@ -173,8 +173,8 @@ static void check_capacity(struct trial *trial) {
 }
 
 /*
- * Tries every mixture of such fields, from the innermost outwards. Outer checksums that remain
- * right are right for complete inner ones, as Linux leaves them.
+ * Tries every mixture of checksums that damage_sum() stores, from the innermost outwards. Outer
+ * checksums that remain right are right for complete inner ones, as Linux leaves them.
  */
 static void check_mixtures(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
@@ -195,7 +195,8 @@ static void check_mixtures(struct trial *trial) {
 }
 
 /*
- * All bytes are zero except the field: the right checksum then differs from that among other bytes.
+ * Checks frames whose bytes are all zero except a field: the right checksum then differs from the
+ * one among other bytes.
  */
 static void check_zeros(struct trial *trial) {
     static const uint16_t values[] = {0x0000, 0xffff, 0x0001};
@@ -221,7 +222,8 @@ static void set_ports(struct trial *trial, uint32_t udp, uint16_t source, uint16
     set_number(trial->frame.bytes + udp + 2, destination);
 }
 
-/* A tunnel is recognised by either port, the destination's first; other values are no tunnel. */
+/* Checks that a tunnel is recognised by either port, the destination's first, and not by other
+   values. */
 static void check_ports(struct trial *trial, const struct carry_jit_packet_spec *spec) {
     static const uint16_t ports[] = {53,   4242, 4789, 4790, 8472, 6081, 2152, 3386,
                                      3544, 1701, 4341, 4342, 6635, 5247, 9899};
@@ -233,7 +235,7 @@ static void check_ports(struct trial *trial, const struct carry_jit_packet_spec 
         }
 }
 
-/* Frames of all other shapes, some of which differ only in a port. */
+/* Checks frames of all other shapes, including those that differ only in a port. */
 static void check_others(struct trial *trial) {
     for (size_t i = 0; i < stacks_count; i++) {
         stack_build(&trial->base, &stacks[i].spec, 50);
@@ -293,7 +295,7 @@ static void check_carries(struct trial *trial) {
     }
 }
 
-/* The functions have three arguments, as copies do. */
+/* Checks the calling convention: like copies, the functions have three arguments. */
 static void check_calls(struct trial *trial) {
     struct carry_packet_sum sums[CAPACITY];
     carry_copy_fn *function = (carry_copy_fn *)(void (*)(void))trial->function;

@@ -93,7 +93,8 @@ static bool judge_call(struct trial *trial, uint32_t result, const unsigned char
     return got == wanted || verdict_fail(&trial->verdict, "gives 0x%04x, not 0x%04x", got, wanted);
 }
 
-/* Returns any size for a function of one size, which must ignore this argument. */
+/* Returns the size to pass: any size for a function of one size, because it must ignore this
+   argument. */
 static size_t size_told(const struct trial *trial) {
     const bool exact = trial->spec->min_size == trial->spec->max_size;
     return exact ? (size_t)rng_next() : trial->size;
@@ -140,7 +141,7 @@ static bool call_at(struct trial *trial, size_t pattern, enum place place, size_
     return sum_gives(trial, from);
 }
 
-/* --- All of them --- */
+/* --- All calls --- */
 
 static uint32_t some_seed(void) {
     const uint32_t seeds[] = {0, 1, 0xffff, 0xffffffff, (uint32_t)rng_next()};
@@ -151,7 +152,7 @@ static bool is_short(const struct trial *trial) {
     return trial->effort->stride > 1;
 }
 
-/* Returns on how many patterns a size is tried; they are chosen at random. */
+/* Returns the number of patterns on which a size is tried; these are chosen at random. */
 static size_t pattern_count(const struct trial *trial, size_t size) {
     if (!is_short(trial))
         return PATTERN_COUNT / 2;

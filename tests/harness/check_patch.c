@@ -59,7 +59,7 @@ void placed_yield(void) {
     sched_yield();
 }
 
-/* --- Threads inside of the function while its call changes --- */
+/* --- Threads inside the function while its call changes --- */
 
 static sem_t entered;
 static sem_t leave;
@@ -76,7 +76,7 @@ static void *call_parked(void *site) {
     return (void *)(uintptr_t)result;
 }
 
-/* The compiler keeps a value across the call of a site. */
+/* Calls a site in C: the compiler keeps a value across the call. */
 static void *call_parked_in_c(void *site) {
     uint64_t result = carry_call(placed_call)(PLACED_ARGUMENT);
     return (void *)(uintptr_t)(site ? result : 0);

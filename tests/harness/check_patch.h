@@ -11,10 +11,10 @@
  */
 struct verdict check_parked(size_t rounds);
 
-/* Architecture: returns whether QEMU runs this program. */
+/* Returns whether QEMU runs this program. Each architecture defines it. */
 bool placed_in_qemu(void);
 
-/* Architecture: writes a jump that can reach any function. */
+/* Writes a jump that can reach any function. Each architecture defines it. */
 #define PLACED_JUMP_BYTES 16
 void placed_write_jump(uint8_t *code, placed_fn *function);
 

@@ -132,7 +132,7 @@ extern const uint8_t _end[]; /* after everything that is loaded of this program 
 
 static struct carry_key damaged_key = {.value = 1};
 
-/* The pointer that each damaged record has in place of the right one. */
+/* The wrong pointers in damaged records. */
 static const struct damage {
     const char *name;
     uint8_t kind, flags;

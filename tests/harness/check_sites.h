@@ -28,8 +28,8 @@ struct carry_patch_counts placed_counts(void);
 size_t placed_site_count(const struct placed_kind *kind);
 
 /*
- * Return a copy of the program's text, which the caller frees, and whether the text still equals
- * it.
+ * Return a copy of the program's text, for the caller to free, and whether the text still equals a
+ * copy.
  */
 uint8_t *placed_copy_text(void);
 bool placed_text_is(const uint8_t *copy);

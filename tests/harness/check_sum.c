@@ -27,7 +27,7 @@ struct trial {
     uint32_t seed;
 };
 
-/* Adds the end of every message, which describes the call. */
+/* Adds the description of the call to the verdict's message. Returns false. */
 static bool fail_at(struct trial *trial) {
     return verdict_fail(&trial->verdict, "at size %zu, offset %zu, seed 0x%x, on %s", trial->size,
                         (size_t)((uintptr_t)trial->data % OFFSET_COUNT), trial->seed,
@@ -147,9 +147,9 @@ static bool sum_growing_run(struct trial *trial, struct seeds seeds, const struc
 }
 
 /*
- * A kernel may treat each size and offset differently, and each branch may lose a carry of the
- * seed. But no branch depends on the seed: below level long, two seeds are tried at an offset, and
- * all seeds at each size.
+ * Tries every size at every offset: a kernel may treat each of them differently, and each branch
+ * may lose a carry of the seed. But no branch depends on the seed: below level long, two seeds are
+ * tried at an offset, and all seeds at each size.
  */
 static void try_values(void *argument) {
     struct trial *trial = argument;
@@ -252,7 +252,8 @@ static bool large_pattern(struct trial *trial, size_t pattern, size_t count) {
     return ok;
 }
 
-/* The largest words of either sign overflow lanes. A CRC has no lanes: only the size matters. */
+/* Tries large sizes on the largest words of either sign, which overflow lanes. A CRC has no lanes:
+   only the size matters. */
 static void try_large(void *argument) {
     static const size_t chosen[] = {PATTERN_ONES, PATTERN_ZEROS, PATTERN_LOWEST, PATTERN_HIGHEST};
     struct trial *trial = argument;
@@ -296,7 +297,8 @@ struct verdict check_edges(const struct oracle_kind *oracle, carry_sum_fn *sum,
     return run_sum_trial(oracle, sum, effort, try_edges);
 }
 
-/* A result that is wrong only here depends on the contents of registers. */
+/* Checks the result of one call with garbage in registers. A result that is wrong only here depends
+   on the contents of registers. */
 static bool checked_call_gives(struct trial *trial, const void *data, size_t size) {
     const uint32_t seed = (uint32_t)rng_next();
     const uint32_t wanted = oracle_run(trial->oracle, data, size, seed);

@@ -126,7 +126,7 @@ struct verdict check_sum_copy_alignments(carry_sum_copy_fn *copy, const struct e
                               try_alignments);
 }
 
-/* Sizes at which 32-bit lanes overflow that are not added up in time, and larger ones. */
+/* Sizes at which 32-bit lanes overflow if they are not added up in time, and larger sizes. */
 static const size_t large_sizes[] = {0x1ff00, 0x20000, 0x20041, 0x40001, LARGE_MAX};
 
 static bool copy_large(struct trial *trial) {
@@ -396,9 +396,10 @@ static bool try_at(struct trial *trial, size_t size, size_t missing) {
 }
 
 /*
- * Up to FEW_MAX bytes, which are two blocks of scalar code, kernels treat each byte differently.
- * Above that, faults anywhere in a vector take the same branch, so one byte of each suffices.
- * Masked vectors at both ends get more, because their branch depends on their size.
+ * Returns the next number of missing bytes to try. Up to FEW_MAX bytes, which are two blocks of
+ * scalar code, kernels treat each byte differently. Above that, faults anywhere in a vector take
+ * the same branch, so one byte of each suffices. Masked vectors at both ends get more, because
+ * their branch depends on their size.
  */
 static size_t next_missing(const struct trial *trial, size_t size, size_t missing) {
     const bool at_end = missing < 64 || size - missing < 64;
@@ -407,7 +408,8 @@ static size_t next_missing(const struct trial *trial, size_t size, size_t missin
     return size <= FEW_MAX ? missing + 1 : effort_next(trial->effort, missing, at_end ? 4 : 16);
 }
 
-/* Larger sizes repeat what kernels do with some vectors, so few are tried. */
+/* Tries every size up to DENSE_MAX that the effort selects. Larger sizes repeat what kernels do
+   with some vectors, so few are tried. */
 static bool try_sizes(struct trial *trial) {
     for (size_t size = 0; size <= DENSE_MAX; size = effort_next_size(trial->effort, size))
         for (size_t missing = 0; missing <= size; missing = next_missing(trial, size, missing))

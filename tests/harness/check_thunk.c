@@ -67,8 +67,8 @@ static void change_call(struct carry_thunk_call *call, size_t vectors) {
 }
 
 /*
- * Between the observed registers and the overwritten ones there are only loops over bytes, which
- * need no replay.
+ * Records what a callback received, and overwrites registers. Only loops over bytes run in
+ * between; they need no replay.
  */
 static void record_callback(struct seen *to, size_t vectors, const struct carry_thunk *thunk,
                             struct carry_thunk_call *call) {
@@ -119,7 +119,8 @@ static size_t vector_width(uint64_t in_use) {
     return in_use & BIT(ZMM_HI256) ? 64 : in_use & BIT(AVX) ? 32 : 16;
 }
 
-/* XGETBV(1) of emulators reports everything as in use. */
+/* Returns whether the width of the vectors in use is exact. In emulators, XGETBV(1) reports
+   everything as in use. */
 static bool width_is_exact(void) {
     return registers_tell_use() || !carry_cpu_has("fast_xgetbv1");
 }

@@ -119,7 +119,7 @@ static bool same_kept(const struct whole *a, const struct whole *b, size_t count
     return same_vectors(a, b, 8, 15, HALF_BYTES, false, where, verdict);
 }
 
-/* Checks what the target received. With a frame of the thunk, the function finds x29 in it. */
+/* Checks what the target received. If `framed`, its x29 is the frame pointer of the thunk. */
 static bool target_sees(size_t words, bool framed, bool whole, struct verdict *verdict) {
     const char *where = "in the target";
     const struct whole *seen = &whole_seen;

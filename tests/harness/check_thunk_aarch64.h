@@ -15,8 +15,8 @@
 void check_thunk_start(void);
 
 /*
- * Must run before all others: checks that calls are passed on before carry_thunk_prepare() is
- * called.
+ * Checks that calls are passed on before carry_thunk_prepare() is called. Must run before all
+ * other checks.
  */
 struct verdict check_thunk_unprepared(const void *entry);
 

@@ -40,7 +40,7 @@ static _Unwind_Reason_Code visit_frame(struct _Unwind_Context *context, void *da
         if (_Unwind_GetGR(context, kept[i].number) != kept[i].value)
             search->failure = "finds another value in a register";
     if (_Unwind_GetCFA(context) !=
-        steps.stack_pointer) /* of the called function: the rsp of this one */
+        steps.stack_pointer) /* the CFA of the called function is the rsp of this one */
         search->failure = "finds another stack pointer";
     return _URC_END_OF_STACK;
 }

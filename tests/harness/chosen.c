@@ -26,13 +26,13 @@
 /* Returns the nanoseconds of a subject; `round` and `rounds` are for times that vary. */
 typedef double chosen_fn(size_t subject, size_t round, size_t rounds);
 
-/* Each time is five characters wide. */
+/* Returns times that are each five characters wide. */
 static double times_widest(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 99999.4 : 12.34e6;
 }
 
-/* Neighbours have the largest and the smallest quotients possible. */
+/* Returns times whose neighbours have the largest and the smallest quotients possible. */
 static double times_apart(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject % 2 ? 12.34e6 : 0.02;
@@ -43,19 +43,19 @@ static double times_narrowest(size_t subject, size_t round, size_t rounds) {
     return 0.001;
 }
 
-/* All times are equal to a hundredth. */
+/* Returns times that are equal to a hundredth. */
 static double times_quiet(size_t subject, size_t round, size_t rounds) {
     (void)subject, (void)rounds;
     return 500 + (double)(round % 5);
 }
 
-/* Half of the rounds lose a time slice to another program. */
+/* Returns times that lose a time slice to another program in half of the rounds. */
 static double times_noisy(size_t subject, size_t round, size_t rounds) {
     (void)rounds;
     return (round + subject) % 2 ? 4e6 : 500;
 }
 
-/* The subtracted time always exceeds the time from which it is subtracted. */
+/* Returns times that are smaller than the ones subtracted from them. */
 static double times_backwards(size_t subject, size_t round, size_t rounds) {
     (void)round, (void)rounds;
     return subject ? 500 / (double)subject : 4e6;
@@ -173,7 +173,8 @@ struct live_outcome __wrap_live_run(const char *const *command, const char *read
 pid_t __real_wait4(pid_t pid, int *status, int options, struct rusage *used);
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
 
-/* A program that ran for less than the system's clock tick has no CPU time at all. */
+/* Sets the CPU time of a program. One that ran for less than the system's clock tick has none at
+   all. */
 pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used) {
     const pid_t ended = __real_wait4(pid, status, options, used);
     if (chosen_times())

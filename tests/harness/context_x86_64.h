@@ -11,7 +11,7 @@
 #define PROBE_AFTER      4672
 #define PROBE_BYTES      9280
 
-/* In each of the two states. */
+/* Offsets in each of the two states. */
 #define STATE_REGISTERS 0 /* rax, rbx, rcx, rdx, rsi, rdi, rbp, r8 to r15 */
 #define STATE_FLAGS     120
 #define STATE_RED_ZONE  128

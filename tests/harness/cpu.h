@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Second sources about this CPU: the compiler's run-time library and the CPU's own name. And states
- * of the CPU that compilers never produce.
+ * Second sources about this CPU: the compiler's run-time library and the CPU's own name; also
+ * states of the CPU that compilers never produce.
  */
 #ifndef CARRY_TESTS_CPU_H
 #define CARRY_TESTS_CPU_H
@@ -28,13 +28,13 @@ bool cpu_tracks_use(void);
 bool cpu_brand(char brand[CPU_BRAND_BYTES]);
 
 /*
- * Load from an address while strings go down (DF), where that flag exists; return whether they do.
+ * Load from an address while the direction flag is set, where it exists; return whether it is set.
  */
 void cpu_load_downwards(const volatile int *address);
 bool cpu_goes_down(void);
 
 /*
- * Load from an address while a number is on the x87 stack, where there is one; return whether the
+ * Load from an address while a number is on the x87 stack, where one exists; return whether the
  * stack is empty.
  */
 void cpu_load_onto_x87(const volatile int *address);

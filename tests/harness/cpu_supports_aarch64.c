@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the ID registers, from which Linux hides features that it did not enable
+ * Reads the ID registers. Linux hides features there that it did not enable
  * (arm64/cpu-feature-registers.rst).
  */
 #include "harness/cpu.h"
@@ -42,7 +42,7 @@ enum cpu_opinion cpu_supports(const char *feature) {
     return has_feature(feature) ? CPU_SAYS_YES : CPU_SAYS_NO;
 }
 
-/* Returns the CPU that QEMU_CPU makes qemu-aarch64 emulate. */
+/* Copies the name of the CPU that QEMU_CPU makes qemu-aarch64 emulate. */
 bool cpu_brand(char brand[CPU_BRAND_BYTES]) {
     static const char *const brands[][2] = {{"cortex-a53", "Arm Cortex-A53"},
                                             {"neoverse-n1", "Arm Neoverse N1"}};

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The builtin accepts only literals. */
+/* Returns the builtin's opinion if `feature` is `name`: the builtin accepts only literals. */
 #define OPINION_AS(name, builtin_name)                                                             \
     if (!strcmp(feature, name))                                                                    \
         return __builtin_cpu_supports(builtin_name) ? CPU_SAYS_YES : CPU_SAYS_NO;
@@ -58,7 +58,8 @@ bool cpu_goes_down(void) {
     return flags & DIRECTION;
 }
 
-/* The compiler does not know of the number that remains on the x87 stack if the load faults. */
+/* Loads while a number is on the x87 stack. The number remains there if the load faults, unknown to
+   the compiler. */
 void cpu_load_onto_x87(const volatile int *address) {
     int value;
     __asm__ volatile("fld1; movl %1, %0; fstp %%st(0)" : "=r"(value) : "m"(*address));

@@ -23,7 +23,7 @@ struct effort {
 
 extern const struct effort effort_short;
 
-/* Returns the chosen level. Ends the test with a TAP "Bail out!" if there is none of that name. */
+/* Returns the chosen level. Ends the test with a TAP "Bail out!" if no level has that name. */
 const struct effort *effort_chosen(void);
 
 /* Prints the level and the seed, so that the test can be repeated. */

@@ -18,7 +18,8 @@ struct fault {
  */
 bool fault_catch(void (*body)(void *), void *argument, struct fault *fault);
 
-/* Valgrind reports a fault as an error of the program, caught or not. */
+/* Returns whether valgrind runs this program. It reports a fault as an error of the program, caught
+   or not. */
 bool fault_under_valgrind(void);
 
 /*

@@ -49,7 +49,8 @@ enum { ICMP = 1, IGMP = 2, TCP = 6, UDP = 17, ESP = 50, AH = 51, ICMPV6 = 58, UD
 
 /* --- Making frames --- */
 
-/* Restarts the only frame there is: Ethernet and complete, unless its fields are set. */
+/* Restarts the only frame there is, with these bytes. It is Ethernet and complete, unless the
+   caller sets its members. */
 struct frame *start(const char *hex);
 
 /* Appends bytes and returns their offset, as do put_ip() and the functions after it. */

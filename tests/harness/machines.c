@@ -75,7 +75,8 @@ static const struct machine machines[MACHINES] = {
       SINCE_SAPPHIRE,
       .parts = {INTEL_AVX512, TILECFG(2752), TILEDATA(2816), PT, CET_U, CET_S, LBR}},
      10752},
-    {"Diamond Rapids", /* by the manual of APX, which is in the place of BNDREGS and BNDCSR */
+    {"Diamond Rapids", /* from the manual of APX, whose registers are in the place of BNDREGS and
+                          BNDCSR */
      {.user = 0xe02e7,
       .supervisor = 0x9900,
       .standard_size = 11008,
@@ -121,7 +122,8 @@ static struct machine_cpuid option_bits(const struct carry_xstate_layout *layout
         {bits, 0, (uint32_t)layout->supervisor, (uint32_t)(layout->supervisor >> 32)}};
 }
 
-/* A component without a name in the library has a size too. */
+/* Returns the size, offset and flags of a component. One without a name in the library has a size
+   too. */
 static struct machine_cpuid part_of(const struct carry_xstate_layout *layout, uint32_t component) {
     if (component >= CARRY_XSTATE_COMPONENTS)
         return (struct machine_cpuid){{128, 832, 0, 0}};

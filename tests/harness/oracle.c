@@ -50,7 +50,7 @@ struct oracle oracle_crc32c_start(uint32_t seed) {
     return (struct oracle){~seed, false};
 }
 
-/* Polynomials have their highest power in bit 0. */
+/* Adds a byte to a CRC. Polynomials have their highest power in bit 0. */
 void oracle_crc32c_byte(struct oracle *oracle, unsigned char byte) {
     for (int bit = 0; bit < 8; bit++) {
         bool subtract = (oracle->sum ^ byte >> bit) & 1;

@@ -19,7 +19,8 @@ struct oracle {
     bool odd;     /* the next byte is the second of its word */
 };
 
-/* Starts a sum. The seed is a partial sum, and counts as the four bytes that it has in memory. */
+/* Starts a sum. The seed is a partial sum, and counts as the four bytes that it occupies in
+   memory. */
 struct oracle oracle_start(uint32_t seed);
 void oracle_byte(struct oracle *oracle, unsigned char byte);
 uint16_t oracle_value(const struct oracle *oracle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled for AVX-512: values may be in registers that other code does not know. */
+/* Compiled for AVX-512: values may be in registers that other code does not use. */
 #include "harness/patch_dirty.h"
 
 bool patch_keeps_avx512(double s) {

@@ -16,37 +16,38 @@ static void fill_random(unsigned char *data, size_t size) {
     rng_fill(data, size);
 }
 
-/* Zeros fold to 0, but to 0xffff in code that complements once too often. */
+/* Fills with zeros. They fold to 0, but to 0xffff in code that complements once too often. */
 static void fill_zeros(unsigned char *data, size_t size) {
     memset(data, 0, size);
 }
 
-/* The largest words overflow accumulators, with a carry at every addition. */
+/* Fills with the largest words. They overflow accumulators, with a carry at every addition. */
 static void fill_ones(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
 }
 
-/* Carries are rare: the loss of any one is visible. */
+/* Fills with ones and few random bytes. Carries are rare: the loss of any one is visible. */
 static void fill_sparse(unsigned char *data, size_t size) {
     memset(data, 0xff, size);
     for (size_t i = 0; i < size; i += 1 + rng_below(200))
         data[i] = (unsigned char)rng_next();
 }
 
-/* Words one less than all ones, 16 bits wide. */
+/* Fills with 16-bit words one less than all ones. */
 static void fill_fffe(unsigned char *data, size_t size) {
     const uint16_t unit = 0xfffe;
     repeat_unit(data, size, &unit, sizeof unit);
 }
 
-/* Pairs add up to exactly 2^64: only their carry remains. */
+/* Fills with pairs that add up to exactly 2^64: only their carry remains. */
 static void fill_alternating(unsigned char *data, size_t size) {
     const uint64_t unit[2] = {UINT64_MAX, 1};
     repeat_unit(data, size, unit, sizeof unit);
 }
 
 /*
- * Words at the limits of 16, 32 and 64 bits in random order: carries propagate through all widths.
+ * Fills with words at the limits of 16, 32 and 64 bits in random order: carries propagate through
+ * all widths.
  */
 static void fill_edges(unsigned char *data, size_t size) {
     static const uint64_t edges[] = {
@@ -66,7 +67,7 @@ static void fill_edges(unsigned char *data, size_t size) {
     }
 }
 
-/* The extremes of signed words: dot products and saturating additions are signed. */
+/* Fills with extremes of signed words: dot products and saturating additions are signed. */
 static void fill_lowest(unsigned char *data, size_t size) {
     const uint16_t unit = 0x8000;
     repeat_unit(data, size, &unit, sizeof unit);

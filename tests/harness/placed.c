@@ -47,8 +47,8 @@ PLACED_ROWS(DEFINE)
 /* --- The kinds --- */
 
 /*
- * A row: the name, the prefix of its key, the size of a site, `in_text` of struct placed_kind, and
- * the states.
+ * Defines a row: the name, the prefix of its key, the size of a site, `in_text` of struct
+ * placed_kind, and the states.
  */
 #define KIND(name, prefix, length, in_text, ...)                                                   \
     {#name,                                                                                        \

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * Between these two calls, faults of marked instructions recover; others go to the previous
+ * Make faults of marked instructions recover between these two calls; others go to the previous
  * handler.
  */
 void recover_begin(void);
@@ -29,8 +29,8 @@ extern volatile bool recover_opens_page;
 extern volatile unsigned recover_parts;
 
 /*
- * Architecture: return where a context contains the address of the instruction, and the register
- * for the reported value.
+ * Return where a context contains the address of the instruction, and the register for the
+ * reported value. Each architecture defines them.
  */
 uintptr_t *recover_pc(void *context);
 uintptr_t *recover_value(void *context);

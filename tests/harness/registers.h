@@ -43,8 +43,8 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 
 /*
  * Components that other software may put in use at any time, with initial values: the system at
- * each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3 and
- * Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use, which belongs to the same registers.
+ * each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3
+ * and Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use: both are parts of the same registers.
  */
 #define BY_OTHERS(in_use)                                                                          \
     (BIT(PKRU) | BIT(SSE) | ((in_use)&BIT(ZMM_HI256) ? BIT(AVX) : UINT64_C(0)))
@@ -59,7 +59,7 @@ struct registers {
 } __attribute__((aligned(64)));
 
 extern struct registers registers_in;   /* before a call; registers_call() sets rsp */
-extern struct registers registers_out;  /* after it */
+extern struct registers registers_out;  /* after the call */
 extern struct registers registers_seen; /* at the start of registers_target() */
 extern struct registers
     registers_given; /* returned by registers_target(): rax, rdx, and the whole area */
@@ -90,8 +90,8 @@ uint64_t registers_in_use(const struct registers *registers);
 uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size);
 
 /*
- * Like registers_part(), for an area in any form that the library wrote; NULL if it is not in
- * there.
+ * Like registers_part(), for an area in any form that the library wrote; NULL if the area does not
+ * contain it.
  */
 const uint8_t *registers_saved_part(const uint8_t *area, unsigned component);
 

@@ -16,7 +16,7 @@ _Static_assert(sizeof(struct registers) == REGISTERS_BYTES, "size");
 
 struct registers registers_in, registers_out, registers_seen, registers_given, registers_garbage;
 
-/* For assembly. */
+/* Read by assembly. */
 uint64_t registers_mask;
 bool registers_by_xsave;
 const void *registers_function;
@@ -80,7 +80,8 @@ static void find_parts(uint64_t mask) {
     }
 }
 
-/* Assumes that XRSTOR has just put all components out of use. */
+/* Returns whether XGETBV(1) shows that components are not in use. Assumes that XRSTOR has just put
+   all of them out of use. */
 static bool tells_use(void) {
     memset(&registers_in, 0, sizeof registers_in);
     memset(&registers_out, 0, sizeof registers_out);
@@ -121,7 +122,7 @@ uint8_t *registers_part(const uint8_t *area, unsigned component, size_t *size) {
     else if (component == CARRY_XSTATE_SSE)
         offset = XMM, *size = 16 * 16;
     else if (component == CARRY_XSTATE_PKRU)
-        *size = 4; /* of 8 bytes */
+        *size = 4; /* the component has 8 bytes */
     return (uint8_t *)area + offset;
 }
 

@@ -32,8 +32,8 @@ void replay_start(void);
 void replay_stop(void);
 
 /*
- * Between pause and resume, the CPU executes everything itself. For C code that is followed by a
- * load of all registers, which discards what the code puts in use.
+ * Between pause and resume, the CPU executes everything itself. For C code before a load of all
+ * registers: the load discards what the code puts in use.
  */
 void replay_pause(void);
 void replay_resume(void);

@@ -36,7 +36,7 @@
 
 /* --- The machines --- */
 
-/* How a CPU tracks use, and the components that are put in use by themselves under KVM. */
+/* How a CPU tracks use, and the components that other software puts in use under KVM. */
 static const struct maker {
     const char *machine; /* of harness/machines.c */
     const char *vendor;  /* EBX, EDX, ECX of CPUID leaf 0 */
@@ -48,7 +48,7 @@ static const struct maker {
     {"Zen 5", "AuthenticAMD", 0xb40f40, false, BIT(SSE)},
 };
 
-static struct carry_xstate_layout real; /* of this CPU */
+static struct carry_xstate_layout real; /* the layout of this CPU */
 static const struct maker *maker;       /* NULL: nothing is replayed */
 static const struct machine *machine;
 static volatile sig_atomic_t is_stepping;
@@ -77,7 +77,7 @@ static uint8_t *part_of(uint8_t *frame, unsigned component) {
     return real.user >> component & 1 ? frame + real.parts[component].offset : parts[component];
 }
 
-/* Returns the frame; components not in use, which have no bytes in it, get initial ones. */
+/* Returns the frame. Components not in use have no bytes in it, and get initial ones. */
 static uint8_t *frame_of(const ucontext_t *context) {
     uint8_t *frame = (uint8_t *)context->uc_mcontext.fpregs;
     const uint64_t there = get_bytes(frame + XSTATE_BV, 8);
@@ -217,7 +217,7 @@ static void execute_xsave(uint8_t *area, uint8_t *frame, uint64_t mask) {
     put_bytes(area + XSTATE_BV, (before & ~mask) | (mask & told_in_use(frame)), 8);
 }
 
-/* An MXCSR that is not initial counts as SSE in use (13.10). */
+/* Executes XSAVEC. An MXCSR that is not initial counts as SSE in use (13.10). */
 static void execute_xsavec(uint8_t *area, uint8_t *frame, uint64_t mask) {
     uint64_t saved = told_in_use(frame);
     if (get_bytes(frame + MXCSR, 4) != INITIAL_MXCSR)
@@ -256,7 +256,7 @@ static void clear_part(uint8_t *frame, unsigned component) {
     }
 }
 
-/* In the standard form, MXCSR is loaded with SSE or AVX, whatever XSTATE_BV is (13.8). */
+/* Loads MXCSR. In the standard form, it is loaded with SSE or AVX, whatever XSTATE_BV is (13.8). */
 static void load_mxcsr(const uint8_t *area, uint8_t *frame, uint64_t mask, bool is_compact) {
     const bool there = !is_compact || get_bytes(area + XSTATE_BV, 8) & BIT(SSE);
     if (mask & (is_compact ? BIT(SSE) : BIT(SSE) | BIT(AVX)))
@@ -382,7 +382,8 @@ static bool is_fldcw(const struct instruction *next) {
            next->digit == 5;
 }
 
-/* Emulators call handlers with a stack that is less aligned than the ABI says. */
+/* Executes instructions in the model until the CPU must execute one. Emulators call handlers with a
+   stack that is less aligned than the ABI demands. */
 __attribute__((force_align_arg_pointer)) static void on_trap(int number, siginfo_t *info,
                                                              void *argument) {
     ucontext_t *context = argument;
@@ -404,7 +405,7 @@ __attribute__((force_align_arg_pointer)) static void on_trap(int number, siginfo
 
 /* --- Interface --- */
 
-/* The first trap comes after one more instruction. */
+/* Sets the trap flag. The first trap arrives after one more instruction. */
 static void set_trap_flag(void) {
     __builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | FLAG_TRAP);
     __asm__ volatile("nop" : : : "memory");
@@ -416,7 +417,7 @@ static bool steps_here(void) {
     return steps;
 }
 
-/* Returns whether XSAVEC and XGETBV(1) exist, which tests execute outside of the replay too. */
+/* Returns whether XSAVEC and XGETBV(1) exist: tests execute them outside the replay too. */
 static bool has_compact_areas(void) {
     unsigned a, b, c, d;
     return __get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 6) == 6;
@@ -438,8 +439,8 @@ static const char *replay_obstacle(void) {
 }
 
 /*
- * Reads the layout of this CPU without the library, which must use another one's. Frames contain no
- * tiles unless the process requested them, and no machine here has tiles.
+ * Reads the layout of this CPU without the library, because that must use the layout of another
+ * CPU. Frames contain no tiles unless the process requested them, and no machine here has tiles.
  */
 static void find_real(void) {
     uint32_t a, b, c, d;

@@ -370,7 +370,7 @@ static void call_reload(struct thread *thread) {
     require_in_sim(!error, "a load is refused");
 }
 
-/* The end of every entry to the kernel. */
+/* Ends an entry to the kernel: loads the thread's registers and checks them. */
 static void return_to_user(void) {
     struct thread *thread = self->current;
     self->irqs_off = true;
@@ -459,7 +459,7 @@ static void replace_waiting(void) {
     create_in_place(thread);
 }
 
-/* An earlier section may have deferred loading the parent's registers. */
+/* Forks the current thread. An earlier section may have deferred loading its registers. */
 static void fork_thread(void) {
     struct thread *parent = self->current;
     struct thread *child = waiting_thread();
@@ -568,7 +568,8 @@ static void copy_registers(uint8_t *to, const uint8_t *from, uint64_t mask) {
     }
 }
 
-/* Emulators call handlers with a stack that is not aligned as the ABI demands. */
+/* Handles the trap before an instruction. Emulators call handlers with a stack that is not aligned
+   as the ABI demands. */
 __attribute__((force_align_arg_pointer)) static void step(int signal, siginfo_t *info,
                                                           void *context) {
     static struct image live; /* nothing may change registers before they are saved */

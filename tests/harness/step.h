@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * This thread executes `count` more instructions and then calls `act`, in a handler of SIGTRAP. The
- * return from this function is among these instructions.
+ * Lets this thread execute `count` more instructions and then call `act`, in a handler of SIGTRAP.
+ * The return from step_begin() is among these instructions.
  */
 void step_begin(size_t count, void (*act)(void));
 

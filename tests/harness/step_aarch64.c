@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps by breakpoints, because a process cannot single-step itself on AArch64: each instruction in
- * turn is replaced by BRK. The handler decodes the original instruction and puts the next BRK where
- * that continues. Exclusive loads and stores must not be stepped, because a handler ends their
- * reservation.
+ * Steps by breakpoints, because a process cannot single-step itself on AArch64: each instruction
+ * in turn is replaced by BRK. The handler decodes the original instruction and puts the next BRK
+ * where execution continues. Exclusive loads and stores must not be stepped, because a handler
+ * ends their reservation.
  */
 #include "harness/step.h"
 
@@ -90,7 +90,8 @@ static uintptr_t next_address(const mcontext_t *registers, uintptr_t pc) {
 
 /* --- Steps --- */
 
-/* Stepping begins and ends in this handler, because it must not be stepped itself. */
+/* Stops at an instruction. Stepping begins and ends in this handler, because it must not be stepped
+   itself. */
 static void on_step(int signal, siginfo_t *info, void *context) {
     mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
     (void)signal, (void)info;

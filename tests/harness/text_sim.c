@@ -46,7 +46,7 @@ static struct judged {
     size_t length;
     enum progress progress;
     size_t guard_size;
-    bool settled; /* every core has seen it since then */
+    bool settled; /* every core has seen its latest change */
 } sites[SIM_SITES_MAX];
 static size_t site_count;
 
@@ -64,7 +64,7 @@ static unsigned session_synchronisations;
 static bool is_unseen;
 static uint8_t unseen[SIM_TEXT_BYTES];
 static bool exchange_failed;
-static bool is_exchanged; /* and not synchronised yet */
+static bool is_exchanged; /* an exchange is not synchronised yet */
 
 static struct carry_text_run runs[SIM_TEXT_BYTES / SIM_PAGE_BYTES];
 static size_t run_count;

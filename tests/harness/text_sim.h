@@ -53,9 +53,8 @@ struct sim {
     size_t allocations;   /* how many allocations succeed */
     bool can_stop;        /* the host has stop() and start() */
     bool stop_fails;
-    const uint8_t *several; /* SIM_CALL_BYTES that are several instructions, or NULL */
-    uintptr_t
-        goes_on[SIM_CONTEXTS]; /* stop() fails if one of these is inside of a site; 0: nowhere */
+    const uint8_t *several;          /* SIM_CALL_BYTES that are several instructions, or NULL */
+    uintptr_t goes_on[SIM_CONTEXTS]; /* stop() fails if one of these is inside a site; 0: nowhere */
     enum sim_omission leaves_out;
     void (*look)(void); /* called after each operation, or NULL */
 
@@ -77,7 +76,7 @@ extern struct sim sim;
 /* Maps the memory. Ends the test with "Bail out!" if that fails. */
 void sim_open(void);
 
-/* Resets the host: it does as demanded, and has seen nothing. */
+/* Resets the host: no operation fails, and no event is recorded. */
 void sim_reset(void);
 
 /* sim_add_site() makes a site known after it is in the text; sim_forget() removes all sites. */

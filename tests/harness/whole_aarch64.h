@@ -44,9 +44,8 @@ size_t whole_vector_bytes(void);
 void whole_call(const void *function, const struct whole *in, struct whole *out);
 
 /*
- * Such functions: they store all registers to whole_seen, and return x0 to x7, z0 to z7 and p0 to
- * p3 of whole_given. One is in ordinary text; the other is an entry of one NOP without a landing
- * pad.
+ * Functions that store all registers to whole_seen, and return x0 to x7, z0 to z7 and p0 to p3 of
+ * whole_given. One is in ordinary text; the other is an entry of one NOP without a landing pad.
  */
 extern struct whole whole_seen, whole_given;
 void whole_target(void);
