@@ -167,7 +167,7 @@ static void check_stats(size_t inlined, size_t unpatched, enum carry_patch_reaso
 
 /* --- Changes --- */
 
-/* The operations whose function changes, with the other function. */
+/* Lists the operations whose function changes, each with its other function. */
 #define CHANGES(_)                                                                                 \
     _(op0, zero2)                                                                                  \
     _(op1, one2)                                                                                   \
@@ -202,7 +202,8 @@ static bool by_feature;
 
 static bool stop;
 
-/* Both results are right while the other thread changes functions and keys. */
+/* Runs all sites until `stop` is set. Both results are right while the other thread changes
+   functions and keys. */
 static void *run_sites(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
@@ -235,7 +236,7 @@ static void check_with_a_thread(void) {
     EXPECT(wrong == NULL, true);
 }
 
-/* Functions that may be called by address begin with ENDBR64 in programs for CET. */
+/* Checks that functions that may be called by address begin with ENDBR64 in programs for CET. */
 static void check_landing(void) {
 #if defined(__CET__) && __CET__ & 1
     static const unsigned char endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

@@ -214,7 +214,8 @@ void run_preempted() {
 long shared;
 std::atomic<int> racing{0};
 
-/* Both contexts are started before either continues, in an order that they cannot see. */
+/* Changes a variable that another context changes too. Both are started before either continues, in
+   an order that the sanitizer cannot see. */
 carry_context *race(void *argument, uintptr_t) {
     Task *task = static_cast<Task *>(argument);
     racing.fetch_add(1, std::memory_order_relaxed);

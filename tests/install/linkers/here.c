@@ -139,7 +139,7 @@ void set_own(struct carry_patch *patch, bool on) {
         carry_disable(patch, key_own);
 }
 
-/* Is a leaf to the compiler, which might keep the array below the stack pointer. */
+/* Is a leaf to the compiler: it might keep the array below the stack pointer. */
 long leaf(long a) {
     volatile long kept[8];
     for (long i = 0; i < 8; i++)

@@ -41,7 +41,7 @@ struct Guard {
 
 static int destroyed;
 
-/* The exception passes through the frame of a hooked entry, which must destroy an object. */
+/* Lets an exception pass through the frame of a hooked entry: the frame must destroy an object. */
 __attribute__((noinline, patchable_function_entry(5))) static int own_pass(int number) {
     Guard guard(&destroyed);
     return hooked_throw(number) + 0;

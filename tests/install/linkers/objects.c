@@ -88,7 +88,8 @@ static void check_unpatched_then_patched(void) {
     EXPECT(loaded.plugin->run(5), 6);
 }
 
-/* The importer follows its key, loaded before the commit or after it, and is unloaded. */
+/* Checks an importer that is loaded before the commit or after it, and is unloaded: it follows its
+   key. */
 static void check_imports(void) {
     for (int applied = 0; applied < 2; applied++) {
         EXPECT(share_set(true, true), CARRY_OK);
@@ -116,7 +117,7 @@ static void check_imports(void) {
     EXPECT(not_asked(), 0);
 }
 
-/* Three keys have the same name in three objects; none of them is exported. */
+/* Checks three keys with the same name in three objects; none of them is exported. */
 static void check_names(void) {
     EXPECT(carry_patch_apply(0), CARRY_OK);
     struct loaded loaded = load(paths[0]);
@@ -200,9 +201,9 @@ static void on_trap(int signal) {
 }
 
 /*
- * Objects that contain the library have their own sites, which this program's library does not
- * know. Each copy finds the handlers of the others; the program's own handler receives all other
- * traps.
+ * Checks objects that contain the library. They have their own sites, unknown to this program's
+ * library. Each copy finds the handlers of the others; the program's own handler receives all
+ * other traps.
  */
 static void check_copies(void) {
     signal(SIGTRAP, on_trap);
@@ -247,7 +248,7 @@ static __attribute__((destructor)) void run_last(void) {
         run_at_exit();
 }
 
-/* Destructors of this program, and then of objects, find sites unchanged. */
+/* Checks that destructors of this program, and then of objects, find sites unchanged. */
 static void check_exit(void) {
     struct carry_patch patch;
     load(paths[0]);
@@ -260,7 +261,8 @@ static void check_exit(void) {
     exit(0);
 }
 
-/* In the middle of a transaction, objects may be loaded, and the process may fork and exit. */
+/* Checks that objects can be loaded in the middle of a transaction, and that the process can fork
+   and exit. */
 static void check_inside(void) {
     struct carry_patch patch;
     carry_patch_begin(&patch);
@@ -279,7 +281,7 @@ static void check_inside(void) {
 
 static bool hides_memory;
 
-/* Replaces the C library's function, for the library too: imitates a system without /proc. */
+/* Replaces the C library's function, also for the library, to imitate a system without /proc. */
 int open64(const char *path, int flags, ...) {
     if (hides_memory && !strcmp(path, "/proc/self/mem"))
         return -1;
@@ -287,7 +289,8 @@ int open64(const char *path, int flags, ...) {
 }
 int open(const char *path, int flags, ...) __attribute__((alias("open64")));
 
-/* After an object was unloaded, other memory may be at its address. */
+/* Checks objects that are loaded where others were unloaded: other memory may be at the same
+   addresses. */
 static void check_alias(void) {
     hides_memory = true;
     EXPECT(carry_patch_apply(0), CARRY_OK);

@@ -35,7 +35,7 @@ CARRY_OP(const int *, of_pointer, const int *);
 CARRY_OP(compare_fn *, of_function, compare_fn *);
 CARRY_OP(void, of_nothing);
 
-/* Each function returns its argument. */
+/* Defines a function that returns its argument. */
 #define SAME(type, name)                                                                           \
     static type same_##name(type value) {                                                          \
         return value;                                                                              \

@@ -12,7 +12,8 @@ struct plugin {
     bool (*mode)(void);
     int (*set_mode)(bool on);
     int (*set_share)(bool negate);
-    int (*apply)(unsigned flags); /* of the library that the object is linked with */
+    int (*apply)(unsigned flags); /* carry_patch_apply() of the library with which the object is
+                                     linked */
 };
 
 /* Calls in run_early() and choice(), two in run(), and branches in run() and two in mode(). */

@@ -69,7 +69,7 @@ enum {
 #endif
 };
 
-/* Sites that each caller has a copy of. */
+/* Copies its sites into each caller. */
 CARRY_INLINE long by_header(int a) {
     return carry_call(op1)(a) + (carry_unlikely(key_off) ? 100 : 0);
 }
@@ -141,7 +141,7 @@ ONCE long run(long a);
 ONCE void set(struct carry_patch *patch, bool on);
 } // namespace apart
 
-/* Defined in both files; the linker keeps one. */
+/* Has a definition in both files; the linker keeps one. */
 __attribute__((noinline)) inline long shared(int a) {
     return carry_call(op1)(a) + (carry_likely(key_on) ? 1000 : 0);
 }

@@ -10,12 +10,12 @@ long shared_there(int a) {
     return SHARED(a);
 }
 
-/* Equal to twin_a(): a linker may fold the two. */
+/* Equals twin_a(): a linker may fold the two. */
 long twin_b(long a) {
     return carry_call(op2)(a, 5);
 }
 
-/* The key belongs to the other file, and only this alternative names it. */
+/* Uses a key that belongs to the other file; only this alternative names it. */
 uint64_t alternative_key_one(uint64_t a) {
     uint64_t result;
     RUN_BY_KEY(CARRY_ALT_KEY_ONE(ADD(0x20), key_alt, ADD(4)), key_alt);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stubs of CARRY_THUNK, whose descriptors only assembly names, in programs with link-time
- * optimisation. C11 and C++17.
+ * Stubs of CARRY_THUNK in programs with link-time optimisation: only assembly names their
+ * descriptors. C11 and C++17.
  */
 #include "expect.h"
 

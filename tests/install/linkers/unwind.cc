@@ -49,7 +49,7 @@ __attribute__((noinline)) static long run(long a) {
     return before + b;
 }
 
-// A call around the site throws, and unwinds over a frame that has called through the site.
+// Throws from a call around the site, and unwinds over a frame that has called through the site.
 __attribute__((noinline)) static long run_and_throw(long a) {
     long b = carry_call(op)(a);
     throw_negative(-b);

@@ -33,7 +33,7 @@ void fail_now_and_then(worker &self, int round) {
     }
 }
 
-// A frame that one thread has entered is left in another.
+// Enters frames in one thread and leaves them in another.
 __attribute__((noinline)) void descend(worker &self, int depth) {
     if (depth)
         descend(self, depth - 1);

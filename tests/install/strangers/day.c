@@ -42,7 +42,7 @@ static void patch(void) {
     EXPECT(go(4), 1005);
 }
 
-/* The examples of RFC 1071, section 3, and of RFC 3720, appendix B.4. */
+/* Checks the examples of RFC 1071, section 3, and of RFC 3720, appendix B.4. */
 static void sums(void) {
     static const unsigned char bytes[8] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};
     static const unsigned char folded[2] = {0xdd, 0xf2};

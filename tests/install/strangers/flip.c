@@ -31,7 +31,7 @@ CARRY_OP_DEFINE(number, same);
 static _Atomic int stop, wrong;
 static _Atomic long called;
 
-/* A function in which debuggers can stop. */
+/* Calls the operation many times; debuggers can stop here. */
 __attribute__((noinline)) void call_some(void);
 void call_some(void) {
     for (int i = 0; i < 1000; i++) {

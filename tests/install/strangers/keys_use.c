@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Only an alternative names the key. */
+/* Uses the key in an alternative, and nowhere else. */
 #include "keys.h"
 
 int use_elsewhere(void) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of which the callee sets one byte: the rest of the register is undefined.
+// Results whose callee sets one byte only: the rest of the register is undefined.
 #include <carry/patch.h>
 
 #include "../linkers/expect.h"
