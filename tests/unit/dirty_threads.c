@@ -54,8 +54,8 @@ static uint8_t initial[AREA_BYTES] __attribute__((aligned(64)));
 static uint8_t zeroes[16] __attribute__((aligned(16)));
 
 /*
- * One assembly statement contains everything between the first dirty register and the last saved
- * one, so that no compiler and no C library uses vector registers in between.
+ * Makes registers dirty, waits and saves them, in one assembly statement: no compiler and no C
+ * library can use vector registers in between.
  */
 static void hold_registers(struct worker *worker) {
     const long futex = SYS_futex, wait = FUTEX_WAIT_PRIVATE;
@@ -86,7 +86,8 @@ static void hold_registers(struct worker *worker) {
           "xmm13", "xmm14", "xmm15");
 }
 
-/* Components with initial values may drop out of use, so the components in use are not compared. */
+/* Returns whether registers have changed. Components with initial values may drop out of use, so
+   the components in use are not compared. */
 static int is_spoiled(const struct worker *worker) {
     const size_t end = HEADER + HEADER_BYTES;
     return memcmp(worker->before, worker->after, HEADER) != 0 ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the use of what the capturing machine reported about checksums, also with the place of the
- * field, which no file contains; and the texts of causes. Tests in Python cover causes by frames
- * and flows.
+ * Tests how causes use the capturing machine's reports about checksums, also with the offset of
+ * the field, which no file contains; and the texts of causes. Tests in Python cover causes by
+ * frames and flows.
  */
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void test_bad(struct judged *judged) {
            "a flag for another field is wrong");
 }
 
-/* Tests a frame with a bad sum and another sum after it, where the flag names no field. */
+/* Returns whether the flag explains a bad sum that another sum follows; the flag names no field. */
 static bool is_said_left(const struct judged *judged, struct carry_packet_sum behind) {
     struct judged both = {.packet = judged->packet, .sums = {judged->sums[1], behind}, .count = 2};
     return find_cause(&both, CARRY_CAPTURE_PACKET_SUM_LEFT, 0, 0).cause ==
@@ -116,8 +116,8 @@ static void test_words(void) {
 /* --- The direction of a packet --- */
 
 /*
- * Judges by the first `captured` bytes of a header; the bytes after them would give a direction
- * too.
+ * Returns the direction according to the first `captured` bytes of a header; the bytes after them
+ * would give a direction too.
  */
 static enum direction direction_of(uint32_t linktype, const void *header, uint32_t captured) {
     const struct carry_capture_packet packet = {

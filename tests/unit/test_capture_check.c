@@ -759,7 +759,7 @@ static int add_many(struct carry_capture_checker *checker,
     return carry_capture_checker_add(checker, packets, REPEATED);
 }
 
-/* Adds it twice, with a summary that may have been used before. */
+/* Adds the packets twice, with a summary that may have been used before. */
 static int add_again(const struct carry_capture_packet *packet,
                      struct carry_capture_checker *checker, struct carry_capture_summary *summary) {
     int code = carry_capture_checker_begin(checker, summary);
@@ -930,7 +930,7 @@ static bool is_found_twice(const struct heard *a, const struct heard *b) {
     return same;
 }
 
-/* The capture is so small that its bytes remain valid in the source's buffer. */
+/* Tests packets whose bytes remain valid in the source's buffer, because the capture is small. */
 static void test_added(const struct bytes *bytes) {
     struct heard read = {0}, heard = {0};
     struct carry_capture_check_options options = options_for(&read, 1);

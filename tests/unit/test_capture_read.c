@@ -82,8 +82,7 @@ static void test_pieces(const struct bytes *bytes, const char *name) {
 
 /*
  * A cut file contains the packets that end before the cut. It is damaged, except where the cut is
- * between records, in `ends` places, and where fewer than `unknown` bytes remain, too few to
- * recognise it.
+ * between records, in `ends` places. Fewer than `unknown` bytes are too few to recognise it.
  */
 static void test_cuts(const struct bytes *bytes, unsigned ends, size_t unknown, const char *name) {
     unsigned found = 0;
@@ -253,7 +252,7 @@ static void test_pipe(const struct bytes *bytes) {
     close(ends[0]);
 }
 
-/* The writer still holds the pipe open: only the other descriptor ends the reading. */
+/* Reads until the stop descriptor ends the reading: the writer still holds the pipe open. */
 static struct reading read_stopped(const struct bytes *bytes, size_t size) {
     struct carry_capture *capture;
     int ends[2], stop[2];
@@ -383,7 +382,8 @@ static void test_formats(void) {
            "a number that is no format is unknown");
 }
 
-/* Options whose sizes are too small for them: the bytes after them belong to something else. */
+/* Tests options whose sizes are too small for them: the bytes after them belong to something
+   else. */
 static void test_short_options(void) {
     static const char file[] = "\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\1\0\0\0" /* a section */
                                "\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0"
@@ -424,7 +424,7 @@ static void test_second(const struct bytes *pcap) {
     tap_ok(ok, "a second capture is distinguished from damage");
 }
 
-/* Such padding would never end. */
+/* Tests padding without a size: it would never end. */
 static void test_empty_padding(void) {
     static const uint8_t record[64] = {[8] = 48};
     struct carry_capture *capture;
@@ -461,7 +461,7 @@ static void test_compressions(void) {
     }
 }
 
-/* Files that begin similar to compressed ones. */
+/* Tests files that begin like compressed ones. */
 static void test_near_magic(void) {
     static const char *const files[] = {"BZh0", "BZh:"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -475,7 +475,7 @@ static void test_near_magic(void) {
     }
 }
 
-/* A stream of xz with an unknown flag. */
+/* Tests a stream of xz with an unknown flag. */
 static void test_unknown_options(void) {
     static const char file[] = "\xfd\x37zXZ\0\0\x10\x9b\x02\x6e\x5c";
     const struct carry_capture_packet *packet;

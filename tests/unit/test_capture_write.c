@@ -13,7 +13,7 @@
 
 static const uint8_t data[2000] = "bytes of a packet";
 
-/* Returns a text of that many letters. */
+/* Returns a text of `length` letters. */
 static const char *text_of(size_t length) {
     static char text[LENGTH_MAX + 2];
     memset(text, 'x', length);
@@ -90,7 +90,8 @@ static const struct {
     {0xfffff1fc, 0, 0}, /* with a frame check sequence of 15 bytes, which does not exist */
 };
 
-/* The last option of a block is the flags: the end of options and the block's size follow. */
+/* Offset of the flags from the end of a block: they are its last option, before the end of options
+   and the size. */
 #define FLAGS_BEFORE_END 12
 
 static void test_flags(void) {
@@ -136,7 +137,7 @@ static void test_refused(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
-    other.fcs = 32; /* also of the first packet: pcap cannot contain packets with another one */
+    other.fcs = 32; /* also of later packets: pcap cannot contain packets with different ones */
     bool ok = TAP_EQ(carry_capture_writer_add(writer, &other, NULL), CARRY_ERROR_INVALID) &&
               TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_OK);
     const size_t before = bowl.bytes.size;
@@ -210,7 +211,7 @@ static void test_options(void) {
     bytes_free(&bowl.bytes);
 }
 
-/* Texts of many words, up to the limit of the format. */
+/* Tests texts of many words, up to the limit of the format. */
 static void test_long_texts(void) {
     const struct carry_capture_packet packet = make_packet();
     struct carry_capture_writer_options options = {.application = text_of(LENGTH_MAX + 1)};

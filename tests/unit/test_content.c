@@ -114,8 +114,8 @@ static void test_contradictions(void) {
 }
 
 /*
- * Adds the same parts each time. Returns whether the part is refused whose allocation `number`
- * failed.
+ * Adds the same parts each time. Returns whether a failed allocation `number` causes a part to be
+ * refused.
  */
 static bool is_said(unsigned number) {
     static struct model model;

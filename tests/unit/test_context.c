@@ -91,8 +91,8 @@ struct walker {
 static struct walker walkers[MANY];
 
 /*
- * The compiler does not know this function, so it keeps values in callee-saved registers, including
- * vector registers.
+ * Changes a value in a function unknown to the compiler: values are then kept in callee-saved
+ * registers, including vector registers.
  */
 static double scrambled_value(double value) {
     return value * 1.25 + 1;

@@ -64,7 +64,7 @@ static void test_switches(void) {
             tap_skip(carry_xstate_name(i), "this CPU has none, or may not use it");
 }
 
-/* Without a masked feature, the next best way to save is used. */
+/* Returns whether all rings work. Without a masked feature, the next best way to save is used. */
 static bool ring_works(void) {
     for (size_t i = 0; i < sizeof keepings / sizeof *keepings; i++)
         if (!check_keeping(&keepings[i]).ok)
@@ -167,8 +167,8 @@ HANDLER static void on_signal(int number, siginfo_t *info, void *ucontext) {
 }
 
 /*
- * kill(process, signal), with a frame that unwinders find through rbp, and with a red zone that
- * contains no address: an unwinder that reads rbp from there fails.
+ * Calls kill(process, signal), with a frame that unwinders find through rbp, and with a red zone
+ * that contains no address: an unwinder that reads rbp from there fails.
  */
 void kill_by_frame(long process, long signal);
 __asm__(".pushsection .text\n"
@@ -330,7 +330,7 @@ static bool unwinds_to_end(void) {
     return _Unwind_Backtrace(note_frame, &last) == _URC_END_OF_STACK && last == 0;
 }
 
-/* Defined in switch.S, where the short code that starts contexts comes last. */
+/* Defined at the end of switch.S: the short code that starts contexts. */
 void carry_context_start(void);
 
 static bool is_of_switch(uintptr_t address) {
@@ -348,7 +348,8 @@ HANDLER static void on_trap(int number, siginfo_t *info, void *ucontext) {
     }
 }
 
-/* Sets the trap flag, TF. Compilers push and pop flags without describing this to unwinders. */
+/* Sets or clears the trap flag, TF. Compilers push and pop flags without describing this to
+   unwinders. */
 void set_stepping(bool on);
 __asm__(".pushsection .text\n"
         ".type set_stepping, @function\n"

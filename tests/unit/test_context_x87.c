@@ -16,7 +16,7 @@
 #define ALL     (X87 | SSE | CARRY_XSTATE_BIT(AVX))
 #define TURNS   3
 
-/* A case: two contexts switch to and fro three times. */
+/* A case: two contexts switch back and forth three times. */
 static const struct row {
     const char *name;
     uint64_t mask;     /* what both contexts keep */

@@ -32,7 +32,7 @@ static void test_functions_by(const char *kernel) {
     verdict_report(&verdict, "carry_copy_stream by %s: edges", kernel);
 }
 
-/* Moves must be right copies too. */
+/* Functions that move: they must copy rightly, too. */
 static const struct {
     const char *name;
     carry_copy_fn *move;

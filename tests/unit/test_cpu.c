@@ -49,7 +49,7 @@ static bool same_states(const enum carry_cpu_state *states) {
     return true;
 }
 
-/* Preferences that hold have evidence; capabilities need none. */
+/* Returns whether preferences that hold have evidence, and capabilities have none. */
 static bool evidence_is_sane(const struct carry_cpu_feature *feature) {
     return feature->evidence ? feature->is_preference && *feature->evidence
                              : !feature->is_preference || feature->state == CARRY_CPU_ABSENT;
@@ -306,7 +306,8 @@ static bool call_overrides(void) {
     return masked && carry_cpu_set_mask("") == CARRY_OK && nothing_is_masked();
 }
 
-/* A mask that is set before the first use is not replaced by the host's. */
+/* Returns whether a mask that is set before the first use is kept: the host's does not replace
+   it. */
 static bool early_call_stands(void) {
     carry_cpu_set_mask("");
     return nothing_is_masked();

@@ -129,8 +129,8 @@ static void test_copies(const struct copier *copier) {
 
 static void test_far_pages(const struct copier *copier) {
     /*
-     * The third of five pages is removed: it is larger than any vector, and both sides are at odd
-     * places.
+     * The third of five pages is removed: a page is larger than any vector, and both sides are at
+     * odd places.
      */
     size_t size = 5 * 4096;
     unsigned char *from =
@@ -149,7 +149,8 @@ static void test_far_pages(const struct copier *copier) {
 }
 
 /*
- * The target's second page is removed between the copy, which faults in the third one, and its sum.
+ * The target's second page, removed after the copy and before its sum; the copy faults in the
+ * third page.
  */
 static unsigned char *vanishing;
 
@@ -203,7 +204,7 @@ static bool accesses_right(size_t size) {
     unsigned char *last = guard.end - size;
     bool ok = carry_write_try(last, value, size) && carry_read_try(read, last, size) &&
               !memcmp(read, value, size) && read[size % 8] == (size == 8 ? value[0] : 0);
-    /* Extends one byte beyond the end, and entirely beyond it. */
+    /* These accesses extend one byte beyond the end, or begin there. */
     ok = ok && !carry_read_try(read, last + 1, size) && !carry_write_try(last + 1, value, size) &&
          !carry_read_try(read, guard.end, size) && !carry_write_try(guard.end, value, size);
     ok = ok && !memcmp(last, value, size) && !memcmp(read, value, size);
@@ -355,7 +356,7 @@ static bool frame_tells(void) {
     return before == 6 && frame.address == (const void *)nowhere && frame.signal == SIGSEGV;
 }
 
-/* The system does not report a non-canonical address; emulators may. */
+/* Checks a fault at a non-canonical address: the system does not report it, but emulators may. */
 static bool frame_tells_none(void) {
     struct carry_fault_frame frame;
     volatile int *const none = (volatile int *)(uintptr_t)(UINT64_C(1) << 62);
@@ -402,7 +403,7 @@ static __attribute__((noinline)) void spoil_and_fault(void) {
     sink = a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
 }
 
-/* Preserves nothing itself, so that its caller sees what the frame has preserved. */
+/* Preserves no registers itself, so that its caller sees what the frame has preserved. */
 static uint32_t fault_in_frame(const void *data, size_t size, uint32_t sum) {
     struct carry_fault_frame frame;
     (void)data, (void)size, (void)sum;
@@ -578,7 +579,8 @@ static bool dies_of_fault(void) {
     return true;
 }
 
-/* A handler for one signal assumes that it is no longer installed when the fault repeats. */
+/* Counts calls of a handler for one signal, which assumes that it is no longer installed when the
+   fault repeats. */
 static unsigned *once_called;
 
 static void on_first_fault(int signal) {
@@ -623,7 +625,8 @@ static void note_code(int signal, siginfo_t *info, void *context) {
     code_seen = info->si_code;
 }
 
-/* An emulator that this kills may print TAP-like text to standard output. */
+/* Sends the error to this process. An emulator that the error kills may print text like TAP: it
+   goes to the standard error. */
 static void send_error(void) {
     dup2(STDERR_FILENO, STDOUT_FILENO);
     siginfo_t info = {.si_signo = error->signal, .si_code = error->code};
@@ -715,7 +718,8 @@ static void test_others(void) {
     test_sanitizer();
 }
 
-/* `test_fault none` is for valgrind's tool of that name, which reports no errors. */
+/* Runs under valgrind only as `test_fault none`, for its tool of that name: this tool reports no
+   errors. */
 int main(int argc, char **argv) {
     effort = effort_chosen();
     effort_note(effort);

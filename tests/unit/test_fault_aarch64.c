@@ -147,8 +147,8 @@ static uintptr_t place_code(const uint32_t *instructions, int protection) {
 }
 
 /*
- * The faulting instruction is the first one after a branch that needs BTI J on guarded pages, and
- * it is on an unguarded page.
+ * Checks that execution resumes in a guarded page. The faulting instruction is on an unguarded
+ * page, and is the first one after a branch that needs BTI J on guarded pages.
  */
 static bool resumes_in_guarded_page(void) {
     static const uint32_t load[] = {0xb9400000, 0xd65f03c0};   /* ldr w0, [x0]; ret */

@@ -2,8 +2,8 @@
 /*
  * Tests copies that survive faults while other threads remove pages and return them: bytes after
  * the copied ones must be unchanged. check_copies_races() removes pages between two instructions;
- * here this also happens within one. Then registers of `rep movsb` may be behind the last byte that
- * it has stored, so no copy that survives may contain this instruction.
+ * here this also happens within one. Then the registers of `rep movsb` may not count the last byte
+ * that it has stored, so no copy that survives may contain this instruction.
  */
 #include <carry/fault.h>
 #include <carry/sum.h>
@@ -94,7 +94,8 @@ static void truncate_source(size_t page) {
     check_call(!ftruncate(areas.source_file, AREA_BYTES));
 }
 
-/* Keeps the address reserved, because another mapping could get it otherwise. */
+/* Removes a page and maps it again. The address remains reserved meanwhile, because another mapping
+   could get it otherwise. */
 static void unmap_source(size_t page) {
     unsigned char *start = areas.source + page * PAGE_BYTES;
     check_call(mmap(start, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==

@@ -128,8 +128,8 @@ static bool copies_without_pipes(void) {
 }
 
 /*
- * Nothing can determine which memory is readable. No copy ends the process, and each returns an
- * error.
+ * Checks copies where no system call can determine which memory is readable: none ends the
+ * process, and each returns an error.
  */
 static bool says_that_nothing_copies(void) {
     char from[16] = "readable", to[16] = "";
@@ -144,13 +144,15 @@ static bool says_that_nothing_copies(void) {
 
 static volatile size_t left_by_cancelled = 1;
 
-/* Not inlined: sanitizers do not see that a cancelled thread leaves its variables. */
+/* Copies eight bytes. Not inlined: sanitizers do not see that a cancelled thread leaves its
+   variables. */
 static __attribute__((noinline)) size_t copy_eight(void) {
     unsigned char to[8];
     return carry_copy_try(to, "seven b", sizeof to);
 }
 
-/* The thread must not end before the first point of cancellation after the copy. */
+/* Copies in a cancelled thread. It must not end before the first point of cancellation after the
+   copy. */
 static void *copy_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     left_by_cancelled = copy_eight();

@@ -15,8 +15,8 @@
 static struct carry_packet_fragment found;
 
 /*
- * Checks that it lists the same sums as carry_packet_check(), and reports the fragment without room
- * for sums.
+ * Checks that carry_packet_check_fragment() lists the same sums as carry_packet_check(), and the
+ * same fragment as without room for sums.
  */
 static bool agrees_with_check(const struct carry_frame *view) {
     static struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], both[CARRY_PACKET_SUMS_MAX];
@@ -37,7 +37,8 @@ static bool find_fragment(const struct frame *frame, uint32_t captured) {
     return found.version != 0;
 }
 
-/* A cut never changes the result: it is the same once the headers are complete, and none before. */
+/* Checks every cut: a cut frame has the same result once the headers are complete, and none
+   before. */
 static bool cuts_agree(const struct frame *frame, const struct carry_packet_fragment *whole) {
     for (uint32_t captured = 0; captured < frame->size; captured++) {
         bool is_there = whole && captured >= whole->content_offset;
@@ -55,7 +56,8 @@ static void expect_none(const struct frame *frame, const char *name) {
            name);
 }
 
-/* `expected` is "version identification protocol: place+size", with "..." where more follow. */
+/* Checks the fragment in a frame. `expected` is "version identification protocol: place+size", with
+   "..." where more follow. */
 static void expect_fragment(const struct frame *frame, const char *expected, const char *name) {
     char text[100] = "none";
     if (find_fragment(frame, frame->size))
@@ -137,7 +139,7 @@ static void test_options(void) {
            "no fragment is found in excluded tunnels");
 }
 
-/* Returns whether a frame with that many VLAN tags before IP and UDP is reported as too deep. */
+/* Returns whether a frame with `tags` VLAN tags before IP and UDP is reported as too deep. */
 static bool is_deeper(unsigned tags) {
     struct frame *frame = start(ETHERNET "8100");
     for (unsigned i = 1; i < tags; i++)
@@ -256,7 +258,8 @@ static uint32_t scope_in_udp(uint16_t port, const char *header) {
     return scope_in_udp_behind(ETHERNET4, port, header);
 }
 
-/* `a` and `other` are scopes of two tunnels; `same` is that of `a` with another field changed. */
+/* Checks that scopes differ: `a` and `other` are those of two tunnels, `same` is that of `a` with
+   another field changed. */
 static void expect_scopes(uint32_t a, uint32_t same, uint32_t other, const char *name) {
     tap_ok(TAP_TRUE(a) && TAP_EQ(a, same) && TAP_NE(a, other), "%s are scopes", name);
 }

@@ -30,7 +30,7 @@
 #include "hook/stub.h"
 #include "unit/hook/check.h"
 
-/* A clone of a function would have its own entry. */
+/* Functions with an entry: none is cloned, because a clone would have its own entry. */
 #ifdef __clang__
 #define ENTRY __attribute__((noinline, patchable_function_entry(5)))
 #else
@@ -346,7 +346,7 @@ static void test_foreign(void) {
     *(volatile uintptr_t *)wanted.place.address = (uintptr_t)dlsym(RTLD_DEFAULT, "callee_add");
 }
 
-/* A function that is not bound yet, with a version, and an IFUNC. */
+/* Tests a function that is not bound yet, one with a version, and an IFUNC. */
 static void test_unbound(void) {
     struct wanted wanted = find_place("libhook_callee.so", "memcpy");
     struct carry_hook hook = {
@@ -378,7 +378,7 @@ static void test_unbound(void) {
            "versions are reported: %s", versioned.place.version);
 }
 
-/* A weak function that exists nowhere: its slot is bound at the first call, or empty. */
+/* Tests a weak function that exists nowhere: its slot is bound at the first call, or empty. */
 static void test_nowhere(void) {
     struct wanted wanted = find_place("libhook_callee.so", "callee_nowhere");
     struct carry_hook hook = {
@@ -523,7 +523,7 @@ static void test_nested(void) {
     carry_hook_detach(&other);
 }
 
-/* Callbacks may change the arguments and the result. */
+/* Change the arguments and the result, as callbacks may. */
 static void change_arguments(const struct carry_hook_place *place, struct carry_thunk_call *call,
                              void *user) {
     (void)place, (void)user;
@@ -545,7 +545,7 @@ static void test_changes(void) {
     tap_ok(TAP_EQ(add_by_slot(1, 2), 3), "detaching ends the changes");
 }
 
-/* `enter` sets the call's word, and `leave` receives it: each call has its own. */
+/* Sets the call's word in `enter`; `leave` receives it. Each call has its own word. */
 static void number_call(const struct carry_hook_place *place, struct carry_thunk_call *call,
                         void *user) {
     (void)place;
@@ -791,7 +791,8 @@ static uint64_t numbers_of(void *handle) {
     return ((uint64_t(*)(bool))dlsym(handle, "plugin_numbers"))(false);
 }
 
-/* Calls hooked before they are bound lead where the linker binds them. */
+/* Checks that calls hooked before they are bound reach the functions to which the linker binds
+   them. */
 static bool numbers_are(const char *path, uint64_t expected) {
     struct carry_hook hook = {.object = path, .wants = wants_numbers, .enter = count_enter};
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -833,7 +834,7 @@ static bool nothing_changes(int expected) {
            !carry_hook_detach(&hook);
 }
 
-/* No files in memory. Writable memory cannot become text, or no memory can. */
+/* Hooks without files in memory, where memory cannot be both writable and executable. */
 static bool without_files(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -850,7 +851,7 @@ static bool without_text(void) {
     return sandbox_filter(rules, 2) && nothing_changes(CARRY_ERROR_PERMISSION);
 }
 
-/* The protection of pages cannot change, as for sealed pages. */
+/* Hooks where the protection of pages cannot change, as for sealed pages. */
 static bool without_protection(void) {
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     static const struct sandbox_rule rules[] = {{SYS_mprotect, EPERM, 2, PROT_WRITE, PROT_WRITE}};
@@ -863,7 +864,7 @@ static bool without_protection(void) {
            carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && call_adds() && ok;
 }
 
-/* Data cannot become text, and text cannot become writable. */
+/* Hooks where data cannot become text, and text cannot become writable. */
 static bool with_separation(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},
@@ -878,7 +879,7 @@ static bool entry_stays(int expected) {
            !enters && !hook.attached && !hook.points && !carry_hook_detach(&hook);
 }
 
-/* A commit must leave sites to their keys under such rules. */
+/* Checks that a commit leaves sites to their keys where no way to write text is allowed. */
 static bool without_writers(void) {
     static const struct sandbox_rule rules[] = {{SYS_pwrite64, EPERM, 0, 0, 0},
                                                 {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -903,7 +904,7 @@ static bool in_child(bool (*question)(void)) {
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-/* Must run before this process has mapped stubs. */
+/* Tests refused system calls. Must run before this process has mapped stubs. */
 static void test_sandboxes(void) {
     static const struct sandbox_rule none[] = {{SYS_acct, EPERM, 0, 0, 0}};
     fflush(stdout);
@@ -1210,7 +1211,7 @@ static void *change_hooks(void *unused) {
     return (void *)wrong;
 }
 
-static size_t told; /* by callbacks that were given this */
+static size_t told; /* counted by callbacks that receive its address */
 
 static void check_user(const struct carry_hook_place *place, struct carry_thunk_call *call,
                        void *user) {
@@ -1311,8 +1312,8 @@ static bool commit_often(void) {
 }
 
 /*
- * The library's own calls are hooked too: a callback must not run into a guard that this thread, or
- * one that handles its trap, has set.
+ * Commits while the library's own calls are hooked: a callback must not run into a guard set by
+ * this thread, or by one that handles its trap.
  */
 static bool commits_under_hooks(void) {
     struct carry_hook hook = {.object = "", .wants = is_by_plt, .enter = run_branch};

@@ -62,8 +62,8 @@ static void add_part(size_t offset, size_t size) {
 }
 
 /*
- * Returns an entry's address. The dynamic linker relocates some of these addresses, and leaves
- * others.
+ * Returns an entry's address: the dynamic linker relocates some of these addresses, and leaves
+ * others unchanged.
  */
 static uint8_t *address_in(const ElfW(Dyn) * entry) {
     uintptr_t address = entry->d_un.d_ptr;
@@ -275,7 +275,7 @@ static void test_symbolic(void) {
     *entry = before;
 }
 
-/* Pages that are read-only after relocation: all, a part of one, fewer than none. */
+/* Tests pages that are read-only after relocation: all, a part of one, fewer than none. */
 static void test_constant(void) {
     ElfW(Phdr) *constants = find_segment(PT_GNU_RELRO, 0);
     if (!constants) {
@@ -307,7 +307,8 @@ static uintptr_t *find_plt_slot(void) {
     return import.by_plt ? import.slot : NULL;
 }
 
-/* Linkers that do not separate text put all read-only data into one segment. */
+/* Returns whether a segment contains the tables. Linkers that do not separate text put all
+   read-only data into one segment. */
 static bool holds_tables(const ElfW(Phdr) * segment) {
     const size_t symbols = (size_t)(address_in(find_entry(DT_SYMTAB)) - copy.base);
     return symbols - segment->p_vaddr < segment->p_memsz;

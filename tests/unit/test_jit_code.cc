@@ -49,7 +49,8 @@ asmjit::Error emit_return(asmjit::CodeHolder &code, const void *) {
     return a.ret();
 }
 
-/* The last step succeeds: only asmjit's earlier error reveals the failure. */
+/* Emits an impossible instruction. The last step succeeds: only asmjit's earlier error reveals the
+   failure. */
 asmjit::Error emit_impossible(asmjit::CodeHolder &code, const void *spec) {
     Assembler a(&code);
     a.emit(Inst::kIdMov, ptr(rax), ptr(rdx));

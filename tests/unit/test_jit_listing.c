@@ -33,7 +33,8 @@ extern struct {
     struct entry *relevant, *first;
 } __jit_debug_descriptor;
 
-/* Not inlined: sanitizers do not see that a cancelled thread leaves its variables. */
+/* Makes a function for sums. Not inlined: sanitizers do not see that a cancelled thread leaves its
+   variables. */
 static __attribute__((noinline)) const struct carry_jit *make_sum(size_t size) {
     struct carry_jit_sum_spec spec = {.min_size = size, .max_size = size, .vector_bits = 64};
     const struct carry_jit *jit;
@@ -118,7 +119,8 @@ static bool child_keeps_what_is_newer(void) {
 
 static const struct carry_jit *kept;
 
-/* The thread must not end before the first point of cancellation after the file accesses. */
+/* Makes a function in a cancelled thread. It must not end before the first point of cancellation
+   after the file accesses. */
 static void *make_cancelled(void *unused) {
     pthread_cancel(pthread_self());
     int error = carry_jit_list(CARRY_JIT_PERF);

@@ -124,8 +124,8 @@ static const void *text_of(const struct carry_jit *jit) {
 }
 
 /*
- * Returns whether the code begins with ENDBR64 or BTI c, the targets of indirect calls where that
- * is enforced.
+ * Returns whether the code begins with ENDBR64 or BTI c, as indirect calls demand where landing
+ * pads are enforced.
  */
 static bool has_landing_pad(const struct carry_jit *jit) {
     static const struct {
@@ -207,7 +207,8 @@ static void test_mask(void) {
 /* --- Memory --- */
 
 /*
- * Returns whether an emulator or a checker runs this, whose own pages and mappings are counted too.
+ * Returns whether an emulator or a checker runs this process: its own pages and mappings are
+ * counted too.
  */
 static bool is_emulated(void) {
     char name[16] = "";
@@ -483,7 +484,8 @@ static void use_at_exit(void) {
     carry_jit_release(kept);
 }
 
-/* Registered before the library's first use, the handler runs after any handler of the library. */
+/* Returns whether functions work at exit. The handler is registered before the library's first use,
+   so it runs after any handler of the library. */
 static bool works_at_exit(void) {
     pid_t child = fork();
     if (child == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests that packet functions made at run time judge the usual frames of captures themselves. The
- * answers of the compiled functions, to which they pass other frames, are the same: so no other
- * test would notice a function that passes all frames on.
+ * Tests that packet functions made at run time judge the usual frames of captures themselves. They
+ * pass other frames to the compiled functions, whose answers are the same, so no other test would
+ * notice a function that passes all frames on.
  */
 #include <string.h>
 

@@ -57,7 +57,7 @@ static void test_mutant(const struct mutant *mutant) {
     carry_jit_release(jit);
 }
 
-/* Functions that are right for another spec, as a generator would make that confuses specs. */
+/* Tests functions that are right for another spec, as made by a generator that confuses specs. */
 static void test_others(void) {
     const struct carry_jit *fills = make_packet_function(vxlan, CARRY_JIT_FILL),
                            *checks = make_packet_function(vxlan, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that the check of sums made at run time catches its mutants: broken/jit_sum.def. */
+/* Tests that the check of sums made at run time catches its mutants: mutants/jit_sum.def. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@ struct mutant {
     const char *name;
     struct carry_jit_sum_spec spec;
     const char *right, *broken;
-    size_t bytes; /* of each of the two */
+    size_t bytes; /* the size of each of the two */
     const char *message;
 };
 

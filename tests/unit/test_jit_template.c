@@ -217,7 +217,7 @@ static void test_sharing(void) {
         carry_jit_release(jits[i]);
 }
 
-/* Changes inside of a tunnel cancel out in the sums around it. */
+/* Tests that changes inside a tunnel cancel out in the sums around it. */
 static void test_untouched_sums(void) {
     struct carry_jit_field field = {42 + 8 + 14 + 20 + 4, 4};
     const struct carry_jit *jit;

@@ -22,12 +22,12 @@ static double noisy(size_t i) {
     return i % 2 ? 100 : 1000;
 }
 
-/* In a tenth of the samples another program has the CPU. */
+/* Returns samples of which another program disturbs a tenth. */
 static double disturbed(size_t i) {
     return i % 10 ? quiet(i) : 1e7;
 }
 
-/* Less than a clock cycle, where a few picoseconds are a large part. */
+/* Returns times below a clock cycle: a few picoseconds are a large part of them. */
 static double tiny(size_t i) {
     return i % 2 ? 0.07 : 0.11;
 }
@@ -114,7 +114,7 @@ static void test_differences(void) {
     tap_ok(taken == 0, "a negative difference counts as 0: %g", taken);
 }
 
-/* The delay that a commit adds to another thread, in units of 1,000,000 ns. */
+/* Tests the delay that a commit adds to another thread, in units of 1,000,000 ns. */
 static void test_delays(void) {
     static const struct {
         const char *name;

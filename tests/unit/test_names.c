@@ -9,7 +9,7 @@
 
 #include "harness/tap.h"
 
-/* Some functions need enumerators; errors count downwards. */
+/* Returns the name of an error: errors count downwards. */
 static const char *error_name(unsigned number) {
     return carry_error_name((int)(0 - number));
 }
@@ -30,7 +30,8 @@ static const char *patch_reason_name(unsigned number) {
     return carry_patch_reason_name((enum carry_patch_reason)number);
 }
 
-/* Reasons of repairs, and after a gap those of datagrams. */
+/* The number of a repair's own reasons. In the enumeration, those of datagrams follow after a
+   gap. */
 #define LEFT_OWN (CARRY_CAPTURE_LEFT_WRITTEN + 1)
 
 static unsigned left_of(unsigned number) {

@@ -1235,7 +1235,7 @@ static void test_names(void) {
     tap_ok(all, "every verdict and reason has a name");
 }
 
-/* Sound frames with some changed bytes: reads remain inside, and repairs make sums good. */
+/* Tests sound frames with some changed bytes: reads remain inside, and repairs make sums good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;

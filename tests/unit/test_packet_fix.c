@@ -183,7 +183,8 @@ struct tunnel {
 
 #define VXLAN_SIZE (8 + 8 + 14 + 20 + 25)
 
-/* The outer UDP sum covers the inner packet; `seal_outer` makes it good. */
+/* Appends TCP in IPv4 in VXLAN. The outer UDP sum covers the inner packet; seal_outer() makes it
+   good. */
 static struct tunnel put_vxlan(struct frame *frame) {
     struct tunnel at;
     put_ip(frame, UDP, VXLAN_SIZE);
@@ -292,7 +293,8 @@ static void test_nothing_changes_in_unverifiable_tunnels(void) {
 
 /* --- Sums that are not changed --- */
 
-/* Both functions write only the IP header's sum, because the frame contains the complete header. */
+/* Checks that both functions write only the IP header's sum, because the frame contains the
+   complete header. */
 static void expect_header_alone(const struct frame *frame, uint32_t field, uint32_t good,
                                 const char *name) {
     write_fn *const repairs[] = {carry_packet_fix, carry_packet_fill};
@@ -568,7 +570,8 @@ static void test_udp6_zero(void) {
            "UDP 0 over IPv6 is absent where the caller allows it");
 }
 
-/* Sound frames with some changed bytes: good sums remain good, and requested ones become good. */
+/* Tests sound frames with some changed bytes: good sums remain good, and requested ones become
+   good. */
 static void test_damaged_frames(void) {
     rng_restart();
     bool ok = true;

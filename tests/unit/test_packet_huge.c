@@ -23,7 +23,7 @@ static void fill_with_parts(uint8_t *bytes, size_t size) {
         bytes[i] = i & 1 ? 0 : 0x80;
 }
 
-/* Maps the frame, whose first span is not shared; NULL if there is no room. */
+/* Maps the frame; its first span is not shared. Returns NULL if there is no room. */
 static uint8_t *map_frame(void) {
     int file = memfd_create("frame", 0);
     uint8_t *frame = mmap(NULL, (size_t)SPAN * SPANS, PROT_NONE,
@@ -55,7 +55,7 @@ static size_t walk_frame(const uint8_t *data) {
     return carry_packet_walk(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
 }
 
-/* An error that quotes 128 bytes, followed by objects. */
+/* Tests an error that quotes 128 bytes, followed by objects. */
 static void test_objects(uint8_t *frame) {
     static const uint8_t unreachable[8] = {3};
     put_ip(frame, ICMP);

@@ -313,7 +313,7 @@ static void test_headers_before_ip(void) {
     }
 }
 
-/* Headers that hide or contradict their content: nothing may be found after them. */
+/* Tests headers that hide or contradict their content: nothing may be found after them. */
 static void test_headers_that_end_the_walk(void) {
     static const struct {
         uint32_t linktype;
@@ -439,7 +439,7 @@ static void test_headers_that_end_the_walk(void) {
            "unknown link types are reported as unknown");
 }
 
-/* IP that ends a byte beyond the length in the header around it. */
+/* Tests IP that ends a byte beyond the length in the header around it. */
 static void test_lengths_around_ip(void) {
     static const struct {
         uint32_t linktype;
@@ -579,7 +579,7 @@ static void test_wlan_aggregates(void) {
 
 /* --- Damage --- */
 
-/* Headers with some changed bytes: reads remain inside, and repairs make sums good. */
+/* Tests headers with some changed bytes: reads remain inside, and repairs make sums good. */
 static void test_damaged_headers(void) {
     rng_restart();
     bool ok = true;

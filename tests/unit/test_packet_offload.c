@@ -361,7 +361,7 @@ static void test_options(void) {
            "causes have names");
 }
 
-/* Evidence that a sender leaves headers, and only headers, to a card. */
+/* Tests evidence that a sender leaves headers, and only headers, to a card. */
 static void test_known_sender(void) {
     const struct carry_packet_options known = {.flags = CARRY_PACKET_IP_ZERO_PARTIAL,
                                                .fix = BIT(CARRY_VERDICT_PARTIAL)};

@@ -49,7 +49,7 @@ static void expect_ip(const struct frame *frame, bool version6, const char *expe
 }
 
 /*
- * Checks a message of `size` bytes at the end of the frame, whose sum is good and covers all of it.
+ * Checks a message of `size` bytes at the end of the frame: its sum is good and covers all of it.
  */
 static void expect_covered(struct frame *frame, bool version6, const char *protocol, uint32_t size,
                            const char *name) {
@@ -462,7 +462,7 @@ static void test_pim(void) {
     expect_covered(frame, true, "pim", 20, "PIM Hello with a pseudo-header");
 }
 
-/* Returns a Register message with a packet, of which the sum covers `covered` bytes. */
+/* Returns a Register message with a packet; the sum covers `covered` bytes. */
 static struct frame *start_register(bool version6, const char *flags, uint32_t covered) {
     uint32_t size = 8 + (version6 ? 40 : 20) + 23;
     struct frame *frame = start_ip(version6, PIM, size);
@@ -618,7 +618,7 @@ static void test_hip(void) {
 
 /* --- All of them --- */
 
-/* Random bytes of random size for each protocol: reads remain inside. */
+/* Tests random bytes of random size for each protocol: reads remain inside. */
 static void test_noise(void) {
     static const uint8_t protocols[] = {SCTP, DCCP, RSVP, EIGRP, OSPF, PIM, VRRP, PGM, HIP, MIPV6};
     bool ok = true;

@@ -118,7 +118,7 @@ static void test_gre_fields(void) {
     expect(frame, "ip good, gre bad, ip good, tcp bad", "GRE 0 is an ordinary sum");
 }
 
-/* GRE with types that manufacturers define. */
+/* Tests GRE with types that manufacturers define. */
 static void test_gre_types_of_makers(void) {
     expect(gre("0000 8909 0800 0101 0001 0000"), "ip good, " INNER4,
            "Cisco MetaData: the type of the content is first");
@@ -375,7 +375,7 @@ static void test_gtp(void) {
     expect(frame, NOT_THROUGH, "GTP-U with neither IPv4 nor IPv6");
 }
 
-/* Receivers obey GTP's length. The inner packet must have the same one. */
+/* Receivers obey GTP's length. The inner packet must have the same length. */
 static void test_gtp_with_bytes_behind_it(void) {
     static const struct {
         const char *header;
@@ -577,7 +577,7 @@ static void test_ayiya(void) {
 
 /* --- Mirrors --- */
 
-/* Returns a mirrored frame, which contains its check sequence. */
+/* Returns a mirrored frame with its check sequence. */
 static struct frame *omnipeek(const char *header) {
     struct frame *frame = tunnel(5000, header);
     put(frame, "00000000");

@@ -95,7 +95,7 @@ static void test_states(void) {
     }
 }
 
-/* The result is then the previous content of the register. */
+/* Tests calls replaced by nothing: the result is the previous content of the register. */
 static void test_nothing(void) {
     const struct placed_kind *call = &kinds[CALL];
     size_t wrong = placed_commit(call->key, (uintptr_t)carry_patch_nothing) != 0;

@@ -20,7 +20,8 @@ static void leave_handler(int number) {
     siglongjmp(before, 1);
 }
 
-/* Calls the function by BLR: the compiler must not know it. */
+/* Returns whether a call of the function raises SIGILL. The call is a BLR, because the compiler
+   does not know the function. */
 static bool is_refused(uint64_t (*volatile function)(void)) {
     if (sigsetjmp(before, 1))
         return true;

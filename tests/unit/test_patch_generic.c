@@ -76,7 +76,8 @@ CARRY_OP_DEFINE_RESOLVED(choice, undecided, choose);
 CARRY_KEY_DEFINE(key, false);
 
 /*
- * `chosen`: undecided operations were resolved when sites were patched, so only if there are sites.
+ * Checks the results of calls. `chosen`: undecided operations were resolved when sites were
+ * patched, which happens only if there are sites.
  */
 static void check_calls(const char *when, bool changed, bool chosen) {
     int number = 6;

@@ -120,7 +120,8 @@ static void put_nops(uint8_t *bytes, size_t length, bool single) {
     }
 }
 
-/* The replacement of alternatives is 0x51, 0x52 ..., the original 0x61, 0x62 ... */
+/* Writes the bytes of an alternative. Its replacement is 0x51, 0x52 ..., its original 0x61, 0x62
+   ... */
 static void state_of_alternative(size_t i, bool replaced, uint8_t *bytes) {
     size_t length = data->records[i].length;
     size_t size = data->stubs[i][replaced];
@@ -159,9 +160,9 @@ static bool is_single(size_t i) {
            data->records[i].flags & CARRY_SITE_SINGLE;
 }
 
-/* Returns whether a stop is needed: a changing site is, or becomes, several instructions. */
 static bool model_stops;
 
+/* Returns whether a stop is needed: a changing site is, or becomes, several instructions. */
 static bool wants_stop(size_t key, uintptr_t value) {
     const uintptr_t function = function_at(SEVERAL);
     return sim.can_stop && !sim.alone && (model.values[key] == function || value == function);
@@ -209,7 +210,7 @@ static void compare_with_model(void) {
 
 /* --- Sites --- */
 
-/* Keys 0 to 7 are operations, the others are booleans. */
+/* Returns whether a key is an operation: keys 0 to 7 are operations, the others are booleans. */
 static bool is_operation(size_t key) {
     return key < 8;
 }
@@ -240,7 +241,7 @@ static size_t make_alternative(size_t i, uintptr_t address, uintptr_t key) {
     return length;
 }
 
-/* Returns the site's length. */
+/* Makes site `i` at an address. Returns its length. */
 static size_t make_site(size_t i, uintptr_t address) {
     size_t key = rng_below(KEYS);
     uintptr_t at = (uintptr_t)&data->keys[key];
@@ -258,7 +259,7 @@ static size_t make_site(size_t i, uintptr_t address) {
     return BRANCH;
 }
 
-/* Returns an address near the end of a page, but not inside of the previous site. */
+/* Returns an address near the end of a page, but not inside the previous site. */
 static uintptr_t near_page_end(uintptr_t address) {
     uintptr_t end = (address | (SIM_PAGE_BYTES - 1)) - rng_below(4);
     return end > address ? end : address;
@@ -778,7 +779,7 @@ static void test_objects(void) {
         require(carry_patch_is_site(carry_site_address(&data->records[i])), "a site is not found");
     carry_patch_unregister(middle);
     carry_patch_unregister(middle); /* a second time */
-    carry_patch_unregister(NULL);   /* no object has no records */
+    carry_patch_unregister(NULL);   /* no registered object is without records */
     for (size_t i = 0; i < sites; i++) {
         bool is_there = &data->records[i] < middle;
         require(carry_patch_is_site(carry_site_address(&data->records[i])) == is_there,
@@ -849,8 +850,8 @@ static bool is_lone_call(size_t i) {
 }
 
 /*
- * Makes an alternative that begins `offset` bytes into a call; its replacement begins as the call
- * does.
+ * Makes an alternative that begins `offset` bytes into a call; its replacement begins like the
+ * call.
  */
 static void make_overlap(size_t call, size_t offset, size_t length, uint8_t change) {
     const uintptr_t at = carry_site_address(&data->records[call]) + offset;
@@ -864,7 +865,7 @@ static void make_overlap(size_t call, size_t offset, size_t length, uint8_t chan
                 length, CARRY_SITE_SINGLE);
 }
 
-/* Overlapping sites that are not equal: the content of one contradicts the other. */
+/* Tests overlapping sites that are not equal: the content of one contradicts the other. */
 static void test_overlaps(void) {
     static const struct {
         size_t offset, length;
@@ -892,7 +893,7 @@ static void test_overlaps(void) {
     }
 }
 
-/* A site of a call has six bytes. */
+/* Tests a body that is too long for a call: the site of a call has six bytes. */
 static void test_long_body(void) {
     start_text(60);
     make_body(records++, NEARER, "\x48\x8d\x87\x00\x01\x00\x00", 7, 0);

@@ -28,10 +28,11 @@
 #include "hosted/hosted_patch.h"
 
 static const struct effort *effort;
-static size_t rounds; /* of all tests: an exchange of pages costs four times as much as a trap */
+static size_t rounds; /* the rounds of each test: an exchange of pages costs four times as much as a
+                         trap */
 static const char *guard, *writer;
 
-/* Returns whether an emulator runs this, which may keep text that it has read. */
+/* Returns whether an emulator runs this program: it may keep text that it has read. */
 static bool is_emulated(void) {
     return fault_under_valgrind() || placed_in_qemu();
 }
@@ -130,7 +131,8 @@ static void *make_storm(void *unused) {
     return &companion_stop;
 }
 
-/* A child process has one thread at first, then as many as its parent, and patches its own text. */
+/* Flips sites in a child process. It has one thread at first, then as many as its parent, and
+   patches its own text. */
 static bool child_flips(void) {
     pid_t child = fork();
     if (child == 0) {
@@ -219,7 +221,7 @@ static bool foreign_gets_its_traps(void) {
     ok = ok && foreign.count == 2 && foreign.code == SI_TKILL;
     kill(getpid(), SIGTRAP);
     ok = ok && foreign.count == 3 && foreign.code == SI_USER;
-    if (!fault_under_valgrind()) /* valgrind does not know the instruction */
+    if (!fault_under_valgrind()) /* valgrind does not support the instruction */
         __asm__ __volatile__(".byte 0xcd, 3" ::: "memory"); /* int $3, in two bytes */
     return ok && foreign.count == (fault_under_valgrind() ? 3 : 4);
 }
@@ -279,7 +281,7 @@ static void set_trap_flag(bool on) {
 }
 
 /*
- * Steps through sites, as a debugger does, while they are flipped, and at least a minimum number of
+ * Steps through sites while they are flipped, like a debugger, for at least a minimum number of
  * steps. The child's alarm ends it if no step is made.
  */
 static void *step_through(void *unused) {
@@ -395,7 +397,8 @@ static void test_traps(void) {
 
 static bool committed;
 
-/* The thread must not end before the first point of cancellation after the commits. */
+/* Commits in a cancelled thread. It must not end before the first point of cancellation after the
+   commits. */
 static void *commit_cancelled(void *unused) {
     const struct placed_kind *kind = &placed_kinds()[0];
     pthread_cancel(pthread_self());
@@ -420,7 +423,8 @@ static void test_cancelled(void) {
 
 /* --- Objects that are loaded while a transaction is open --- */
 
-/* Acts like constructors, while this thread waits as it would for the dynamic linker. */
+/* Registers sites like a constructor, while the thread with the transaction waits, as it would for
+   the dynamic linker. */
 static void *come_as_object(void *unused) {
     static const struct carry_site sites[] = {{.kind = UINT8_MAX, .length = 1}};
     struct carry_patch_counts stats;

@@ -67,7 +67,7 @@ static bool is_traced_here(void) {
     return carry_unlikely(traced);
 }
 
-/* In another page: adjacent pages would be exchanged together. */
+/* Calls the operation in another page: adjacent pages would be exchanged together. */
 static __attribute__((noinline, aligned(8192))) int take_step_far(int number) {
     return carry_call(step)(number);
 }
@@ -420,7 +420,7 @@ static void patches_plainly(void) {
     require_patching("procmem");
 }
 
-/* Sites are patched with threads, in copies of pages. */
+/* Checks that sites are patched while a thread runs, too, in copies of pages. */
 static void patches_by_alias(void) {
     REFUSE(no_procmem);
     require_patching(runner.runs ? "mprotect" : "alias");
@@ -534,7 +534,7 @@ static void keeps_text_without_procmem(void) {
         require_refusal(true, CARRY_ERROR_PERMISSION);
 }
 
-/* Another way to write is found while one exists. */
+/* Checks that another way to write is found while one exists. */
 static void falls_back_to_alias(void) {
     require_patching("procmem");
     closefrom(3);
@@ -551,7 +551,8 @@ static void keeps_alias_without_memfd(void) {
     require_patching("alias");
 }
 
-/* Pages that were moved once cannot be written through /proc/self/mem. */
+/* Checks that the alias remains in use: pages that were moved once cannot be written through
+   /proc/self/mem. */
 static void keeps_alias_after_procmem(void) {
     require_patching("procmem");
     only("alias");
@@ -635,7 +636,7 @@ static void block_traps(int how) {
     pthread_sigmask(how, &trap, NULL);
 }
 
-/* A thread that blocks the trap's signal would be ended by it. */
+/* Checks that commits are refused while a thread blocks the trap's signal: a trap would end it. */
 static void exchange_refused_blocked(void) {
     only("procmem"); /* has no jumps */
     REFUSE(no_exchange);
@@ -677,7 +678,7 @@ static void refuse_exchange_of(uintptr_t address) {
     REFUSE(rules);
 }
 
-/* The first pages are exchanged, the last are not, and traps do not hold threads. */
+/* Checks an exchange of only the first pages, where traps do not hold threads. */
 static void exchange_refused_in_part(void) {
     uintptr_t here = (uintptr_t)take_step_here, far = (uintptr_t)take_step_far;
     start_runner();
@@ -692,7 +693,7 @@ static void exchange_refused_in_part(void) {
     stop_runner();
 }
 
-/* A way that worked before is refused now: the process must survive that. */
+/* Checks that the process survives if a way that worked before is refused now. */
 static void exchange_goes_blocked(void) {
     block_traps(SIG_BLOCK);
     start_runner();
@@ -705,10 +706,7 @@ static void exchange_goes_blocked(void) {
     stop_runner();
 }
 
-/*
- * One descriptor is left, which lists the threads, so threads cannot be asked for their signal
- * mask.
- */
+/* Leaves one descriptor. It is needed to list the threads, so their signal masks cannot be read. */
 static void exchange_refused_descriptors(void) {
     const struct rlimit few = {64, 64};
     int last = -1;
@@ -727,7 +725,7 @@ static void exchange_refused_descriptors(void) {
     stop_runner();
 }
 
-/* Threads that run the handler, which blocks all signals, are no reason to refuse. */
+/* Checks that threads in the handler are no reason to refuse, although it blocks all signals. */
 static void exchange_refused_often(void) {
     needs("procmem");
     REFUSE(no_exchange);
@@ -738,7 +736,7 @@ static void exchange_refused_often(void) {
     stop_runner();
 }
 
-/* Pages of text that the program may write contain its data. */
+/* Checks pages of text that the program may write: these contain its data. */
 static void writable_pages(void) {
     needs("procmem");
     volatile uint8_t *page = (volatile uint8_t *)((uintptr_t)take_step_far & ~UINT64_C(4095));
@@ -796,7 +794,8 @@ static void unknown_sync(void) {
     stop_runner();
 }
 
-/* After threads have started, sites that were patched before could not be changed. */
+/* Checks that sites follow their keys: if they were patched, they could not be changed after
+   threads have started. */
 static void no_sync_alone(void) {
     REFUSE(no_membarrier);
     require_following(CARRY_PATCH_NO_SYNC);
@@ -877,7 +876,7 @@ static size_t open_descriptors(void) {
     return count;
 }
 
-/* At most one descriptor, of /proc/self/mem, remains open. */
+/* Checks that at most one descriptor, of /proc/self/mem, remains open. */
 static void few_descriptors(void) {
     size_t before = open_descriptors();
     require_patching("procmem");
@@ -963,7 +962,8 @@ static void fork_mprotect(void) {
     fork_and_flip();
 }
 
-/* Neither process can have its own pages: both continue, and neither changes the other's text. */
+/* Checks a fork after which neither process can have its own pages: both continue, and neither
+   changes the other's text. */
 static void fork_without_descriptors(void) {
     const struct rlimit none = {0, 0};
     REFUSE(no_procmem);
@@ -981,7 +981,7 @@ static void fork_without_descriptors(void) {
     require(is_on(), "the child changed the text");
 }
 
-/* A copy of the shared pages that is made writable would still be shared. */
+/* Checks a fork with shared pages: a copy of them that is made writable would still be shared. */
 static void fork_alias_then_mprotect(void) {
     REFUSE(no_procmem);
     require(!flip(true) && is_on(), "commit fails");
@@ -1187,7 +1187,8 @@ static void falls_back_alone(void) {
     require_patching("alias");
 }
 
-/* No other way is left: the commit fails, and a later one that may write succeeds. */
+/* Checks that a commit fails if no other way is left, and that a later one succeeds if it may
+   write. */
 static void fails_without_other_way(void) {
     only("procmem");
     start_runner();
@@ -1225,7 +1226,8 @@ static _Noreturn void be_debugger(uintptr_t address, bool *ready) {
 }
 
 /*
- * Commits change other bytes of the page at the same time: each byte that was written must remain.
+ * Checks that each byte that a debugger writes remains while commits change other bytes of the
+ * page.
  */
 static void debugger_writes(void) {
     int status;
@@ -1250,7 +1252,7 @@ static void debugger_writes(void) {
     require(!status, "%d bytes that a debugger wrote were lost", WEXITSTATUS(status));
 }
 
-/* An object is unloaded, and another one is loaded at its addresses. */
+/* Unloads an object and loads another one at its addresses. */
 static void reloads_text(void) {
     reserve_own();
     for (int i = 0; i < 4; i++) {
@@ -1300,7 +1302,7 @@ static bool ten_are_patched(const struct carry_site *records) {
     return patched;
 }
 
-/* Runs of later commits overlap earlier ones at their beginning, end and middle. */
+/* Commits to runs of pages that overlap earlier ones at their beginning, end and middle. */
 static void overlapping_runs(void) {
     static const size_t pages[] = {40, 35, 44, 60, 52, 30};
     only("alias");
@@ -1319,7 +1321,8 @@ static void overlapping_runs(void) {
 }
 
 /*
- * Sites whose first two bytes are not in one aligned word would need traps: they are not patched.
+ * Checks that sites whose first two bytes are not in one aligned word are not patched: they would
+ * need traps.
  */
 static void jumps_chosen(void) {
     needs("alias");
@@ -1392,7 +1395,8 @@ static void *flip_on_little(void *unused) {
     return NULL;
 }
 
-/* Both threads have the smallest possible stack, so traps need the alternate one. */
+/* Patches sites while both threads have the smallest possible stack: traps need the alternate
+   one. */
 static void small_stacks(void) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);

@@ -67,7 +67,7 @@ static const uint8_t several[] = {0x2e, 0x2e, 0x2e, 0x2e, 0x9c, 0x58};
 static const uint8_t alternative[] = {4, 4, 0x61, 0x62, 0x63, 0x64, 0x51, 0x52, 0x53, 0x54};
 
 static struct data {
-    struct carry_site records[SITES_MAX + 1]; /* and one for a body */
+    struct carry_site records[SITES_MAX + 1]; /* one more for a body */
     struct carry_key key;
     uint8_t aux[BYTES_MAX];
     uint8_t body[4];
@@ -87,7 +87,7 @@ static void add_site(size_t i, enum mode mode, uintptr_t address) {
     sim_add_site(address, record->length);
 }
 
-/* For STOP: returns the function of two instructions, or another. */
+/* Returns the function of two instructions, or another one; for STOP. */
 static uintptr_t function_of(bool is_several) {
     return (uintptr_t)sim.text + (is_several ? 0x3000 : 0x1000000);
 }

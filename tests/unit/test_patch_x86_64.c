@@ -297,7 +297,7 @@ CARRY_OP_DEFINE(dirty, clean);
 
 static uint64_t has_avx512;
 
-/* A leaf for the compiler: its array is in the red zone, and its frame is not aligned. */
+/* Is a leaf to the compiler: its array is in the red zone, and its frame is not aligned. */
 __attribute__((noinline)) static bool leaf_keeps_stack(uint64_t seed) {
     volatile uint64_t kept[13];
     for (size_t i = 0; i < 13; i++)

@@ -37,10 +37,10 @@ static void test_schedule(size_t steps, bool loads_early) {
 static const char *const stepped_names[SIM_STEPPED] = {"begin", "end", "reload", "switch"};
 
 /*
- * All instructions before the interrupted one are stepped, so at level short not every one is
- * tried. With an area, registers are saved and loaded at each instruction. Without an area, an
- * interrupt does the same before the claim, and is refused after it: below level long some
- * instructions suffice.
+ * Returns the stride between interrupted instructions. All instructions before the interrupted one
+ * are stepped, so at level short not every one is tried. With an area, registers are saved and
+ * loaded at each instruction. Without an area, an interrupt does the same before the claim, and is
+ * refused after it: below level long some instructions suffice.
  */
 static size_t stride_of(const struct effort *effort, bool with_area) {
     return effort->all || with_area ? effort->stride : 7;

@@ -126,7 +126,7 @@ static bool go_in_reverse(void) {
     return ok && stranger_is_installed();
 }
 
-/* The middle copy remains in the chain, and works when it is installed again. */
+/* Releases the middle copy and installs it again. Until then it remains in the chain. */
 static bool middle_goes(void) {
     install_stranger();
     bool ok = all_acquire();
@@ -239,7 +239,8 @@ static bool other_version(void) {
     return acquires_over(forged->code);
 }
 
-/* The handler passes the signal to a copy, but the system calls it without siginfo. */
+/* Installs the handler without siginfo. It passes the signal to a copy, although the system calls
+   it without siginfo. */
 static bool without_siginfo(void) {
     bool ok = all_acquire();
     signal(SIGSEGV, installed_handler().sa_handler);

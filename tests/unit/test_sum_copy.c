@@ -39,7 +39,7 @@ static uint32_t copy_returning_left(void *dst, const void *src, size_t size, uin
     return (uint32_t)tried(dst, src, size, sum).left;
 }
 
-/* After a fault in any part of a kernel, registers follow the calling convention. */
+/* Checks that registers follow the calling convention after a fault in any part of a kernel. */
 static struct verdict check_abi_after_fault(void) {
     static unsigned char data[5000];
     static const size_t sizes[] = {2, 7, 20, 45, 60, 100, 300, 1500, 5000};

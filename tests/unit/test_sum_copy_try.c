@@ -19,7 +19,8 @@
 
 static carry_sum_copy_try_fn *tried;
 
-/* After a fault no sum is returned, not even where no byte is left. */
+/* Copies with the tested function. After a fault no sum is returned, not even where no byte is
+   left. */
 static size_t copy_try(void *dst, const void *src, size_t size) {
     const unsigned before = recover_count;
     const struct carry_sum_tried done = tried(dst, src, size, 0);
@@ -66,7 +67,8 @@ static bool sums_what_it_copies(size_t size, size_t step, void (*take)(void), bo
     return ok;
 }
 
-/* Steps after the first few belong to loops: fewer of the later ones are tried. */
+/* Returns the next step to try. Steps after the first few belong to loops: fewer of the later ones
+   are tried. */
 static size_t next_step(const struct effort *effort, size_t step) {
     return step + 1 + rng_below(4 + (effort->all ? 0 : step / 4));
 }

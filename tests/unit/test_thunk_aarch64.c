@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Thunks on AArch64: the registers that they preserve, calls that skip callbacks, and unwinding. */
+/* Tests thunks on AArch64: the registers that they preserve, calls that skip callbacks, and
+   unwinding. */
 #include <string.h>
 
 #include "harness/check_thunk_aarch64.h"

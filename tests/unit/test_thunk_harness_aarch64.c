@@ -38,7 +38,7 @@ static struct verdict in_streaming(const void *entry) {
 }
 
 static struct verdict with_za(const void *entry) {
-    __asm__ volatile("msr S3_3_C13_C0_5, xzr\n\t" /* without a promise to save it */
+    __asm__ volatile("msr S3_3_C13_C0_5, xzr\n\t" /* without a promise to save ZA */
                      "msr S0_3_C4_C5_3, xzr");
     struct verdict verdict = check_thunk_unprepared(entry);
     __asm__ volatile("msr S0_3_C4_C4_3, xzr\n\t"
@@ -93,7 +93,7 @@ static void test_mutant(const struct mutant *mutant) {
            "%s is caught: %s", mutant->name, verdict.text);
 }
 
-/* Checks a mutant that branches in a child process, which it ends. */
+/* Checks a mutant that branches. It ends its process, so a child process runs it. */
 static void test_guarded(void) {
     int status = 0;
     if (!(carry_thunk_detect() >> MACHINE_BTI & 1)) {

@@ -64,7 +64,7 @@ static bool saved_part(const struct registers *registers, unsigned component,
     const uint8_t *found = registers_saved_part(area, component);
     if (!found)
         return verdict_fail(verdict, "%s is not saved; ", carry_xstate_name(component));
-    /* x87 registers have 10 bytes of 16. */
+    /* x87 registers occupy 10 of 16 bytes. */
     const size_t step = component == CARRY_XSTATE_X87 ? 16 : size;
     for (size_t i = 0; i < size; i += step)
         if (memcmp(wanted + i, found + i, step == 16 ? 10 : size) != 0)
@@ -137,8 +137,8 @@ static void replace_components(struct registers *to, const struct registers *fro
 }
 
 /*
- * Checks the components in use. Without XSAVE the library cannot know them: FXRSTOR may put x87 and
- * SSE in use, whatever it loads.
+ * Checks the components in use. Without XSAVE the library cannot determine them: FXRSTOR may put
+ * x87 and SSE in use, whatever it loads.
  */
 static bool same_use(const struct registers *wanted, const struct registers *found,
                      struct verdict *verdict) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests `xstate`: the layout derived from CPUID, on this CPU and on others, whose answers are given
- * here.
+ * Tests `xstate`: the layout derived from CPUID, on this CPU and on others; their answers are
+ * given here.
  */
 #include <string.h>
 

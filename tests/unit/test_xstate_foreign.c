@@ -96,7 +96,7 @@ static void test_hidden_tiles(const struct machine *machine) {
            "frame of %s, tiles not requested", machine->name);
 }
 
-/* Like images of CPUs with XSAVE before AVX: nothing follows the header. */
+/* Tests images like those of CPUs with XSAVE before AVX: nothing follows the header. */
 static void test_no_vectors(const struct machine *machine, const char *name) {
     struct carry_xstate_layout less = machine->layout, layout;
     less.user = CARRY_XSTATE_BIT(X87) | CARRY_XSTATE_BIT(SSE);
@@ -106,7 +106,7 @@ static void test_no_vectors(const struct machine *machine, const char *name) {
            "%s without vectors", name);
 }
 
-/* Offsets that no table contains: only a note, or the machine itself, can provide them. */
+/* Tests offsets that no table contains: only a note, or the machine itself, can provide them. */
 static void test_unknown_machine(const struct machine *machine) {
     struct carry_xstate_layout other = machine->layout, layout;
     other.parts[CARRY_XSTATE_PKRU].offset = 2496;
@@ -304,7 +304,8 @@ static void spoil_bytes(uint8_t *bytes, size_t size, size_t from, size_t length)
     }
 }
 
-/* Nothing outside is read; what passes is an image of the layout that was found. */
+/* Tries randomly changed data: nothing outside is read, and what passes is an image of the layout
+   that was found. */
 static bool try_random(const struct machine *machine, const char *name) {
     struct source source = source_of(name, &machine->layout, machine->layout.user & rng_next());
     spoil_bytes(source.image, source.size, IMAGE_SOFTWARE, 24);

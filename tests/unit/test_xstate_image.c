@@ -53,7 +53,8 @@ static bool has_component(const struct carry_xstate_layout *layout, unsigned com
     return (layout->user ? layout->user : 3) >> component & 1;
 }
 
-/* Returns the registers of a component: of x87 without MXCSR, which is between them. */
+/* Sets `ranges` to the registers of a component. Those of x87 are on both sides of MXCSR, which
+   belongs to SSE. */
 static void find_registers(const struct carry_xstate_layout *layout, uint64_t xcomp_bv,
                            unsigned component, struct range ranges[2]) {
     size_t at = image_offset(layout, xcomp_bv, component);

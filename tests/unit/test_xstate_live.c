@@ -55,7 +55,8 @@ static bool emulated;   /* tracing is impossible */
 
 /* --- Registers --- */
 
-/* Inlined: the compiler must not keep values in registers that it cannot name here. */
+/* Makes the components of `mask` dirty. Inlined: the compiler must not keep values in registers
+   that it cannot name here. */
 static inline __attribute__((always_inline)) void make_dirty(uint64_t mask) {
     const uint16_t fcw = FCW_OTHER;
     const uint32_t mxcsr = MXCSR_OTHER;
@@ -105,7 +106,7 @@ static uint16_t read_fcw(void) {
     return fcw;
 }
 
-/* Avoids the C library, which uses vector registers. */
+/* Sends a signal without the C library, because that uses vector registers. */
 static inline __attribute__((always_inline)) void signal_self(long pid, long signal) {
     long result;
     __asm__ volatile("syscall"
@@ -135,7 +136,8 @@ static const char *name_of(uint64_t mask) {
 
 /* --- Initial images --- */
 
-/* Ignores xmm registers, which the compiler may have used since. */
+/* Returns whether the components are initial. Ignores xmm registers, because the compiler may have
+   used them since. */
 static bool is_initial(const uint8_t *area, uint64_t mask) {
     bool ok = true;
     for (unsigned i = 0; i < CARRY_XSTATE_COMPONENTS; i++)
@@ -205,8 +207,8 @@ static void spoil_header(uint8_t *image) {
 }
 
 /*
- * Returns whether the CPU agrees. Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, which no
- * component has; Zen 3, Zen 5 and Cascade Lake fault.
+ * Returns whether the CPU agrees. Zen 1 (family 23, model 1) ignores bit 63 of XSTATE_BV, the bit
+ * of no component; Zen 3, Zen 5 and Cascade Lake fault.
  */
 static bool cpu_agrees(bool faults) {
     uint8_t *top = shared->area + IMAGE_XSTATE_BV + 7;
@@ -263,7 +265,7 @@ static bool same_as_saved(uint64_t dirtied) {
                             compared_components());
 }
 
-/* An area is an image too: it converts to what the system provided. */
+/* Returns whether the area converts, like any image, to what the system provided. */
 static bool area_converts(void) {
     static uint8_t standard[IMAGE_BYTES_MAX];
     const struct carry_xstate_target target = {
