@@ -3,8 +3,8 @@
 #define CARRY_TESTS_BAIL_H
 
 /*
- * Ends a program that cannot continue. bail.c prints a TAP "Bail out!"; `carry selftest`, which
- * runs some of these checks, has its own definition.
+ * Ends a program that cannot continue. bail.c prints a TAP "Bail out!"; `carry selftest` runs some
+ * of these checks, and has its own definition.
  */
 __attribute__((noreturn)) void bail_out(const char *why);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A shared object whose pages demand landing pads (BTI). It is linked without start-up code, which
- * may lack them. It has a site and, on the site's page, two functions: one with a landing pad and
- * one without.
+ * A shared object whose pages demand landing pads (BTI). It is linked without start-up code,
+ * because that may lack them. It has a site and, on the site's page, two functions: one with a
+ * landing pad and one without.
  */
 #include "harness/bti_object.h"
 

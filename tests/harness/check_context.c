@@ -96,7 +96,7 @@ static const char *const names[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r
 
 /* rbx, rbp, r12 to r15. */
 #define SAVED_REGISTERS 0x7842u
-#define ALL_REGISTERS   0x7ffbu /* except rcx, which counts */
+#define ALL_REGISTERS   0x7ffbu /* except rcx: it is a counter */
 
 static bool compare_field(struct verdict *verdict, const struct context_probe *probe, size_t offset,
                           size_t size, const char *what) {

@@ -221,7 +221,7 @@ void copies_check_all(struct copier copier, const struct effort *effort, const c
 
 /* --- Moves --- */
 
-/* Checks a move within `target`, which is filled from `noise` before. */
+/* Fills `target` from `noise`, and checks a move within it. */
 static bool moves_right(struct trial *trial, size_t size, size_t from, size_t to) {
     const size_t end = (from > to ? from : to) + size + MARGIN;
     memcpy(target.bytes, noise.bytes, end);

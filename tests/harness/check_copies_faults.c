@@ -44,8 +44,8 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
 }
 
 /*
- * Copies between offsets of both areas, which may be negative or beyond their ends, and checks the
- * bytes left, the number of signals and the target. `good` bytes can be copied.
+ * Copies between offsets of both areas, and checks the bytes left, the number of signals and the
+ * target. The offsets may be negative or beyond the ends. `good` bytes can be copied.
  */
 static bool attempt_leaves(struct trial *trial, ptrdiff_t to, ptrdiff_t from, size_t size,
                            size_t good, unsigned most_signals) {
@@ -209,8 +209,8 @@ static bool try_tagged(struct trial *trial) {
     return ok;
 }
 
-/* Tries faults whose page the handler does not report: kernels then try the bytes one by one, which
-   raises another signal. */
+/* Tries faults whose page the handler does not report: kernels then try the bytes one by one, and
+   raise another signal. */
 static bool try_silent(struct trial *trial) {
     trial->where = "the source, whose page is not reported";
     recover_tells_page = false;

@@ -122,8 +122,8 @@ static bool try_size(struct trial *trial, size_t size, size_t steps) {
     return ok;
 }
 
-/* Tries sizes up to DENSE_MAX, which take a dozen branches, each with several sizes; then larger
-   ones. */
+/* Tries sizes up to DENSE_MAX: they take a dozen branches, each with several sizes. Then tries
+   larger sizes. */
 static void try_races(void *argument) {
     static const size_t larger[] = {160, 200, 256, 257, 300, 400, 513, 600, 1030};
     struct trial *trial = argument;

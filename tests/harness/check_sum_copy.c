@@ -67,7 +67,7 @@ struct buffer {
 
 static struct buffer source, target;
 
-/* Returns the previous contents of the target, which differ from the source in every byte. */
+/* Returns the previous contents of the target. They differ from the source in every byte. */
 static const struct buffer *noise_buffer(void) {
     static struct buffer bytes;
     static bool filled;

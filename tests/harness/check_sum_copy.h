@@ -20,8 +20,8 @@ typedef struct verdict sum_copy_check(carry_sum_copy_fn *copy, const struct effo
 sum_copy_check check_sum_copy_alignments;
 
 /*
- * Checks sizes to 4,096 on every pattern, and some to 3 MiB: data that causes carries, which may be
- * lost.
+ * Checks sizes to 4,096 on every pattern, and some to 3 MiB, with data that cause carries: none
+ * may be lost.
  */
 sum_copy_check check_sum_copy_patterns;
 

@@ -23,7 +23,7 @@ struct verdict check_thunk_unprepared(const void *entry);
 struct verdict check_thunk_enter(const void *entry, bool whole);
 struct verdict check_thunk_around(const void *entry, bool whole);
 
-/* Makes backtraces from callbacks and from the target, which must find the caller of the thunk. */
+/* Makes backtraces from callbacks and from the target: they must find the caller of the thunk. */
 struct verdict check_thunk_backtraces(const void *entry, bool around);
 
 /*

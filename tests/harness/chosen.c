@@ -101,7 +101,8 @@ static struct bench_stats chosen_stats(size_t subject) {
     return bench_stats(samples, count);
 }
 
-/* Returns the excess of windows with a commit over those without, which are the first subject. */
+/* Returns the excess of windows with a commit over those without; the latter are the first
+   subject. */
 static struct bench_stats chosen_excess(size_t subject) {
     double with[100], without[100];
     const size_t count = sizeof with / sizeof *with;

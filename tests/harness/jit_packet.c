@@ -20,7 +20,7 @@ static struct guard memory_for(int which) {
     return guards[which];
 }
 
-/* Returns the frame copied next to a forbidden page, which is after it or before it. */
+/* Returns a copy of the frame right before or right after a forbidden page. */
 static struct carry_frame place_frame(const struct carry_frame *frame, int which) {
     struct guard guard = memory_for(which);
     struct carry_frame at = *frame;

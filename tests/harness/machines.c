@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness/machines.h"
 
-/* Components that every CPU has with this size, at its own offset. */
+/* Defines a component that every CPU has with this size, at its own offset. */
 #define AVX(at)       [CARRY_XSTATE_AVX] = {.size = 256, .offset = (at)}
 #define BNDREGS(at)   [CARRY_XSTATE_BNDREGS] = {.size = 64, .offset = (at)}
 #define BNDCSR(at)    [CARRY_XSTATE_BNDCSR] = {.size = 64, .offset = (at)}

@@ -42,8 +42,8 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
 /*
- * Components that other software may put in use at any time, with initial values: the system at
- * each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3
+ * Lists components that other software may put in use at any time, with initial values: the system
+ * at each switch of threads, hypervisors at each exit. PKRU was seen on Cascade Lake, SSE on Zen 3
  * and Zen 5, and AVX on Zen 5 where ZMM_Hi256 is in use: both are parts of the same registers.
  */
 #define BY_OTHERS(in_use)                                                                          \

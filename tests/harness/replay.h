@@ -32,7 +32,7 @@ void replay_start(void);
 void replay_stop(void);
 
 /*
- * Between pause and resume, the CPU executes everything itself. For C code before a load of all
+ * Let the CPU execute everything itself between pause and resume. For C code before a load of all
  * registers: the load discards what the code puts in use.
  */
 void replay_pause(void);

@@ -79,15 +79,15 @@ void sim_open(void);
 /* Resets the host: no operation fails, and no event is recorded. */
 void sim_reset(void);
 
-/* sim_add_site() makes a site known after it is in the text; sim_forget() removes all sites. */
+/* Adds a site that is already in the text; sim_forget() removes all sites. */
 void sim_add_site(uintptr_t address, size_t length);
 void sim_forget(void);
 
 /*
- * sim_watch() watches a site of at most 16 bytes. sim_may_fetch() returns whether a core, or code
- * that continues somewhere, could now fetch these bytes there, from `first` on. Each byte may be
- * that of any moment since all cores were synchronised. Bytes written as a pair, or by an exchange,
- * are those of one moment.
+ * Watches a site of at most 16 bytes. Then sim_may_fetch() returns whether a core, or code that
+ * continues somewhere, could now fetch these bytes there, from `first` on. Each byte may be that
+ * of any moment since all cores were synchronised. Bytes written as a pair, or by an exchange, are
+ * those of one moment.
  */
 void sim_watch(uintptr_t address, size_t length);
 bool sim_may_fetch(const uint8_t *bytes, size_t first);

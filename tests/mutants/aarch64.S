@@ -45,7 +45,7 @@ MUTANT changes_fpcr
     msr fpcr, x9
 MUTANT_END changes_fpcr
 
-/* Adds all 64 bits of x2, of which only w2 is the argument. */
+/* Adds all 64 bits of x2, although the argument is only w2. */
 MUTANT uses_upper_half
     stp x29, x30, [sp, #-32]!
     str x2, [sp, #16]

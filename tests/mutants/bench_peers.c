@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Peers with one fault each, which the benchmark's process must find before it times them. */
+/* Peers with one fault each. The benchmark's process must find it before it times them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static uint32_t no_seed(const void *data, size_t size, uint32_t seed) {
     return right_sum(data, size, 0);
 }
 
-/* Right for data that fit in a packet. */
+/* Returns right sums only of data that fit in a packet. */
 static uint32_t too_narrow(const void *data, size_t size, uint32_t seed) {
     return right_sum(data, size, seed) + (size > 0xffff);
 }

@@ -56,7 +56,7 @@ CARRY_FUNCTION broken_changes_x87
     ret
 CARRY_END broken_changes_x87
 
-/* Adds all 64 bits of rdx, of which only edx is the argument. */
+/* Adds all 64 bits of rdx, although the argument is only edx. */
 CARRY_FUNCTION broken_uses_upper_half
     pushq %rdx
     xorl %edx, %edx

@@ -20,7 +20,7 @@ struct judged {
     size_t count;
 };
 
-/* Judges packet `number` of the capture, whose bytes are in memory. */
+/* Judges packet `number` of a capture in memory. */
 static struct judged judge_numbered(struct carry_capture *capture, uint64_t number) {
     struct judged judged = {.count = 0};
     const struct carry_capture_packet *packet = NULL;

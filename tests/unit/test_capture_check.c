@@ -401,7 +401,7 @@ static bool keep_relative(void *user, const struct carry_capture_packet *packet)
     return relatives->count != relatives->cancels_at;
 }
 
-/* The counts of a summary, which add up. */
+/* Counts of summaries, added up. */
 struct sums {
     int64_t counts[CARRY_PROTOCOL_COUNT][CARRY_VERDICT_COUNT];
     int64_t reasons[CARRY_PROTOCOL_COUNT][CARRY_REASON_COUNT];

@@ -87,7 +87,7 @@ static const struct {
     {0x400, CARRY_CAPTURE_PACKET_SUM_VALID, 0},
     {0x800, CARRY_CAPTURE_PACKET_SEGMENTED, 0},
     {0x82, CARRY_CAPTURE_PACKET_SENT, 4},
-    {0xfffff1fc, 0, 0}, /* with a frame check sequence of 15 bytes, which does not exist */
+    {0xfffff1fc, 0, 0}, /* a frame check sequence of 15 bytes does not exist */
 };
 
 /* Offset of the flags from the end of a block: they are its last option, before the end of options
@@ -137,7 +137,7 @@ static void test_refused(enum carry_capture_format format) {
     struct bowl bowl = {0};
     struct carry_capture_writer *writer = writer_to(&bowl, format);
     struct carry_capture_packet packet = make_packet(), other = make_packet();
-    other.fcs = 32; /* also of later packets: pcap cannot contain packets with different ones */
+    other.fcs = 32; /* in the first packet: later ones of pcap must have its size anyway */
     bool ok = TAP_EQ(carry_capture_writer_add(writer, &other, NULL), CARRY_ERROR_INVALID) &&
               TAP_EQ(carry_capture_writer_add(writer, &packet, NULL), CARRY_OK);
     const size_t before = bowl.bytes.size;

@@ -26,7 +26,7 @@ static struct model make_model(void) {
     return model;
 }
 
-/* Returns a part of up to six units, which the capture may have cut. */
+/* Returns a part of up to six units. If `cut`, the capture may have cut it. */
 static struct part make_part(const struct model *model, bool cut) {
     const uint32_t place = (uint32_t)rng_below((SIZE + CONTENT_UNIT - 1) / CONTENT_UNIT) * 8;
     const uint32_t far = place + CONTENT_UNIT * (1 + (uint32_t)rng_below(6));

@@ -86,7 +86,7 @@ static bool copies_as_expected(const struct copier *copier, void *dst, const voi
 enum side { SOURCE, DESTINATION };
 
 /*
- * Checks a copy of `size` bytes, of which `good` can be accessed on one side; the other side is
+ * Checks a copy of `size` bytes where only `good` can be accessed on one side; the other side is
  * complete.
  */
 static bool copy_faults(const struct copier *copier, enum side side, size_t size, size_t good,
@@ -579,8 +579,8 @@ static bool dies_of_fault(void) {
     return true;
 }
 
-/* Counts calls of a handler for one signal, which assumes that it is no longer installed when the
-   fault repeats. */
+/* Counts calls of a handler for one signal. Such a handler assumes that it is no longer installed
+   when the fault repeats. */
 static unsigned *once_called;
 
 static void on_first_fault(int signal) {

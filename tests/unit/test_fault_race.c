@@ -81,7 +81,7 @@ static struct {
 static struct {
     int source_file, target_file;
     unsigned char *source, *target;
-    unsigned char *target_alias; /* another mapping of the target's pages, which is never removed */
+    unsigned char *target_alias; /* another mapping of the target's pages; it is never removed */
 } areas;
 
 static void check_call(bool done) {

@@ -95,7 +95,7 @@ static bool refuse_pipes(void) {
     return refuse_readv() && refuse_call(SYS_pipe2);
 }
 
-/* Copies 100 bytes, of which `good` can be accessed on one side, and sums them. */
+/* Copies 100 bytes, and sums them; only `good` can be accessed on one side. */
 static bool copies_as_expected(unsigned char *dst, const unsigned char *src, size_t good) {
     uint32_t sum = 7;
     return carry_copy_try(dst, src, 100) == 100 - good && !memcmp(dst, src, good) &&

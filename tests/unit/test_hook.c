@@ -430,7 +430,7 @@ static void test_many(void) {
     carry_hook_detach(&chosen);
 }
 
-/* --- Arguments on the stack, whose number hooks need not know --- */
+/* --- Arguments on the stack, in any number --- */
 
 static bool weighs_forty(void) {
     return callee_weigh(39, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
@@ -1190,8 +1190,8 @@ static void test_plugin_again(void) {
 static volatile bool storm_over;
 
 /*
- * Not inlined: without a PLT, the compiler may keep the contents of slots in registers of a
- * function.
+ * Calls the hooked functions, and counts wrong results. Not inlined: without a PLT, the compiler
+ * may keep the contents of slots in registers of a function.
  */
 static __attribute__((noinline)) size_t call_some(void) {
     size_t wrong = 0;

@@ -213,8 +213,8 @@ static void test_circles(void) {
 #define VERSIONS_MAX 65536 /* the number of possible version indices */
 
 /*
- * Puts the object's versions, after `before` others without a number, over the end of its text,
- * which nothing executes.
+ * Puts the object's versions, after `before` others without a number, over the end of its text:
+ * nothing executes it.
  */
 static void put_versions(ElfW(Verneed) * need, ElfW(Vernaux) * list, size_t before) {
     const ElfW(Vernaux) *version = (ElfW(Vernaux) *)((uint8_t *)need + need->vn_aux);

@@ -92,8 +92,8 @@ static bool write_map(time_t seconds_ago) {
 }
 
 /*
- * Returns whether the lines of a map from that time remain after this process has written two
- * lines.
+ * Returns whether the lines of a map written `seconds_ago` remain after this process has written
+ * two lines.
  */
 static bool keeps_lines_of(time_t seconds_ago, bool *ok) {
     *ok = write_map(seconds_ago);

@@ -519,7 +519,7 @@ static void test_wlan_fragments(void) {
     expect(frame, "ip good, tcp unverifiable/fragment", "802.11's first fragment");
 }
 
-/* Appends the start of a subframe of an A-MSDU, which end_subframe() must end. */
+/* Appends the start of a subframe of an A-MSDU; end_subframe() must end it. */
 static uint32_t start_subframe(struct frame *frame, const char *type) {
     uint32_t subframe = put(frame, ETHERNET "0000" SNAP);
     put(frame, type);

@@ -317,7 +317,7 @@ static void reset_keys(void) {
         data->keys[key].value = is_operation(key) ? function_at(NEAR) : 0;
 }
 
-/* Makes unpatched text with about `count` sites, which are not registered yet. */
+/* Makes unpatched text with about `count` sites that are not registered yet. */
 static void start_text(size_t count) {
     if (records)
         carry_patch_unregister(data->records);

@@ -397,7 +397,7 @@ static const struct sandbox_rule no_sigtrap[] = {{SYS_rt_sigaction, EPERM, 0, ~0
 
 #define REFUSE(rules) refuse_calls(rules, COUNT(rules))
 
-/* Valgrind itself maps such pages, and ends the process if it cannot. */
+/* Skips a case under valgrind: it maps such pages itself, and ends the process if it cannot. */
 static void skip_under_valgrind(void) {
     if (fault_under_valgrind())
         skip("valgrind needs new code");
@@ -496,7 +496,8 @@ static void no_proc(void) {
     require_patching("alias");
 }
 
-/* For system calls that such tools handle themselves, or need. */
+/* Runs a case only without valgrind and sanitizers: they handle its system calls themselves, or
+   need them. */
 static void run_native(const char *name, void (*body)(void)) {
     if (fault_under_valgrind() || fault_under_asan())
         tap_skip(name, "valgrind or a sanitizer handles the system calls");

@@ -10,7 +10,7 @@
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* The components that other software puts in use at random. */
+/* Lists the components that other software puts in use at random. */
 #define BY_OTHERS(counts_writes) ((counts_writes) ? BIT(PKRU) : BIT(SSE))
 
 static struct image {
@@ -58,7 +58,8 @@ static void judge_use(const char *name, uint64_t found, uint64_t by_writes, uint
            (unsigned long long)found);
 }
 
-/* Checks the components in use after `code`, which starts with initial registers, none in use. */
+/* Checks the components in use after `code`. Before it, all registers are initial, and no component
+   is in use. */
 #define AFTER(name, by_writes, by_values, code)                                                    \
     do {                                                                                           \
         replay_start();                                                                            \

@@ -279,7 +279,7 @@ static void test_clean_reads(const char *mask) {
 
 /* --- Threads --- */
 
-/* Checks x87 registers, which no compiled code here uses between the calls. */
+/* Checks x87 registers: no compiled code here uses them between the calls. */
 static bool keeps_x87(uint64_t seed) {
     enum { XCOMP_BV = 520, ST = 32, FTW = 4 };
     static _Thread_local uint8_t mine[AREA_MAX] __attribute__((aligned(64)));

@@ -130,8 +130,8 @@ static void test_no_leaf(const struct machine *machine) {
 }
 
 /*
- * Compares with CPUID.0DH.1:EBX: with XSAVES, the size for XCR0 | IA32_XSS, which only kernels can
- * read.
+ * Compares with CPUID.0DH.1:EBX: with XSAVES, this is the size for XCR0 | IA32_XSS; only kernels
+ * can read that register.
  */
 static bool is_total(const struct carry_xstate_layout *layout, size_t total) {
     uint64_t supervisor = layout->xsaves ? layout->supervisor : 0, some = supervisor;

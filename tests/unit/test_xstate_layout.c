@@ -46,7 +46,8 @@ static bool is_packed(const struct carry_xstate_layout *layout, uint64_t mask) {
 }
 
 /*
- * Tries each component removed, and each alone, including supervisor state, which kernels save too.
+ * Tries each component removed, and each as the only one, including supervisor state: kernels save
+ * it too.
  */
 static void test_compact_offsets(const struct machine *machine) {
     const struct carry_xstate_layout *layout = &machine->layout;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contexts in programs with sanitizers, which must stay silent: exceptions on many stacks, stacks
- * that change their thread, preemption. `contexts race` has a data race between contexts of two
- * threads.
+ * Contexts in programs with sanitizers: exceptions on many stacks, stacks that change their
+ * thread, preemption. The sanitizers must report nothing. Only `contexts race` has a data race
+ * between contexts of two threads.
  */
 #include <carry/context.h>
 #include <carry/xstate.h>

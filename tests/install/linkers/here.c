@@ -192,7 +192,7 @@ long twin_a(long a) {
     return carry_call(op2)(a, 5);
 }
 
-/* These functions are never called, and differ from each other. */
+/* Functions that are never called, and differ from each other. */
 ONCE long dead_call(long a);
 long dead_call(long a) {
     return a + carry_call(op0)();

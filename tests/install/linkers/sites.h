@@ -128,11 +128,12 @@ ONCE uint64_t body_function(uint64_t a);
 #define TERM                                     "D"
 #endif
 
-/* The tests see from the result which alternative ran; in programs both do the same. */
+/* Runs an alternative. The tests see from the result which one ran; in programs both do the
+   same. */
 #define RUN(text)             __asm__(text : SUM(result) : TERM(a) : "cc")
 #define RUN_BY_KEY(text, key) __asm__(text : SUM(result) : TERM(a), CARRY_ALT_INPUT(key) : "cc")
 
-/* Two files have a key `key_own` each: this function sets the one that if_own() reads. */
+/* Sets the key that if_own() reads: two files have a key `key_own` each. */
 ONCE void set_own(struct carry_patch *patch, bool on);
 
 #ifdef __cplusplus

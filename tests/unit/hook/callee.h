@@ -49,7 +49,7 @@ SHARED uint64_t callee_wait(const volatile int *gate, volatile int *inside);
 SHARED uint64_t callee_number(void); /* returns 2 */
 SHARED void callee_try_nowhere(bool really);
 
-/* This function does not exist. */
+/* Names a function that does not exist. */
 SHARED __attribute__((weak)) void callee_nowhere(void);
 
 /* Defined in plugin.c. */

@@ -11,7 +11,7 @@ uint64_t plugin_add(uint64_t number) {
     return callee_add(number, 2);
 }
 
-/* The program defines this function too. */
+/* Returns 2. The program defines this function too. */
 __attribute__((weak)) uint64_t plugin_number(void) {
     return 2;
 }
