@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls a kernel as the calling convention allows but no compiler does: every register that a
- * caller must set has its value, every other register has garbage, and so has the unused upper half
- * of a 32-bit argument. Afterwards checks everything that a callee must preserve.
+ * caller must set holds its value; all others, and the unused upper half of a 32-bit argument,
+ * hold garbage. Afterwards checks everything that a callee must preserve.
  *
  * There is one implementation for each architecture: call_<arch>.c, with call_<arch>.S where
  * needed.

@@ -96,7 +96,7 @@ struct carry_capture_sink sink_of(struct bowl *bowl);
 /* Makes the allocation with this number, from 1, fail, and all later ones; 0: none fails. */
 void allocations_fail_from(unsigned number);
 
-/* Returns the number of allocations since that call. */
+/* Returns the number of allocations since the last call of allocations_fail_from(). */
 unsigned allocations_count(void);
 
 /* Returns the number of allocations since the start of the program that were not freed. */

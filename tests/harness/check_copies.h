@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks that every kernel of carry_copy() must pass, and so must its form that survives
- * faults. Like those of check_sum.h, they print nothing and return a verdict.
+ * The checks that every kernel of carry_copy(), and its form that survives faults, must pass. Like
+ * those of check_sum.h, they print nothing and return a verdict.
  */
 #ifndef CARRY_TESTS_CHECK_COPIES_H
 #define CARRY_TESTS_CHECK_COPIES_H
@@ -41,8 +41,8 @@ copies_check check_copies_abi;
 void copies_check_all(struct copier copier, const struct effort *effort, const char *name);
 
 /*
- * Checks moves to lower and higher addresses, for any distance between the ranges; the second one
- * with forbidden pages on both sides of the two.
+ * Checks moves to lower and higher addresses, for any distance between the ranges; the second
+ * check has forbidden pages on both sides of the ranges.
  */
 copies_check check_copies_overlaps;
 copies_check check_copies_overlap_edges;

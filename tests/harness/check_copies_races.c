@@ -107,7 +107,7 @@ static void choose_race(struct trial *trial) {
     recover_opens_page = rng_below(4) == 0;
 }
 
-/* Returns the next step: every instruction, or, as traps are slow, some of them. */
+/* Returns the next step. Traps are slow, so some instructions may be left out. */
 static size_t next_step(const struct trial *trial) {
     return trial->step + 1 + rng_below(trial->step / trial->stride + 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs the library at its first use: features and kernels are chosen then, and only once. */
+/* Checks of the library at its first use: features and kernels are chosen then, and only once. */
 #ifndef CARRY_TESTS_CHILD_H
 #define CARRY_TESTS_CHILD_H
 

@@ -178,7 +178,8 @@ static void judge_site(struct judged *site, size_t first, const uint8_t *bytes, 
 }
 
 /*
- * Returns whether the site is several instructions: a CPU may be between them, whatever the guard.
+ * Returns whether the site consists of several instructions: a CPU may be between them, whatever
+ * the guard.
  */
 static bool is_several(const struct judged *site) {
     return sim.several && site->length == SIM_CALL_BYTES &&
@@ -193,7 +194,7 @@ static void judge_bytes(const uint8_t *bytes, uintptr_t address, size_t size) {
             continue;
         seen = owner[offset];
         if (seen < 0)
-            fail_address("a byte outside of sites changes", address + i);
+            fail_address("a byte outside sites changes", address + i);
         else if (is_live && is_several(&sites[seen]))
             fail_address("several instructions change under threads", address + i);
         else if (is_unseen)
@@ -579,7 +580,7 @@ static bool stop_cores(void) {
 
 static void start_cores(void) {
     if (!is_stopped || is_open)
-        verdict_fail(&sim.verdict, "starts what does not stand still, or in a session; ");
+        verdict_fail(&sim.verdict, "starts cores that are not stopped, or in a session; ");
     is_stopped = false;
     note_operation(']');
 }

@@ -25,7 +25,7 @@ broken_\name:
     .size broken_\name, . - broken_\name
 .endm
 
-/* A mutant that sums rightly and then executes one more instruction. */
+/* Defines a mutant that sums rightly and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
     MUTANT \name
     RIGHT_SUM

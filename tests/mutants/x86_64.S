@@ -13,7 +13,7 @@
     addq $8, %rsp
 .endm
 
-/* A mutant that sums rightly and then executes one more instruction. */
+/* Defines a mutant that sums rightly and then executes one more instruction. */
 .macro SPOIL_AFTER name, instruction:vararg
 CARRY_FUNCTION broken_\name
     RIGHT_SUM

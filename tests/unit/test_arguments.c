@@ -131,7 +131,7 @@ static void test_image(void) {
                TAP_TRUE(!carry_xstate_image_part(&layout, image, NO_ENUMERATOR, &size)) &&
                TAP_TRUE(carry_xstate_image_is_initial(&layout, image, NO_ENUMERATOR)) &&
                TAP_TRUE(!(carry_xstate_image_in_use(&layout, image) & ~layout.user & ~UINT64_C(3))),
-           "image.h: a component, which is not in use");
+           "image.h: an unknown component is not in use");
     const struct carry_xstate_target target = {
         .layout = &layout, .form = form, .image = image, .size = sizeof image};
     static uint8_t source[16384];

@@ -55,7 +55,7 @@ static void test_summaries(void) {
                TAP_EQ(carry_capture_cause_count(summary, 0, NO_ENUMERATOR), 0) &&
                TAP_EQ(carry_capture_certain_count(summary, NO_ENUMERATOR), 0) &&
                TAP_EQ(carry_capture_reassembly_count(summary, NO_ENUMERATOR), 0),
-           "counts of values outside of the enumerations");
+           "counts of values outside the enumerations");
     tap_ok(TAP_EQ(carry_capture_senders(summary, NO_ENUMERATOR, 0, true, senders, 1, NULL), 0) &&
                TAP_EQ(carry_capture_senders(summary, 0, NO_ENUMERATOR, true, NULL, 0, NULL), 0) &&
                TAP_TRUE(!carry_capture_unknown_link(summary, SIZE_MAX, &linktype, &packets)) &&

@@ -88,7 +88,7 @@ static void test_parts(bool cut) {
     tap_ok(ok, cut ? "parts that were cut are collected" : "parts in any order are collected");
 }
 
-/* Returns whether a part is contradicted that changes one byte. */
+/* Returns whether a part that changes one byte is contradicted. */
 static bool is_contradicted(void) {
     struct content content = carry_content_new(rng_next());
     struct model model = make_model();

@@ -230,7 +230,7 @@ static void test_preemption(void) {
     raise(SIGUSR1);
     interrupted = &there[0];
     tap_ok(TAP_EQ(preempted_to, CARRY_OK) && TAP_TRUE(!there[1].stack_pointer),
-           "the thread itself continues, whose stack is unknown");
+           "the thread itself continues; its stack is unknown");
 }
 
 static int refusal_of(struct carry_context *from, struct carry_context *to, uint64_t rip,

@@ -15,7 +15,7 @@
 
 static const struct effort *effort;
 
-/* The values of RFC 3720, appendix B.4, and the check value of CRC catalogues. */
+/* Tests the values of RFC 3720, appendix B.4, and the check value of CRC catalogues. */
 static void test_known_values(carry_sum_fn *crc32c, const char *name) {
     unsigned char zeros[32] = {0}, ones[32], up[32], down[32];
     memset(ones, 0xff, sizeof ones);

@@ -67,8 +67,8 @@ static const struct copier copiers[] = {
 static const struct copier *const copiers_end = copiers + sizeof copiers / sizeof *copiers;
 
 /*
- * Copies `good` bytes, and sums them. Checks the bytes left, and that there is one signal if there
- * are any.
+ * Copies `good` bytes, and sums them. Checks the bytes left, and that there is one signal if any
+ * are left.
  */
 static bool copies_as_expected(const struct copier *copier, void *dst, const void *src, size_t size,
                                size_t good) {

@@ -22,12 +22,12 @@ static double noisy(size_t i) {
     return i % 2 ? 100 : 1000;
 }
 
-/* Returns samples of which another program disturbs a tenth. */
+/* Returns sample `i`: another program disturbs a tenth of the samples. */
 static double disturbed(size_t i) {
     return i % 10 ? quiet(i) : 1e7;
 }
 
-/* Returns times below a clock cycle: a few picoseconds are a large part of them. */
+/* Returns a time below a clock cycle: a few picoseconds are a large part of it. */
 static double tiny(size_t i) {
     return i % 2 ? 0.07 : 0.11;
 }

@@ -124,7 +124,7 @@ static void test_version(void) {
     tap_ok(TAP_EQ(carry_version(), CARRY_VERSION) &&
                TAP_LT(CARRY_VERSION_OF(0, 1, 0), CARRY_VERSION_OF(0, 2, 0)) &&
                TAP_LT(CARRY_VERSION_OF(0, 999, 999), CARRY_VERSION_OF(1, 0, 0)),
-           "the version is available as a number, which grows");
+           "the version is available as a growing number");
     tap_ok(TAP_STREQ(text, BUILD_VERSION), "the version is that of the build");
 }
 

@@ -275,10 +275,10 @@ static void test_sums_around_partial_ones(void) {
     set16(frame, at.inner_tcp, pseudo(&flow4, TCP, 25).sum);
     expect(frame, "ip good, udp partial, ip bad, tcp partial", "a bad sum between partial ones");
     const struct carry_packet_options bad = {.fix = BIT(CARRY_VERDICT_BAD)};
-    expect_untouched(carry_packet_fix, frame, &bad, "a bad sum inside of a partial one");
+    expect_untouched(carry_packet_fix, frame, &bad, "a bad sum inside a partial one");
     run_on_copy(carry_packet_fix, frame, NULL);
     tap_ok(TAP_EQ(changed, 3) && TAP_MEMEQ(frame->bytes, right.bytes, right.size),
-           "a bad sum inside of a partial one is repaired if partial sums are");
+           "a bad sum inside a partial one is repaired if partial sums are");
 }
 
 static void test_nothing_changes_in_unverifiable_tunnels(void) {

@@ -145,7 +145,7 @@ static void test_gre_types_of_makers(void) {
 static void test_gre_source_routes(void) {
     struct frame *frame = gre("c000 0800 0000 0000 0800 00 04 c0000201 0000 00 00");
     seal_gre(frame);
-    expect(frame, "ip good, gre good, " INNER4, "a source route in GRE, which its sum covers");
+    expect(frame, "ip good, gre good, " INNER4, "a source route in GRE; its sum covers the route");
     expect(gre("4000 0800 0000 0004 0000 00 00"), "ip good, " INNER4,
            "a source route in GRE without a sum: its field is present");
     expect(gre("7000 0800 0000 0000 00000007 00000001 0800 04 08 c0000201 c6336407"

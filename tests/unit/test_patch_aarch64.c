@@ -221,7 +221,7 @@ static void test_flips(void) {
                        rounds);
     }
     struct verdict verdict = check_parked(effort_chosen()->rounds / 100 + 1);
-    verdict_report(&verdict, "calls change while threads are inside of them");
+    verdict_report(&verdict, "calls change while threads are inside them");
 }
 
 /* Without page exchange, only B, BL and NOP change while threads run. */

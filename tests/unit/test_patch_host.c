@@ -766,8 +766,8 @@ static void test_is_inside(void) {
                                       offset < offset_of_site(i) + data->records[i].length);
         right = right && carry_patch_is_inside((uintptr_t)sim.text + offset) == is_inside;
     }
-    require(right, "an address is taken for one inside of a site, or is not");
-    report("addresses inside of sites are found");
+    require(right, "an address is judged wrongly to be inside a site, or not");
+    report("addresses inside sites are found");
 }
 
 static void test_objects(void) {
@@ -872,7 +872,7 @@ static void test_overlaps(void) {
         uint8_t change;
         const char *name;
     } others[] = {
-        {1, CALL, 0, "a site that begins inside of another"},
+        {1, CALL, 0, "a site that begins inside another"},
         {0, CALL - 1, 0, "a shorter site at the same address"},
         {0, CALL, 1, "a site at the same address that becomes something else"},
     };
@@ -917,7 +917,7 @@ static void test_body_at_site(void) {
         uintptr_t address = carry_site_address(&data->records[i]);
         require(carry_patch_is_site(address), "a site is hidden");
         require(data->records[i].length < 2 || carry_patch_is_inside(address + 1),
-                "what is inside of a site is hidden");
+                "an address inside a site is hidden");
     }
     report("bodies do not hide sites");
 }

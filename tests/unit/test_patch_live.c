@@ -329,7 +329,7 @@ static bool looks_up_undisturbed(void) {
            !sigismember(&mask, SIGUSR1);
 }
 
-/* Returns the signal that ends a child process which runs `deed`, or 0. */
+/* Returns the signal that ends a child process that runs `deed`, or 0. */
 static int dies_of(void (*deed)(void)) {
     fflush(stdout);
     pid_t child = fork();
@@ -491,7 +491,7 @@ int main(int argc, char **argv) {
     test_flips();
     test_parked();
     test_many_threads();
-    test_beside(make_storm, "signals to all threads, whose handler runs sites");
+    test_beside(make_storm, "signals to all threads; the handler runs sites");
     if (is_emulated())
         tap_skip("children that patch", "emulators cannot fork processes with threads");
     else if (fault_under_asan())

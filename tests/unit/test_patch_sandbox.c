@@ -72,7 +72,8 @@ static __attribute__((noinline, aligned(8192))) int take_step_far(int number) {
     return carry_call(step)(number);
 }
 
-/* Called by address: emulators may have several translations of a function, of different times. */
+/* Called by address: emulators may keep several translations of a function, made at different
+   times. */
 static int (*const volatile take_step)(int) = take_step_here;
 static bool (*const volatile is_traced)(void) = is_traced_here;
 

@@ -250,7 +250,7 @@ static bool without_siginfo(void) {
 static void test_copies(void) {
     tap_ok(child_says(NULL, in_turn), "three copies can install in turn, any number of times");
     tap_ok(child_says(NULL, in_turn_over_stranger),
-           "copies install over another handler, which is called once");
+           "copies install over another handler; it is called once");
     tap_ok(child_says(NULL, strangers_come_and_go),
            "other handlers can be installed over copies, and removed");
     tap_ok(child_says(NULL, go_in_reverse),

@@ -101,7 +101,7 @@ static void test_constant_sizes(void) {
     tap_ok(constant_size_agrees(64), "the sum of zeros of a constant size is right");
 }
 
-/* Sanitizers report an address computed from NULL, even if it is equal. */
+/* Sanitizers report an address computed from NULL, even if it is NULL. */
 static void test_no_bytes(void) {
     tap_ok(TAP_EQ(constant_sizes[0](NULL, 0, 5), 5) && TAP_EQ(carry_sum_inline(NULL, 0, 5), 5) &&
                TAP_EQ(carry_sum_call(NULL, 0, 5), 5) &&

@@ -67,7 +67,7 @@ static void test_random(void) {
         carry_timeline_merge(&parts[2], &parts[0]);
         merged_ok = is_right(&parts[2], events, EVENTS);
     }
-    tap_ok(ok, "times in any order are counted in their spans, which are no wider than needed");
+    tap_ok(ok, "times in any order are counted in their spans; these are no wider than needed");
     tap_ok(merged_ok, "times of merged timelines are counted in their spans");
 }
 

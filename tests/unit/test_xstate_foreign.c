@@ -115,7 +115,7 @@ static void test_unknown_machine(const struct machine *machine) {
     tap_ok(TAP_EQ(read_source(&source, &layout), REFUSED(MACHINE)), "regset of an unknown machine");
     own_layout = other;
     tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &other)),
-           "regset of the machine itself, which no table needs to know");
+           "regset of the machine itself, in no table");
     own_layout = (struct carry_xstate_layout){0};
     source.name = "core";
     tap_ok(TAP_EQ(read_source(&source, &layout), 0) && TAP_TRUE(same_layout(&layout, &other)),

@@ -122,7 +122,7 @@ long if_both(void) {
     long result = 0;
     if (carry_likely(key_off))
         result += 1;
-    /* More than compilers would copy, with the site after it. */
+    /* Compilers would not copy this much code with the site after it. */
     __asm__ __volatile__(".rept 16\n\tnop\n\t.endr" : "+r"(result));
     if (carry_unlikely(key_on))
         result += 2;
