@@ -37,10 +37,10 @@ size_t effort_next(const struct effort *effort, size_t at, size_t step);
 
 /*
  * Returns whether copies of `size` bytes are tried between two offsets modulo 64. A kernel's
- * branches depend on the size, and on one of the two addresses, or their distance, modulo a vector.
- * So below level long, each size is tried with all targets from one source, and with all sources to
- * one target, which the seed chooses: both lines cover all distances. Over all sizes, each pair is
- * tried.
+ * branches depend on the size, and on one of the two addresses, or their distance, modulo a
+ * vector. So below level long, each size is tried with all targets from one source, and with all
+ * sources to one target. The seed chooses both, and both lines cover all distances. Over all
+ * sizes, each pair is tried.
  */
 bool effort_takes_pair(const struct effort *effort, size_t size, size_t from, size_t to);
 

@@ -65,7 +65,8 @@ const char *carry_host_cpu_mask(void) {
     return getenv("CARRY_CPU_MASK");
 }
 
-/* Compilers emit calls of these functions, and those of the C library use vector registers. */
+/* Replace functions of the C library: those use vector registers, and compilers emit calls of
+   them. */
 void *memcpy(void *to, const void *from, size_t size) {
     void *start = to;
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");

@@ -126,7 +126,7 @@ static void enter_step(struct judged *site, enum progress progress) {
     site->settled = false;
 }
 
-/* Judges a write of `size` bytes at `address`, after which a site begins with `bytes`. */
+/* Judges a write of `size` bytes at `address`; afterwards a site begins with `bytes`. */
 static void judge_guard(struct judged *site, const uint8_t *bytes, uintptr_t address, size_t size) {
     bool is_jump = size == 2 && address == site->address && bytes[0] == 0xeb && bytes[1] == 0xfe;
     if (!is_jump && bytes[0] != 0xcc)

@@ -541,7 +541,7 @@ static bool count_users(void) {
     return ok && !carry_fault_acquire();
 }
 
-/* Handlers are installed and removed, as by crash reporters, while this library handles faults. */
+/* Installs and removes handlers, like crash reporters, while this library handles faults. */
 static bool others_come_and_go(void) {
     const struct sigaction action = {.sa_sigaction = on_fault_of_others, .sa_flags = SA_SIGINFO};
     struct sigaction before;

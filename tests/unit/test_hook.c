@@ -834,7 +834,7 @@ static bool nothing_changes(int expected) {
            !carry_hook_detach(&hook);
 }
 
-/* Hooks without files in memory, where memory cannot be both writable and executable. */
+/* Attaches a hook without files in memory, where memory cannot be both writable and executable. */
 static bool without_files(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_memfd_create, EPERM, 0, 0, 0},
@@ -851,7 +851,7 @@ static bool without_text(void) {
     return sandbox_filter(rules, 2) && nothing_changes(CARRY_ERROR_PERMISSION);
 }
 
-/* Hooks where the protection of pages cannot change, as for sealed pages. */
+/* Attaches hooks where the protection of pages cannot change, as for sealed pages. */
 static bool without_protection(void) {
     struct carry_hook first = {.object = "", .symbol = "callee_add", .enter = count_enter};
     static const struct sandbox_rule rules[] = {{SYS_mprotect, EPERM, 2, PROT_WRITE, PROT_WRITE}};
@@ -864,7 +864,7 @@ static bool without_protection(void) {
            carry_hook_detach(&first) == CARRY_ERROR_PERMISSION && call_adds() && ok;
 }
 
-/* Hooks where data cannot become text, and text cannot become writable. */
+/* Attaches a hook where data cannot become text, and text cannot become writable. */
 static bool with_separation(void) {
     static const struct sandbox_rule rules[] = {
         {SYS_mprotect, EPERM, 2, PROT_EXEC, PROT_EXEC},

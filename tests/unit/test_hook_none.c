@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that all functions for hooks report where hooks are unsupported, and change nothing. */
+/* Tests that all functions for hooks report that hooks are unsupported here, and change nothing. */
 #include <carry/hook.h>
 #include <carry/thunk.h>
 

@@ -998,7 +998,8 @@ static bool is_deeper(const struct frame *frame) {
     return fragment.deeper;
 }
 
-/* More levels than the walk returns from: of six extensions, the innermost are not examined. */
+/* Tests more levels than the walk can return from: of six extensions, the innermost are not
+   examined. */
 static void test_icmp_extensions_within_each_other(void) {
     uint8_t quote[FRAME_MAX / 100];
     struct frame *frame = start("");

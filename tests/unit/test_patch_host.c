@@ -718,8 +718,8 @@ static void test_foreign_bytes(void) {
 }
 
 /*
- * Foreign bytes in an object that is loaded, or is loaded later, and in sites whose key another one
- * follows.
+ * Tests foreign bytes in an object that is loaded, or is loaded later, and in sites whose key
+ * another one follows.
  */
 static void test_foreign_bytes_elsewhere(void) {
     start_registered(100);

@@ -86,7 +86,7 @@ static void test_machine(const struct machine *machine, const char *name) {
            "%s of %s: all are in use", name, machine->name);
 }
 
-/* Linux hides TILEDATA from threads that have not requested it, and leaves it out of the frame. */
+/* Linux hides TILEDATA from threads that have not requested it, and omits it from the frame. */
 static void test_hidden_tiles(const struct machine *machine) {
     struct carry_xstate_layout less = machine->layout, layout;
     less.user &= ~CARRY_XSTATE_BIT(TILEDATA);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that all functions for extended state report where it is unsupported, and do nothing. */
+/* Tests that all functions for extended state report that it is unsupported here, and do
+   nothing. */
 #include <string.h>
 
 #include <carry/thunk.h>
