@@ -22,7 +22,7 @@ struct instruction {
     unsigned reg;    /* the same bits with their extension: up to 31 */
     bool is_memory;
     uintptr_t address;  /* of the memory operand, if no immediate follows */
-    const uint8_t *end; /* before an immediate */
+    const uint8_t *end; /* the end, before any immediate */
 };
 
 struct instruction decode(const greg_t *registers);

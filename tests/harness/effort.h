@@ -16,7 +16,7 @@ struct effort {
     size_t dense_size;    /* every size below it is tried, some above it */
     size_t stride;        /* of loops over alignments: 1 tries all */
     size_t rounds;        /* of tests with random input */
-    size_t few_rounds;    /* for random input of which few kinds matter */
+    size_t few_rounds;    /* for random input with few relevant kinds */
     bool all;             /* every combination, not only one of each kind and some at random */
     uint64_t largest_run; /* the most bytes summed in one call */
 };

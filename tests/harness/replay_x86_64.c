@@ -41,10 +41,10 @@ static const struct maker {
     const char *machine; /* of harness/machines.c */
     const char *vendor;  /* EBX, EDX, ECX of CPUID leaf 0 */
     uint32_t signature;  /* EAX of leaf 1 */
-    bool counts_writes;  /* else it looks at values */
+    bool counts_writes;  /* false: it compares values */
     uint64_t by_others;
 } makers[] = {
-    {"Skylake-X", "GenuineIntel", 0x50657, true, BIT(PKRU)}, /* those of Cascade Lake */
+    {"Skylake-X", "GenuineIntel", 0x50657, true, BIT(PKRU)}, /* the values of Cascade Lake */
     {"Zen 5", "AuthenticAMD", 0xb40f40, false, BIT(SSE)},
 };
 

@@ -30,7 +30,7 @@ struct thread {
     struct carry_section_thread section;
     struct image area;
     struct image state; /* what the thread's registers must contain */
-    bool due;           /* to be loaded on the return to user mode */
+    bool due;           /* `state` must be loaded on the return to user mode */
     bool runs;
     int last_cpu;
 };
@@ -537,7 +537,7 @@ static struct {
     bool hit;
 } stepping;
 
-#define FRAME_FEATURES 472 /* software bytes, of 464 to 511 */
+#define FRAME_FEATURES 472 /* in the software bytes, 464 to 511 */
 #define FRAME_MAGIC    0x46505853
 
 /*

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static unsigned points, failures, ran;
-static bool is_reported; /* tap_report() has said why the next point fails */
+static bool is_reported; /* tap_report() has reported why the next point fails */
 
 /* --- One point alone --- */
 

@@ -976,7 +976,7 @@ static void test_order_of_adding(const struct bytes *bytes) {
     tap_ok(TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2) &&
                TAP_EQ(add_all(checker, bytes, 1), CARRY_ERROR_CANCELLED) && TAP_EQ(heard.count, 2),
            "after cancellation, added packets are not judged");
-    carry_capture_checker_free(checker); /* without calling end */
+    carry_capture_checker_free(checker); /* end was not called */
     carry_capture_summary_free(summary);
 }
 

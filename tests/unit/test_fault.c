@@ -519,7 +519,7 @@ static bool others_are_called(void) {
     sigaction(SIGSEGV, &action, NULL);
     bool ok = carry_fault_acquire() == CARRY_OK;
     ok = ok && carry_copy_try(to, page, 8) == 8 && others == 0;
-    *(volatile unsigned char *)page = 1; /* a fault for the other handler, which maps the page */
+    *(volatile unsigned char *)page = 1; /* a fault for the other handler: that maps the page */
     ok = ok && others == 1 && *page == 1;
     carry_fault_release();
     sigaction(SIGSEGV, NULL, &after);

@@ -24,7 +24,7 @@
 #define AREA_BYTES (PAGES * PAGE_BYTES)
 #define MARGIN     ((size_t)64)
 #define UNTOUCHED  0xa5
-#define PEERS      2 /* with a single one that moment is hit much more rarely */
+#define PEERS      2 /* a single one would cause such races much more rarely */
 
 /* --- Instructions that may fault --- */
 

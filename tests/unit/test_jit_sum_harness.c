@@ -14,7 +14,7 @@ struct mutant {
     const char *name;
     struct carry_jit_sum_spec spec;
     const char *right, *broken;
-    size_t bytes; /* the size of each of the two */
+    size_t bytes; /* the size of `right` and of `broken` */
     const char *message;
 };
 

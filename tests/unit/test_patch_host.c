@@ -987,7 +987,7 @@ static void test_imports(void) {
     require(data->keys[0].imports == &data->keys[2], "another import went later");
     carry_patch_unimport(&data->keys[2]);
     require(!data->keys[0].imports, "an import is left behind");
-    carry_patch_unimport(&data->keys[0]); /* a key that follows none */
+    carry_patch_unimport(&data->keys[0]); /* a key that follows no other */
     require(!carry_patch_import(&data->keys[0], &data->keys[0]) && !data->keys[0].original,
             "a key follows itself");
     report("imports follow their key, directly and indirectly");

@@ -1426,7 +1426,7 @@ static void leaves_state(void) {
     REFUSE(no_memfd);
     refuse_new_code();
     require_refusal(false, CARRY_ERROR_PERMISSION);
-    closefrom(3); /* prevents even opening */
+    closefrom(3); /* /proc/self/mem is closed, and cannot be opened again */
     require_refusal(false, CARRY_ERROR_PERMISSION);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     require(sigismember(&after, SIGUSR1) && !sigismember(&after, SIGUSR2) &&

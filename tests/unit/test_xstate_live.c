@@ -50,7 +50,7 @@ struct shared {
 
 static struct shared *shared;
 static struct carry_xstate_layout this_machine;
-static bool tracks_use; /* XGETBV(1) reports what is in use; emulators do not */
+static bool tracks_use; /* XGETBV(1) reports what is in use; not in emulators */
 static bool emulated;   /* tracing is impossible */
 
 /* --- Registers --- */
@@ -188,7 +188,7 @@ static void load_area(void *area) {
     carry_xstate_load(area, carry_xstate_default());
 }
 
-/* Checks that registers are unchanged afterwards, whatever was loaded. */
+/* Returns whether a load of the image faults. Restores the registers, whatever was loaded. */
 static bool load_faults(void) {
     static uint8_t before[IMAGE_BYTES_MAX] __attribute__((aligned(64)));
     struct fault fault;
@@ -349,7 +349,7 @@ static void test_frames(void) {
         signal_self(pid, SIGUSR1);
         carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
         if (masks[i] & BIT(PKRU))
-            make_dirty(BIT(PKRU)); /* the previous value */
+            make_dirty(BIT(PKRU)); /* sets PKRU to its previous value */
         judge_image("signal frame", masks[i]);
     }
     sigaction(SIGUSR1, &old, NULL);
