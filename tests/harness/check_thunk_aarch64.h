@@ -33,8 +33,8 @@ struct verdict check_thunk_backtraces(const void *entry, bool around);
 bool check_thunk_reaches_guarded(const void *entry);
 
 /*
- * Checks a hooked function that ends in whole_target() or its text. Its callbacks must call the
- * first two functions with the arguments of a thunk's callbacks.
+ * Checks a hooked function that ends in whole_target() or its text. Its callbacks must call
+ * check_thunk_note_enter() and check_thunk_note_leave() with the arguments of a thunk's callbacks.
  */
 void check_thunk_note_enter(struct carry_thunk_call *call);
 void check_thunk_note_leave(struct carry_thunk_call *call);

@@ -9,7 +9,7 @@
  *
  * Leaves garbage wherever a function may: in rcx, rdx, rsi, rdi, r8 to r11, in xmm0 to xmm15, if
  * vectors is 1 in zmm0 to zmm31 and k1 to k7, and in 512 bytes below the stack pointer. Stores 16
- * bytes with alignment, as compilers do that rely on an aligned stack.
+ * aligned bytes, like code of compilers that rely on an aligned stack.
  */
 CARRY_FUNCTION patch_dirty
     movq    %rsp, %r11

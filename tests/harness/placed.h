@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sites that are patched while other threads run them. The sites are in patch_sites_<arch>.S: for
- * each kind, and each byte or instruction of a site, one has it at the beginning of a cache line,
- * and one at the beginning of a page. Nothing here needs an operating system: placed_start() starts
- * the threads or CPUs that run the sites.
+ * each kind, and each byte or instruction of a site, there is one site with it at the beginning of
+ * a cache line, and one with it at the beginning of a page. Nothing here needs an operating
+ * system: placed_start() starts the threads or CPUs that run the sites.
  */
 #ifndef CARRY_TESTS_PLACED_H
 #define CARRY_TESTS_PLACED_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints every sum of a capture, for comparison with other tools. A line has these fields,
- * separated by tabs: frame, protocol, verdict, reason, stored, expected, offset of the field in the
- * frame and in the file, 1 if quoted by ICMP, 1 if bytes of the frame were cut off. With -r,
- * fragments are reassembled: sums of a datagram, whose offsets are those in the datagram, have the
- * number of the frame that completed it; and a line with frame, protocol and the word "superseded"
- * retracts a sum.
+ * separated by tabs: frame, protocol, verdict, reason, stored, expected, offset of the field in
+ * the frame and in the file, 1 if quoted by ICMP, 1 if bytes of the frame were cut off. With -r,
+ * fragments are reassembled: sums of a datagram have their offsets in the datagram, and the number
+ * of the frame that completed it; a line with frame, protocol and the word "superseded" retracts a
+ * sum.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests hooks on AArch64 of functions with another procedure call standard than the base one:
- * callees whose symbol is marked so, and all entries.
+ * Tests hooks on AArch64 of functions that do not follow the base procedure call standard: callees
+ * whose symbol is marked so, and all entries.
  */
 #include <carry/hook.h>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests frames of nearly 4 GiB, in which a 32-bit offset could wrap around: the walk over chains of
+ * Tests frames of nearly 4 GiB: a 32-bit offset could wrap around, but the walk over chains of
  * small parts must end, and must not read outside. The frame repeats a few bytes of memory.
  */
 #include <carry/packet.h>
