@@ -18,7 +18,7 @@ class Component:
     name: str
     debian_package: str  # of Debian: the SPDX document names its version and homepage
     licence: str  # as SPDX writes it
-    meson: tuple[str, ...]  # as meson.build asks for it
+    meson: tuple[str, ...]  # its names in meson.build
 
 
 OF_GCC = "libstdc++-{gcc}-dev"  # its package has the compiler's version in its name
@@ -59,7 +59,7 @@ class Artefact:
 
 
 def debian_package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
-    """Returns the row of a Debian package. Early packages have more behind their version."""
+    """Returns the row of a Debian package. The version of an early package has a suffix."""
     return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debian's libbz2.a refers to the C library's streams in a way that programs can, but not the
- * modules that Python loads. make_wheel.py replaces them by these.
+ * Debian's libbz2.a refers to the C library's streams in a way that works in programs, but not in
+ * modules that Python loads. make_wheel.py makes the library use these variables instead.
  */
 #include <stdio.h>
 

@@ -27,7 +27,7 @@ PLAIN = ["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-n
 # The path of a file of the project, seen from the folder of the build.
 PATH = re.compile(r"(?<= path=')[^']+(?=')")
 
-# abidiff's exit status: bits.
+# Bits of abidiff's exit status.
 FAILED, CHANGED = 3, 4
 CHANGE = re.compile(r"^\s*\[[CD]\] '(?:function|method|variable) [^']*?\b(\w+)(?:\(|'|\{)", re.M)
 

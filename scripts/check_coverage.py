@@ -60,7 +60,7 @@ class CoverageError(Exception):
 
 @dataclass
 class Branch:
-    """A condition; a case of a switch is one too."""
+    """A condition, or a case of a switch."""
 
     file: str
     function: str
@@ -197,7 +197,7 @@ def measured_branches(functions: Iterable[Function]) -> Iterator[Branch]:
 
 
 def find_gaps(functions: Iterable[Function]) -> Iterator[Gap]:
-    """Yields the first gaps of each function: those behind them could not be reached anyway."""
+    """Yields the first gaps of each function: later ones could not be reached anyway."""
     for function in functions:
         if not function.calls:
             yield Gap(function.file, function.name, "", "called")
@@ -225,7 +225,7 @@ class Row:
     pattern: re.Pattern[str]
     text: str
     outcome: str
-    depends: bool  # on the machine, or on the order of threads: may be reached
+    depends: bool  # on the machine or the order of threads: it may be reached
 
     def matches(self, gap: Gap) -> bool:
         return self.outcome == gap.outcome and bool(self.pattern.fullmatch(str(gap)))

@@ -28,7 +28,7 @@ TOLERANCE_PERCENT = 2
 SECONDS = 120
 GOOD, GROWN, ERROR = 0, 1, 2
 
-REASON_MAX = 50  # so that a line of the record stays within 100
+REASON_MAX = 50  # so that a line of the record has at most 100 columns
 EXAMPLES = """\
 examples:
   check_instructions.py build                    compares all
@@ -50,7 +50,7 @@ HEADER = f"""\
 
 
 class CountError(Exception):
-    """Nothing could be counted, or read; the message says why."""
+    """Instructions could not be counted, or the record not read; the message says why."""
 
 
 class UnfitError(Exception):
@@ -187,7 +187,7 @@ def parse_output(text: str) -> Counts:
 
 
 def check_build(build: Path) -> None:
-    """Fails unless the build can be counted, and has the options of the recorded ones."""
+    """Fails unless the build can be counted, and has the options of the recorded builds."""
     if not shutil.which("valgrind"):
         raise UnfitError("valgrind is not installed")
     options = json.loads((build / "meson-info/intro-buildoptions.json").read_text())
@@ -328,7 +328,8 @@ def show_functions(counts: Counts) -> None:
 
 
 def keep_only(counts: Counts, rows: Rows, prefix: str) -> Rows:
-    """Leaves out the cases whose names do not begin with `prefix`."""
+    """Removes the cases whose names do not begin with `prefix` from `counts`; returns the other
+    rows."""
     counts.functions = {k: v for k, v in counts.functions.items() if str(k).startswith(prefix)}
     return {case: row for case, row in rows.items() if str(case).startswith(prefix)}
 

@@ -5,8 +5,8 @@
 usage: check_jumps.py OBJECT_OR_ARCHIVE...
 
 Intel's CPUs from Skylake to Comet Lake decode such a jump anew at each execution (Intel,
-"Mitigations for Jump Conditional Code Erratum", 2019). A comparison that fuses with the jump behind
-it counts as part of it. Exit status: 0 there is none, 1 otherwise.
+"Mitigations for Jump Conditional Code Erratum", 2019). A comparison that fuses with the jump after
+it counts as part of it. Exit status: 0 if there is no such jump, 1 otherwise.
 """
 
 import re

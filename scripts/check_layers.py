@@ -3,10 +3,10 @@
 """Checks the include graph against the layers, which docs/explanation/architecture.md draws.
 
 A module may include its own files, those of modules in layers below its own, and their public
-headers; modules of one layer see each other's public headers only. The core includes nothing of a
-C library. Tools include public headers and their own files, by folders in layers of their own; so
-do capture/, a library of its own whose files are in layers, and jit/, another one in C++. Bindings
-include public headers, their own files, and what the command has for reports on captures.
+headers; modules of one layer see each other's public headers only. The core includes nothing of a C
+library. Tools include public headers and their own files, by folders in layers of their own; so do
+capture/, a library of its own whose files are in layers, and jit/, another one in C++. Bindings
+include public headers, their own files, and the command's headers for reports on captures.
 
 Also checks that no two files of the libraries and the command share a name, unless the folder of an
 architecture, or the name of one, distinguishes them: editors, debuggers and grep show names alone.
@@ -97,7 +97,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def includes(path: Path) -> Iterator[tuple[int, bool, str]]:
-    """Yields line, whether it is quoted, and name of every file that `path` includes."""
+    """Yields the line of each include in `path`, whether the name is quoted, and the name."""
     text = path.read_text()
     for match in INCLUDE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
@@ -182,7 +182,7 @@ def is_report(name: str) -> bool:
 
 
 def why_not_outside(path: Path, quoted: bool, name: str) -> str | None:
-    """Returns why a file outside of the core must not include `name`, or None."""
+    """Returns why a file outside the core must not include `name`, or None."""
     top = path.relative_to(ROOT).parts[0]
     if top == "bindings" and quoted and is_report(name):
         return None

@@ -5,7 +5,7 @@
 usage: check_registers.py COMPILER
 
 Compiles src/xstate for AVX-512, as -march=native may, and looks for vector registers in the code.
-Without base/general_begin.h there must be some: this shows that the search works.
+Without base/general_begin.h the search must find some, which shows that it works.
 """
 
 import re
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ["-std=gnu11", "-O2", "-fPIC", "-ffreestanding", "-mavx512f", "-mavx512bw", "-mavx512vl"]
 VECTORS = re.compile(r"%[xyz]mm|vzero")
-MEANT = [("carry_xstate_clean", "vzeroupper")]  # uses that are meant
+MEANT = [("carry_xstate_clean", "vzeroupper")]  # deliberate uses
 
 
 def register_sources() -> list[Path]:

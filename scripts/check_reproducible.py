@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Builds and installs a source twice, and compares all files byte for byte.
 
-usage: check_reproducible.py SOURCE [STORE]      STORE gets both, and how they differ
+usage: check_reproducible.py SOURCE [STORE]      STORE gets both, and their differences
 
 The second time, reprotest changes the folder, the home, the path of programs, the environment, the
 locale, the time zone, umask, and the clock. An option of the compilers leaves the folder out, as in

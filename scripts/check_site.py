@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 WORD = "carry_sum_fold"
 LOAD_SECONDS = 60
-ALL_SECONDS = 900  # ends what hangs: a slow or busy machine takes long too
+ALL_SECONDS = 900  # for a check that hangs: a slow or busy machine takes long too
 END_SECONDS = 30
 STATIC = {"404.html", "search.html"}  # pages that no link leads to
 
@@ -109,7 +109,7 @@ def serve_folder(site: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def deadline(seconds: int) -> Iterator[None]:
-    """Ends the block by an exception if it takes longer, even while it waits."""
+    """Ends the block by an exception after `seconds`, even while it waits."""
 
     def end(_signal: int, _frame: FrameType | None) -> None:
         raise SiteError(f"not done after {seconds} s")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks what formatters do not: licence lines, lengths, words, and conditions of tests.
 
-It also checks that a digest pins everything that workflows and releases take from elsewhere.
+Also checks that a digest pins everything that workflows and releases take from elsewhere.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def messages(text: str) -> str:
 
 
 def words(path: Path, text: str) -> list[tuple[int, str]]:
-    """Returns line numbers and complaints about words, also of files that were not read yet."""
+    """Returns line numbers and complaints about the words of a file; EXAMPLES have none."""
     name = str(path.relative_to(ROOT))
     return [] if name in EXAMPLES else check_words.complaints(name, text, name.startswith(TEXTS))
 

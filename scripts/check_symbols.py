@@ -4,12 +4,12 @@
 
 usage: check_symbols.py BUILD
 
-The core may leave undefined what compilers emit calls to, what linkers define, and the functions
-of the host in src/base/*host.h; the names of all that it defines globally start with carry_, and it
-has no start-up code. libcarry-capture follows the same names, and keeps no state: it has no
-variables, neither shared nor thread-local. The shared libraries export what public headers mark
-CARRY_API, and besides only what GDB looks for in libcarry-jit; all of it has the version of this
-ABI.
+The core may leave undefined the functions that compilers call implicitly, the symbols that linkers
+define, and the functions of the host in src/base/*host.h. The names of its global symbols start
+with carry_, and it has no start-up code. libcarry-capture follows the same rule for names, and
+keeps no state: it has no variables, neither shared nor thread-local. The shared libraries export
+the functions and variables that public headers mark CARRY_API; libcarry-jit also exports the
+symbols that GDB looks for. All exports have the version of this ABI.
 """
 
 import re

@@ -122,13 +122,13 @@ FUNCTION_START = re.compile(
 LINES = ("//", "#", "--")  # the beginnings of comments that end with their line
 CLAUSE = re.compile(
     r"(?:As|Of|Where)\b[^.;]*[,:] "
-)  # of a test, which a whole sentence may describe
+)  # the start of a whole sentence, which may describe a test
 ANY_START = re.compile(r"(?:What|Who|The same)\b(?![^.;:]*\?)|Of\b(?! (?:course|all)\b)|who\b")
 TEST_NAME = re.compile(r"\btest_(?:what|of|whoever|the_same|nobody|somebody)_\w+")
 
 DOCUMENTS = {".md", ".1"}
 
-# What is no English: code in documents and comments.
+# Code in documents and comments, which is not English.
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`[^`\n]*`")
 
@@ -147,7 +147,7 @@ MARKERS = re.compile(r"\A(?:[rf]?\"\"\"|/\*[\s*]*|///?!?|#+|--)\s*")
 
 
 class Comment(NamedTuple):
-    """Comments on lines of their own, one behind another, or one at the end of a line of code."""
+    """Comments on lines of their own, one after another, or one at the end of a line of code."""
 
     line: int
     text: str
@@ -156,7 +156,7 @@ class Comment(NamedTuple):
 
 
 def docstring_lines(text: str) -> dict[int, str]:
-    """Returns the lines in which docstrings of functions begin, with the names of these."""
+    """Returns the lines in which docstrings of functions begin, with the functions' names."""
     return {
         node.body[0].lineno: node.name
         for node in ast.walk(ast.parse(text))
@@ -210,7 +210,7 @@ def starts(text: str, parts: list[Piece], kind: str) -> Iterator[tuple[int, str]
 
 
 def words(parts: list[Piece], strings: bool) -> str:
-    """Returns the comments of a file, and its texts if `strings`, in the lines where they are.
+    """Returns the comments of a file, and its texts if `strings`, on the lines of the file.
 
     A text is a string literal with a blank. Code between two comments becomes a NUL.
     """
@@ -252,7 +252,7 @@ def names(text: str) -> Iterator[tuple[int, str]]:
 def complaints(path: str, text: str, strings: bool) -> list[tuple[int, str]]:
     """Returns line numbers and complaints about the words of a document or a source file.
 
-    `strings`: about its texts, too.
+    With `strings`, complaints about its texts are included.
     """
     kind = kind_of(path, text)
     if kind in DOCUMENTS:

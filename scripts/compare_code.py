@@ -109,7 +109,7 @@ class Code:
         return [self.literal(token) if token[0] in "\"'`" else token for token in found]
 
     def comment(self, text: str) -> str:
-        """Returns what of a comment is code, and what separates the code around it."""
+        """Returns the code in a comment, or else white space to separate the code around it."""
         if DIRECTIVE.search(text):
             return f" {text} "
         if self.kind == ".rs" and EXAMPLE.match(text):
@@ -147,7 +147,7 @@ def git(*arguments: str) -> str:
 
 
 def changed(old: str, new: str | None) -> list[str]:
-    """Returns the names of files that the revisions have in different versions, or not both."""
+    """Returns the names of files that differ between the revisions, or that only one contains."""
     names = git("diff", "--name-only", "--no-renames", "-z", old, *([new] if new else []))
     if not new:
         names += git("ls-files", "--others", "--exclude-standard", "-z")
@@ -155,7 +155,7 @@ def changed(old: str, new: str | None) -> list[str]:
 
 
 def content(revision: str | None, name: str) -> str | None:
-    """Returns a file of a revision, or of the working tree; None if it is not there or no text."""
+    """Returns a file of a revision, or of the working tree; None if it is missing or no text."""
     try:
         if revision is None:
             path = Path(name)

@@ -4,7 +4,7 @@
 
 usage: lock_tools.py [NAME...]
 
-It needs uv, which asks its configured registry. A package that is in the file already keeps its
+Needs uv, which asks its configured registry. A package that is in the file already keeps its
 version: remove its lines, or the file, to get a newer one.
 """
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fills in packaging/, the files by which other projects build a release.
+"""Fills in the files of packaging/, from which other projects build a release.
 
 usage: make_recipes.py DIST URL [CONTACT]
 
-DIST has the source archive, and gets libcarry-VERSION-recipes.tar.xz. URL is the repository's, on
-GitHub: the recipes fetch the archive from there, from the release with the name of the version.
+DIST contains the source archive, and gets libcarry-VERSION-recipes.tar.xz. URL is the repository's,
+on GitHub: the recipes fetch the archive from there, from the release with the name of the version.
 CONTACT is the address that OSS-Fuzz sends reports to (default: the author of the newest commit).
 """
 

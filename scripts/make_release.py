@@ -5,9 +5,9 @@
 usage: make_release.py [--check] [--here] [--to DIST] [--url URL] [TARGET...]
 
 DIST (dist) gets what artefacts.py lists, or what some of its targets make; an SPDX document that
-lists it, and SHA256SUMS. --check makes everything twice, in two folders, and compares. --here
-makes it in this system. --url, of the repository, adds what others build a release by. What is
-said on the way is in build/release/.
+lists it, and SHA256SUMS. --check makes everything twice, in two folders, and compares. --here makes
+it in this system. --url names the repository, and adds the recipes by which others build a release.
+The output of the steps is in build/release/.
 """
 
 import argparse
@@ -47,7 +47,7 @@ def refuse_changes() -> None:
 def run_step(
     name: str, command: Sequence[str | Path], env: Mapping[str, str] | None = None
 ) -> None:
-    """Runs a command and prints a line; output goes to a file, whose end an error shows."""
+    """Runs a command and prints a line. Its output goes to a file; an error shows the end of it."""
     print(f"{name:<10} ", end="", flush=True)
     log = WORK / f"{name}.log"
     start = time.monotonic()

@@ -23,7 +23,7 @@ WIDTH = 90
 SPDX = "// SPDX-License-Identifier: MIT\n"
 BINDGEN = ["bindgen", "wrapper.h", "--allowlist-function=carry_.*", "--allowlist-type=carry_.*"]
 BINDGEN += ["--allowlist-var=CARRY_.*", "--use-core", "--ctypes-prefix=crate::ctypes"]
-# Items that only macros of C use, and frames: Rust has no functions that return twice.
+# Leaves out items that only macros of C use, and frames: Rust has no functions that return twice.
 BINDGEN += ["--blocklist-item=CARRY_(ALT|BRANCH|FAULT|OP|SITE)_.*", "--blocklist-type=carry_site.*"]
 BINDGEN += ["--blocklist-type=carry_fault_frame", "--blocklist-function=carry_fault_(enter|leave)"]
 BINDGEN += ["--blocklist-function=carry_patch_(un)?register|carry_patch_never|carry_patch_nothing"]

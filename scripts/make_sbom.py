@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes what a release consists of (a software bill of materials) as SPDX 2.3 has it, in JSON.
+"""Writes a software bill of materials, which lists the contents of a release, as JSON of SPDX 2.3.
 
 usage: make_sbom.py FOLDER      FOLDER has the artefacts, and gets libcarry-VERSION.spdx.json
 
-The time in it is SOURCE_DATE_EPOCH, or that of the commit.
+Its time is SOURCE_DATE_EPOCH, or else the time of the commit.
 """
 
 import hashlib

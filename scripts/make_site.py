@@ -38,7 +38,7 @@ def configuration(source: Path, site: Path) -> dict[str, object]:
         "theme": {
             "name": "readthedocs",
             "custom_dir": str(THEME),
-            "highlightjs": False,  # which other hosts serve
+            "highlightjs": False,  # other hosts would serve its files
             "navigation_depth": 3,
         },
         "plugins": [{"search": {"separator": SEPARATOR}}],

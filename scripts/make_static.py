@@ -29,7 +29,7 @@ from make_wheel import (
     workshop,
 )
 
-# Debian packages whose static libraries are linked in, and those that bring texts alone.
+# Debian packages whose static libraries are linked in, and those that only contain licence texts.
 PACKAGES = [*LINKED, "libasmjit-dev", "libc6-dev", "libpcap0.8-dev"]
 TEXTS = {"libbz2-dev": "libbz2-1.0"}
 COMMON = Path("/usr/share/common-licenses")

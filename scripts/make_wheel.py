@@ -25,14 +25,14 @@ from artefacts import ROOT, ReleaseError
 from lock_tools import LOCKS
 from present_source import present_source
 
-SECONDS = 1800  # ends what hangs
+SECONDS = 1800  # for a command that hangs
 GLIBC = (2, 28)
 # Debian packages whose static libraries are linked in, and those that bring headers or texts.
 LINKED = ["libbz2-dev", "libjansson-dev", "liblz4-dev", "liblzma-dev", "libmd-dev"]
 LINKED += ["libzstd-dev", "zlib1g-dev"]
 OTHERS = ["libbz2-1.0", "libpcap0.8-dev"]
 OTHERS += [f"libpython{sys.version_info.major}.{sys.version_info.minor}-dev"]
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # as Debian names them
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}  # Debian's names
 # Parts that need a C++ library, or libraries without a static form in Debian.
 LEFT_OUT = ["jit", "prof", "sites"]
 OPTIONS = [f"-D{x}=enabled" for x in ("compression", "filter", "proof")]
@@ -119,7 +119,7 @@ def target_name(cpu: str) -> str:
 
 
 def fetch_once(folder: Path, what: str) -> bool:
-    """Checks whether a folder lacks its files. If so, removes the rest of a call that failed."""
+    """Checks whether a folder lacks its files. If so, removes the files of a call that failed."""
     record = folder / "fetched"
     if record.is_file() and record.read_text() == what:
         return False
@@ -136,7 +136,7 @@ def fetch_tools(shop: Workshop) -> None:
 
 
 def fetch_libraries(shop: Workshop, cpu: str) -> None:
-    """Downloads the libraries; keeps the static ones, also where foreign linkers look."""
+    """Downloads the libraries; keeps the static ones, with links where foreign linkers look."""
     folder, what = shop.libraries(cpu), [*LINKED, *OTHERS]
     if not fetch_once(folder, " ".join(what)):
         return
@@ -215,7 +215,7 @@ def make(shop: Workshop, cpu: str, dist: Path) -> None:
     shutil.rmtree(stages, ignore_errors=True)
     built = build_wheel(shop, cpu, stages / "built")
     whole = add_licences(shop, cpu, built, stages / "whole")
-    # The CPython that built it gave it a tag of its own.
+    # Replaces the tag of the CPython that built the wheel.
     shop.tool("wheel", "tags", "--remove", f"--python-tag={oldest_python(shop)}", whole)
     # auditwheel finds the platform: it accepts no name for another architecture.
     shop.tool(

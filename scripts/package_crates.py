@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Packs the crates for Rust as `cargo package` does, with the sources in C that they compile: links
-in the repository. The archives depend on the packed files alone, not on time, folder or user.
+in the repository. The archives depend only on the packed files, not on time, folder or user.
 
-usage: package_crates.py FOLDER      FOLDER gets NAME-VERSION.crate of each
+usage: package_crates.py FOLDER      FOLDER gets NAME-VERSION.crate for each
 """
 
 import gzip
@@ -20,7 +20,7 @@ CRATES = Path(__file__).resolve().parent.parent / "bindings/rust"
 NAMES = ("libcarry-sys", "libcarry")
 MANIFEST = "Cargo.toml"
 MADE_BY_CARGO = ("Cargo.lock", ".cargo_vcs_info.json")
-# Cargo's own time of all files: long ago, but recent enough that tar does not warn.
+# The time that Cargo gives all files: long ago, but recent enough that tar does not warn.
 TIME = 1_153_704_088
 
 

@@ -27,7 +27,8 @@ def minutes(seconds: float) -> str:
 
 
 def what_else(rows: Mapping[str, record.Row]) -> str:
-    """Returns what `make test-all` would add to these steps, as far as it is on record."""
+    """Returns a text on what `make test-all` would add to these steps, as far as it is on
+    record."""
     others = [step.name for step in STEPS if step.place in (Place.MORE, Place.REST)]
     known = [row for name in others if (row := rows.get(name)) and row == row.sealed()]
     text = f"make test-all adds {len(others)} steps"
@@ -55,7 +56,7 @@ def install_packages(packages: str) -> None:
 
 
 def run_affected() -> int:
-    """Runs the steps whose inputs are not those that the record has."""
+    """Runs the steps whose inputs differ from those on record."""
     rest = [step for step in STEPS if step.place in (Place.MORE, Place.REST)]
     try:
         choices = record.choose_steps(rest, record.read_record(), Tree(), record.present_commit())
@@ -112,7 +113,7 @@ def prepare() -> None:
 def main() -> int:
     args = arguments()
     if "list" in args.steps:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as others end whose reader has ended
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # ends silently with its reader
         for step in STEPS:
             print(f"{step.name:<12} {step.what}{' (make test)' if step.is_first else ''}")
         return 0

@@ -48,8 +48,8 @@ LUA = re.compile(
     |(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\[\[.*?\]\])|[^-"'\[]+|.""",
     re.DOTALL | re.VERBOSE,
 )
-# "# " and the rest of the line, at its beginning or behind a blank. What has no blank behind the #
-# may be the text of a program, such as #include, in a here document.
+# "# " and the rest of the line, at its beginning or after a blank. A # without a blank after it may
+# be in the text of a program, such as #include, in a here document.
 HASH = re.compile(
     r"""(?P<comment>(?<![^\s])\#(?=[\s#]|\Z)[^\n]*)
     |(?P<string>'''.*?'''|"(?:\\.|[^"\\\n])*"|'[^'\n]*')|\\.|[^\#"'\\]+|.""",
@@ -81,7 +81,8 @@ def pattern_of(kind: str) -> re.Pattern[str] | None:
 
 
 def docstrings(tree: ast.AST) -> Iterator[ast.Expr]:
-    """Yields the statements that are string literals only: docstrings, and those of attributes."""
+    """Yields the statements that consist of a string literal: docstrings, also those of
+    attributes."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Expr)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Removes the files that `meson install` installs of a build, and folders of this library alone.
+"""Removes the files that `meson install` installs from a build, and the library's own folders.
 
 usage: uninstall.py BUILD [DESTDIR]
 """
@@ -23,7 +23,7 @@ def installed(build: str, destdir: str) -> list[Path]:
 
 
 def own_folders(files: list[Path]) -> list[Path]:
-    """Returns the library's own folders, the deepest first; folders above the prefix are not."""
+    """Returns the library's own folders, the deepest first; no folder above the prefix is one."""
     prefix = Path(os.path.commonpath(files))
     inside = {p for f in files for p in f.parents if p.is_relative_to(prefix)}
     return sorted((p for p in inside if OWN in p.relative_to(prefix).parts), reverse=True)
@@ -37,7 +37,7 @@ def main() -> int:
     for path in files:
         path.unlink(missing_ok=True)
     for folder in own_folders(files):
-        with contextlib.suppress(OSError):  # contains files of other projects
+        with contextlib.suppress(OSError):  # it contains files of other projects
             folder.rmdir()
     return 0
 

@@ -22,7 +22,7 @@ DIRECTIVE = re.compile(r"#(?:[^\n\\]|\\\n|\\.)*")
 CONDITION = re.compile(r"^#\s*(?:el)?if(?:[^\\\n]|\\\n)*", re.MULTILINE)
 MACRO = re.compile(r"#define (\w+)(\([^)]*\))?")
 BLANK = re.compile(r"\s*")
-LINE_END = re.compile(r"(?: /\*[^\n]*?\*/(?=\n))?")  # a comment behind a declaration
+LINE_END = re.compile(r"(?: /\*[^\n]*?\*/(?=\n))?")  # a comment after a declaration
 LINKAGE = re.compile(r"CARRY_(BEGIN|END)_DECLS")
 TOKEN = re.compile(r"/\*.*?\*/|\"(?:\\.|[^\"])*\"|'(?:\\.|[^'])+'|[(){};]", re.DOTALL)
 FUNCTION = re.compile(r"\b(\w+)\(")
@@ -114,7 +114,7 @@ def only_c(text: str) -> str:
 
 
 def end_of_declaration(text: str, start: int) -> int:
-    """Returns the end of a declaration: behind its semicolon, or behind its body."""
+    """Returns the offset after a declaration: after its semicolon, or after its body."""
     depth = 0
     has_body = text.startswith("CARRY_API_INLINE", start)
     for found in TOKEN.finditer(text[start:]):
@@ -157,7 +157,7 @@ def rows_of(macro: str, table: str) -> Iterator[str]:
     names = parameters.split(", ")
     for row in ROW.findall((FOLDER / table).read_text()):
         arguments = re.findall(r"\s*(\"[^\"]*\"|[^,\"]+)", row)
-        values = dict(zip(names, arguments, strict=False))  # some rows have no last one
+        values = dict(zip(names, arguments, strict=False))  # some rows lack the last argument
         line = "".join(values.get(word, word) for word in re.split(r"(\w+)|##", body) if word)
         said = (values.get("text") or values.get("description") or "").strip('"')
         yield f"    {line} /* {said} */\n" if said else f"    {line}\n"
@@ -215,7 +215,7 @@ def source_of(path: Path) -> str:
 
 
 def part(name: str) -> str:
-    """Returns the text behind the guard of a file that is a part of a header."""
+    """Returns the text after the guard of a file that is a part of a header."""
     if name not in PARTS:
         return ""
     return source_of(FOLDER / name).partition("_H\n")[2] + "/* ---  --- */\n"
@@ -240,7 +240,7 @@ class Reader:
             self.declare(one, piece.is_apart and not is_inline)
 
     def declare(self, one: Declaration, is_apart: bool) -> None:
-        """Adds a declaration. Behind an empty line, the comment before does not describe it."""
+        """Adds a declaration. After an empty line, the comment before does not describe it."""
         if is_apart and self.entries[-1].declarations:
             self.begin("")
         self.entries[-1].declarations.append(one)

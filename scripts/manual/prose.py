@@ -55,7 +55,8 @@ def add_part(blocks: list[Block], kind: str, term: str, lines: list[str]) -> Non
 
 
 def term_at(lines: list[str], at: int) -> tuple[str, int, list[str]] | None:
-    """Returns the term that a line begins with, and column and first line of its description."""
+    """Returns the term that a line begins with, and the column and first lines of its
+    description."""
     if found := TERM.match(lines[at]):
         return found[2], found.end(), [lines[at][found.end() :]]
     following = indent(lines[at + 1]) if at + 1 < len(lines) else 0

@@ -150,13 +150,13 @@ class Module:
         return ast.unparse(Values().visit(node)).replace("'", '"')
 
     def remark(self, node: ast.stmt) -> str:
-        """Returns the comment behind a line, or the one above it."""
+        """Returns the comment at the end of a line, or the one above it."""
         above, line = self.lines[node.lineno - 2], self.lines[node.lineno - 1]
         behind = line.partition("  # ")[2]
         return behind or above.removeprefix("# ") * above.startswith("# ")
 
     def section(self, node: ast.stmt) -> str:
-        """Returns the stem of the file that a section of the stub is of."""
+        """Returns the stem of the file that the section of the stub around `node` names, or ""."""
         above = "\n".join(self.lines[: node.lineno])
         return next(iter(re.findall(r"^# --- (\w+)\.c ---$", above, re.M)[::-1]), "")
 

@@ -20,7 +20,7 @@ def named(header: str) -> str:
 
 
 def page_of(header: headers.Header) -> str:
-    """Returns the name of a header's own page: those of files have no room for a slash."""
+    """Returns the name of a header's own page: names of files cannot contain a slash."""
     return named(header.name)
 
 
@@ -78,7 +78,8 @@ def described(comment: str) -> Iterator[str]:
 
 
 def prototype(text: str) -> str:
-    """Returns a declaration in bold, its arguments in italics, broken where a terminal ends."""
+    """Returns a declaration in bold, its arguments in italics, broken at the width of a
+    terminal."""
     lines = headers.wrapped(text, WIDTH)
 
     def argument(found: re.Match[str]) -> str:
@@ -172,7 +173,7 @@ def header_page(header: headers.Header, date: str) -> str:
 
 
 def without_empty_paragraphs(lines: list[str]) -> str:
-    """Joins lines, without .PP directly behind a heading."""
+    """Joins lines, without .PP directly after a heading."""
     text = "\n".join(lines) + "\n"
     return re.sub(r"^(\.(?:SH|SS|RS)\b.*\n)\.PP\n", r"\1", text, flags=re.M)
 

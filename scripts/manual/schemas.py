@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Pages of the manual on the JSON of the tool, from its schemas: a table with every member.
 
-The page of NAME.json is NAME.md. Pages are beside each other: they link to common.md.
+The page of NAME.json is NAME.md. Pages are in one folder: they link to common.md.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class Document:
 
     @property
     def is_shared(self) -> bool:
-        """Checks whether it only describes types for other schemas: each has a section."""
+        """Checks whether the schema only describes types for others: each type has a section."""
         return not {"type", "oneOf"} & {*self.root}
 
 
 @dataclass(frozen=True)
 class Place:
-    """A part of a schema, with the document that it is in and the references that led to it."""
+    """A part of a schema, with its document and the references that led to it."""
 
     node: Node
     document: Document
@@ -55,7 +55,8 @@ class Place:
         return replace(self, node=node, link="", again=False).followed()
 
     def followed(self) -> Place:
-        """Follows its references. A description beside a reference has precedence."""
+        """Returns the place that its references lead to. A description beside a reference has
+        precedence."""
         place = self
         while "$ref" in place.node:
             place = place.next()
@@ -145,7 +146,7 @@ def remark(place: Place) -> str:
 
 
 def type_of(place: Place) -> str:
-    """Returns the type of a value, or the values that there are."""
+    """Returns the type of a value, or the permitted values."""
     node = place.node
     if "const" in node:
         return code(json.dumps(node["const"]))
@@ -203,7 +204,8 @@ def section(title: str, place: Place) -> str:
 
 
 def origin(document: Document) -> str:
-    """Returns a sentence: the command lines, from the title, that write it."""
+    """Returns a sentence with the command lines, from the title, whose output the schema
+    describes."""
     calls = [code(each) for each in document.root["title"].split(", ") if each[:6] == "carry "]
     schema = code(f"docs/schema/{document.path.name}")
     return f"Written by {' and '.join(calls)}. Schema: {schema}." if calls else f"Schema: {schema}."

@@ -78,8 +78,8 @@ def manual_links(text: str, own: str) -> str:
 
 
 def manual_page(path: Path) -> str:
-    """Returns a manual page, as mandoc renders it. Its headings become those of Markdown, which the
-    list of contents and the search use."""
+    """Returns a manual page, as mandoc renders it. Its headings become headings of Markdown, for
+    the list of contents and the search."""
     made = subprocess.run(
         ["mandoc", "-T", "html", "-O", "fragment", path],
         capture_output=True,
@@ -210,7 +210,7 @@ class Stage:
         """Writes the page of a file or folder; returns what its links lead to."""
         path, page, kind = ROOT / source, page_of(source), kind_of(source)
         if "#" in page:
-            return []  # on a page that is there anyway
+            return []  # that page exists anyway
         if kind:
             self.write(page, kind.make(path))
             return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps that test libcarry for Python, alone and with what reads its tables."""
+"""Steps that test libcarry for Python, alone and with consumers of its tables."""
 
 import subprocess
 
@@ -8,7 +8,7 @@ from testing.runner import Log
 
 
 def gcc_library(name: str) -> str:
-    """Returns where GCC has a library of its own."""
+    """Returns the path of one of GCC's own libraries."""
     command = ["gcc", f"-print-file-name={name}"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -41,7 +41,8 @@ def binding(log: Log) -> None:
 
 
 def audit(log: Log) -> None:
-    """Tests audits. A file of tests runs in one process, so that each engine starts once."""
+    """Tests audits. Each file of tests runs in one process, so that an engine starts only once
+    there."""
     python = python_with(log, "audit", "audits of archives, and what reads their tables")
     folder = gcc_build(log)
     env = {"PYTHONPATH": str(folder / "bindings/python")}

@@ -29,7 +29,7 @@ EMULATOR = ["timeout", "-s", "KILL", "900"]
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Waits until no other process holds this lock: steps aside use the builds of others."""
+    """Waits until no other process holds this lock: concurrent steps share builds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -39,8 +39,8 @@ def locked(path: Path) -> Iterator[None]:
 def build(
     log: Log, name: str, *options: str, compiler: str = "gcc", targets: Sequence[str] = ()
 ) -> Path:
-    """Builds everything, or some targets, in build-test/`name`; anew if the options or the compiler
-    differ from those of the last time."""
+    """Builds everything, or some targets, in build-test/`name`; from scratch if the options or the
+    compiler differ from the last time."""
     folder = BUILDS / name
     record = folder / "options"
     setup = ["meson", "setup", "-Dwerror=true", *options, str(folder)]
@@ -56,7 +56,7 @@ def build(
     return folder
 
 
-# Targets of a build: its files for ninja alone; and the programs of its C tests.
+# Targets of a build: only its files for ninja, and the programs of its C tests.
 CONFIGURED = "build.ninja"
 C_TESTS = "meson-test-prereq"
 
@@ -68,7 +68,8 @@ def gcc_build(log: Log, *targets: str) -> Path:
 
 def compilers(compiler: str) -> list[dict[str, str]]:
     """Returns the variables that choose the compilers of C and C++, the best choice first: ccache
-    keeps objects for other builds if it is installed. A build that was made without it stays."""
+    keeps objects for other builds if it is installed. A build that was made without ccache stays
+    so."""
     both = {"CC": compiler, "CXX": (COMPILERS | COVERAGE_COMPILER)[compiler]}
     if not shutil.which("ccache"):
         return [both]
@@ -83,14 +84,14 @@ def counted(
     env: Mapping[str, str],
 ) -> None:
     """Runs a command that writes files with names like `results`, a pattern, and counts the tests
-    in them, even if the command fails. `repeat`, followed by its name, runs one of the tests."""
+    in them, even if the command fails. `repeat`, followed by the name of a test, runs that test."""
     for old in results.parent.glob(results.name):
         old.unlink()
     before = log.counts.total
     error = None
     try:
         log.run(*command, env=env)
-    except StepError as caught:  # not at an interrupt, which may leave half of the results
+    except StepError as caught:  # not an interrupt, after which the results may be incomplete
         error = caught
     for path in results.parent.glob(results.name):
         log.count_junit(path, shown(repeat, env))
@@ -155,8 +156,8 @@ def python_tests(
 
 
 def python_with(log: Log, name: str, what: str) -> Path:
-    """Returns a Python with the packages of the lock `name`, in addition to Debian's. If pip
-    cannot install them, tests skip `what`."""
+    """Returns a Python with the packages of the lock `name`, in addition to Debian's. If pip cannot
+    install them, tests of `what` are skipped."""
     folder = BUILDS / f"{name}-python"
     record = folder / "packages"
     text = (LOCKS / f"{name}.txt").read_text()

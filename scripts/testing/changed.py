@@ -19,7 +19,7 @@ from testing.inputs import COMMON, git, is_named
 from testing.runner import ROOT, Log, Step, run_steps, total
 from testing.sources import style_of
 
-# Modules without tests of their own, and folders that are not named as their suite.
+# The suites of modules without tests of their own, and of folders whose suite has another name.
 SUITES = {"kernel": "xstate", "hosted": "base", "tools": "tool"}
 
 # Patterns of files, and the marker of pytest, or the files of tests/, that test them.
@@ -51,7 +51,7 @@ OF_TOOL = ("tests/tool/test_", "tests/house/test_", "tests/unit/bindings/test_")
 
 
 def differing(base: str) -> list[str]:
-    """Returns the files that differ from a commit, new ones too."""
+    """Returns the files that differ from a commit, including new ones."""
     old = git("diff", "--no-renames", "--name-only", "-z", "--relative", base, "--", root=ROOT)
     new = git("ls-files", "-z", "--others", "--exclude-standard", root=ROOT)
     return sorted({path for path in (old + new).split("\0") if path})
@@ -81,8 +81,8 @@ def suites_of(files: Iterable[str]) -> list[str]:
 
 
 def dependents(folder: Path, files: Iterable[str]) -> list[str]:
-    """Returns the names of tests in C whose own objects were compiled from one of `files`, and of
-    all tests if one is a part of the harness, which is in a library."""
+    """Returns the names of tests in C whose own objects were compiled from one of `files`; of all
+    tests if one of `files` is a part of the harness, which is in a library."""
     wanted = {os.path.relpath(ROOT / file, folder) for file in files}
     run = subprocess.run(["ninja", "-C", folder, "-t", "deps"], capture_output=True, text=True)
     programs, program = set(), ""
@@ -145,7 +145,7 @@ def steps_for(files: Sequence[str]) -> list[Step]:
 
 
 def is_known(file: str) -> bool:
-    """Checks whether tests that run here test a file."""
+    """Checks whether one of the tests that run here tests a file."""
     return bool(suites_of([file]) or is_named(file, OF_C) or any(python_choices([file])))
 
 

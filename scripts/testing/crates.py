@@ -17,13 +17,13 @@ from testing.runner import ROOT, Log, StepError
 CRATES = Path("/usr/share/cargo/registry")
 RUST_VERSION = "1.63"
 CRATE_TOOLS = ("bindgen", "cargo", "cargo-clippy", "rustfmt")
-# With all formats of compression.
+# Selects all formats of compression.
 COMPRESSION = ("bzip2", "gzip", "lz4", "xz", "zstd")
 ALL_FEATURES = "--features=" + ",".join(f"libcarry/{name}" for name in COMPRESSION)
 # The files that the crates are packed from, and the scripts that pack them.
 CRATE_SOURCES = ("LICENSE", "bindings/rust", "capture", "include", "scripts", "src")
-# Architectures where the crates run under an emulator: Debian's name, and features. Captures depend
-# on the byte order, which differs in the second one.
+# Architectures where the crates run under an emulator, with Debian's name and the features.
+# Captures depend on the byte order, so the second one is big-endian.
 CRATE_TARGETS: dict[str, tuple[str, list[str]]] = {
     "aarch64": ("arm64", []),
     "s390x": ("s390x", ["--features=libcarry/std"]),
@@ -34,7 +34,7 @@ ForeignCrates = tuple[dict[str, str], list[str]]
 
 
 def crate(log: Log) -> None:
-    """Tests the crates for Rust, unpacked from their archives, with Debian's crates alone."""
+    """Tests the crates for Rust, unpacked from their archives, with only Debian's crates."""
     folder = BUILDS / "crate"
     lacking = [name for name in CRATE_TOOLS if not shutil.which(name)]
     lacking += [] if any(CRATES.glob("cc-*")) else ["librust-cc-dev"]
@@ -43,7 +43,7 @@ def crate(log: Log) -> None:
         return
     rustc = subprocess.run(["rustc", "--version"], check=True, capture_output=True, text=True)
     is_oldest = rustc.stdout.startswith(f"rustc {RUST_VERSION}.")
-    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # later ones give more warnings
+    env = cargo_home(folder, ["-Dwarnings"] if is_oldest else [])  # newer ones give more warnings
     log.run("scripts/make_rust.py", "--check")
     unpack_crates(log, folder, env)
     manifest = ["--manifest-path", str(folder / "crates/Cargo.toml")]
@@ -106,7 +106,7 @@ def unpack_crates(log: Log, folder: Path, env: Mapping[str, str]) -> None:
 
 
 def check_bare(log: Log, program: Path) -> None:
-    """Checks that a program without Rust's standard library needs nothing of it."""
+    """Checks that a program built without Rust's standard library uses none of its symbols."""
     log.run(program)
     command = ["readelf", "--dynamic", str(program)]
     dynamic = subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -122,7 +122,8 @@ def foreign_rust(target: str) -> Path:
 
 
 def foreign_crates(log: Log, folder: Path) -> list[ForeignCrates]:
-    """Returns the architectures for which crates can be compiled, and run by an emulator."""
+    """Returns the settings for each architecture whose crates can be compiled, and run by an
+    emulator."""
     lacking = [t for t in CRATE_TARGETS if not (foreign_rust(t) / "usr/lib/rustlib").is_dir()]
     fetches = {
         t: log.start("scripts/fetch_foreign", CRATE_TARGETS[t][0], foreign_rust(t), FOREIGN_RUST)

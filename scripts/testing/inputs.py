@@ -12,7 +12,7 @@ from pathlib import Path
 
 from testing.runner import NAMED, ROOT, Built, Log, Step, StepError
 
-# In these lists, a name that ends in a slash is a folder with all in it, and "*" stands for any
+# In these lists, a name that ends in a slash is a folder with its contents, and "*" stands for any
 # characters, also for slashes. Each step depends on the first list: a change there runs everything.
 COMMON = (
     *(".ci/", "Makefile", "cross/", "meson_options.txt", "*meson.build", "pyproject.toml"),
@@ -53,7 +53,7 @@ def own_names(step: Step) -> tuple[str, ...]:
 
 
 def git(*words: str, root: Path = ROOT) -> str:
-    """Returns what Git prints of the clone in `root`."""
+    """Returns what Git prints for the clone in `root`."""
     if not (root / ".git").exists():
         raise StepError(f"{root} is no clone: only Git knows which files belong to it")
     try:
@@ -93,7 +93,8 @@ class Tree:
         return [p for p in self.files if p not in NEVER and is_named(p, names)]
 
     def digest(self, step: Step) -> str:
-        """Returns a digest of the names and contents of all inputs of a step, the captures too."""
+        """Returns a digest of the names and contents of all inputs of a step, including the
+        captures."""
         lines = [f"{path} {self.files[path]}" for path in self.inputs(step)]
         if step.captures:
             lines += captures(os.environ.get("CARRY_CORPUS", ""))
@@ -102,8 +103,8 @@ class Tree:
 
 @cache
 def captures(corpus: str) -> list[str]:
-    """Returns names and digests of the captures beside the project, which tests read if they are
-    there."""
+    """Returns names and digests of the captures beside the project. Tests read them if they
+    exist."""
     folder = Path(corpus)
     if not corpus or not folder.is_dir():
         return ["no captures"]
@@ -115,7 +116,7 @@ def captures(corpus: str) -> list[str]:
 
 
 def ninja(folder: Path, *words: str) -> list[str]:
-    """Returns the lines that ninja prints of a build."""
+    """Returns the lines that ninja prints about a build."""
     run = subprocess.run(["ninja", "-C", folder, *words], capture_output=True, text=True)
     if run.returncode:
         raise StepError(f"ninja does not know what {folder} was built from: {run.stderr.strip()}")
@@ -123,8 +124,8 @@ def ninja(folder: Path, *words: str) -> list[str]:
 
 
 def compiled(built: Built) -> set[str]:
-    """Returns the project's files that a build has compiled: what its compilers read, as ninja
-    knows it, and the sources of what was made."""
+    """Returns the project's files that a build has compiled: the files that its compilers read, as
+    ninja recorded them, and the sources of what was made."""
     made = built.files or ninja_made(built.folder)
     read = set(ninja(built.folder, "-t", "inputs", *made)) if made else set()
     wanted = False
@@ -145,8 +146,8 @@ def ninja_made(folder: Path) -> list[str]:
 
 
 def undeclared(step: Step, log: Log) -> list[str]:
-    """Returns the files of the project that the builds of a step compile, or its tests read, and
-    its row does not name."""
+    """Returns the files of the project that the builds of a step compile or its tests read,
+    although its row does not name them."""
     names = own_names(step)
     read = log.read.union(*map(compiled, log.builds))
     return sorted(path for path in read if not is_named(path, (*names, *MADE, *NEVER)))

@@ -15,20 +15,20 @@ import make_site
 from testing.builds import BUILDS, SOURCE, compilers, gcc_build, python_tests, python_with
 from testing.runner import ROOT, Log, StepError
 
-# The builds of other steps have the tests. In a folder beside theirs, and by the same options,
-# ccache has the objects of the step gcc.
+# The builds of other steps have the tests. This one lies beside theirs and has the same options, so
+# that ccache finds the objects of the step gcc.
 INSTALLED = BUILDS / "installed"
 MAKE_INSTALL = ["make", "--no-print-directory", "install", "PREFIX=/usr"]
 MAKE_INSTALL += [f"BUILD={INSTALLED.relative_to(ROOT)}", "OPTIONS=-Dtests=false -Dwerror=true"]
 
 
 def install(log: Log) -> None:
-    """Installs in a folder of its own; a stranger's program finds the library in each way."""
+    """Installs into a folder of its own; a foreign project finds the library in each way."""
     folder = BUILDS / "install"
     root, spaced = folder / "root", folder / "a root"
     shutil.rmtree(root, ignore_errors=True)
     log.run(*MAKE_INSTALL, f"DESTDIR={spaced}", env=compilers("gcc")[0])
-    spaced.rename(root)  # pkg-config's flags are for folders without spaces
+    spaced.rename(root)  # pkg-config's flags require folders without spaces
     log.run("scripts/check_install", root / "usr", folder / "check")
 
 
@@ -42,7 +42,7 @@ FOREIGN = {
 
 
 def kernel_headers(folder: Path) -> Path:
-    """Returns a folder with Linux's headers alone: musl-gcc does not find them, and must not find
+    """Returns a folder with only Linux's headers: musl-gcc does not find them, and must not find
     those of the C library."""
     own = folder / "kernel"
     own.mkdir(exist_ok=True)
@@ -54,7 +54,7 @@ def kernel_headers(folder: Path) -> Path:
 
 
 def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> None:
-    """Installs the libraries alone below `folder`; or a file says why there are none."""
+    """Installs only the libraries below `folder`; if that fails, writes a file that says why."""
     (folder / "empty.c").write_text("int main(void) { return 0; }\n")
     try:
         log.run(*compiler, folder / "empty.c", "-o", folder / "empty")
@@ -76,7 +76,7 @@ def install_foreign(log: Log, folder: Path, name: str, compiler: list[str]) -> N
 
 
 def strangers(log: Log) -> None:
-    """Installs in all ways, then tests strangers' programs with the installed files alone."""
+    """Installs in all ways, then tests programs of other projects with only the installed files."""
     folder = BUILDS / "strangers"
     for old in [*folder.glob("no-*"), folder / "glibc", *map(folder.joinpath, FOREIGN)]:
         shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
@@ -87,8 +87,8 @@ def strangers(log: Log) -> None:
     python_tests(log, folder, own, tests="install/strangers")
 
 
-# Systems that use the wheels: the options of scripts/fetch_foreign. The oldest has no Python for
-# which the wheels are.
+# Systems that use the wheels: the options of scripts/fetch_foreign. The wheels support no Python of
+# the oldest system.
 WHEEL_SYSTEMS = {
     "this-debian": ["amd64", "python3"],
     "newer-debian": ["--release", "trixie", "amd64", "python3"],
@@ -111,7 +111,7 @@ def fetch_system(log: Log, folder: Path, name: str) -> None:
 
 
 def wheel(log: Log) -> None:
-    """Makes wheels for Python, as `make wheel` does, and uses them where there is little else."""
+    """Makes wheels for Python, as `make wheel` does, and uses them on minimal systems."""
     folder = BUILDS / "wheel"
     make = [sys.executable, "scripts/make_wheel.py", "--source", SOURCE, folder]
     if not log.brings("wheels", *make, "--fetch"):
@@ -165,7 +165,7 @@ def deb(log: Log) -> None:
 
 
 def static(log: Log) -> None:
-    """Makes the command as one file, as `make static` does, and uses it where nothing else is."""
+    """Makes the command as one file, as `make static` does, and uses it in an empty root."""
     folder = BUILDS / "static"
     make = [sys.executable, "scripts/make_static.py", "--source", SOURCE, folder]
     emulator = folder / "qemu"

@@ -32,7 +32,7 @@ from testing.runner import ROOT, Log, StepError
 FUZZ_SECONDS = 60
 FUZZ_BYTES = 4096
 NATIVE = ["-Dc_args=-march=native", "-Dcpp_args=-march=native"]
-# Compressed seeds: what Python packs, and options of programs, between input and output.
+# Compressors of seeds: functions of Python, and programs with the options between input and output.
 PACKERS = {"gz": partial(gzip.compress, mtime=0), "xz": lzma.compress, "bz2": bz2.compress}
 PACKED_FORMS = {
     "zstd": {
@@ -54,7 +54,8 @@ OLD_CPUS = ["Nehalem", AVX2_CPU, "max,-xsave"]
 WITHOUT_REP = ["-E", "GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS"]
 
 
-# Leaves out tests that start a checker of their own: it runs under no emulator or other checker.
+# Leaves out tests that start a checker of their own: it runs neither under an emulator nor under
+# another checker.
 NO_NATIVE = ["--no-suite", "native"]
 
 
@@ -79,7 +80,7 @@ def clang(log: Log) -> None:
 
 
 def optimize(log: Log) -> None:
-    # Also for this CPU (-march=native): compilers may then use any vector register.
+    # Builds also for this CPU (-march=native): compilers may then use any vector register.
     for compiler, level, arch in OPTIMIZED:
         options = ["-Dtool=disabled", f"-Doptimization={level}", *arch]
         folder = build(log, f"{compiler}-O{level}", *options, compiler=compiler)
@@ -87,7 +88,7 @@ def optimize(log: Log) -> None:
         meson_tests(log, folder, "short")
 
 
-# Sanitizers find nothing new in the others. Those of sites run their reader in a fuzz target.
+# Sanitizers find nothing new in the other tests. The reader of sites runs in a fuzz target instead.
 SANITIZED = "not not_sanitized"
 
 
@@ -121,7 +122,8 @@ def valgrind(log: Log) -> None:
 
 
 def old_cpus_here() -> list[str]:
-    """Returns the CPUs to emulate: not the one that this machine is, if it has AVX2 at best."""
+    """Returns the CPUs to emulate. A machine with AVX2, but without AVX-512, emulates none with
+    AVX2."""
     flags = Path("/proc/cpuinfo").read_text().split()
     is_here = "avx2" in flags and "avx512f" not in flags
     return [cpu for cpu in OLD_CPUS if cpu != AVX2_CPU or not is_here]
@@ -147,7 +149,8 @@ def foreign_asmjit(log: Log, target: str, debian_name: str) -> list[str]:
 
 
 def cross(log: Log, target: str, *options: str) -> Path:
-    """Tests a cross build as it is installed: native builds show other levels of optimisation."""
+    """Tests a cross build at the level of optimisation of an installation: native builds test other
+    levels."""
     folder = build(log, target, "-Dtool=disabled", f"--cross-file=cross/{target}.ini", *options)
     meson_tests(log, folder, "short", slower=20)
     return folder
@@ -180,8 +183,8 @@ def foreign_tool(log: Log, target: str, debian_name: str) -> Path:
 
 
 def proven(log: Log, target: str, debian_name: str) -> None:
-    """Tests that the tool of a cross build says which of its kernels were proven (`carry selftest
-    --proof`), and reads sites of this machine."""
+    """Tests that the tool of a cross build reports which of its kernels were proven (`carry
+    selftest --proof`), and reads sites in programs of this machine."""
     try:
         file = foreign_tool(log, target, debian_name)
     except (OSError, StepError) as error:
@@ -204,8 +207,8 @@ def proven(log: Log, target: str, debian_name: str) -> None:
     python_tests(log, folder, env, tests="install/linkers", only=["test_built.py"])
 
 
-# Without atomic instructions, scalable vectors or landing pads, or with vectors of another length
-# than those of the emulator's best CPU; and what depends on that.
+# CPUs without atomic instructions, scalable vectors or landing pads, or whose vectors differ in
+# length from those of the emulator's best CPU.
 ARM_CPUS = ["cortex-a53", "neoverse-n1", "max,sve-max-vq=1", "max,sve-max-vq=16"]
 
 
@@ -222,12 +225,12 @@ def aarch64(log: Log) -> None:
 
 
 def s390x(log: Log) -> None:
-    # Where meson configures a folder again, it takes the compiler of this machine for C++.
+    # When meson reconfigures a folder, it takes the compiler of this machine for C++.
     cross(log, "s390x", "-Djit=disabled")
 
 
 def riscv64(log: Log) -> None:
-    """Runs the portable tests: the others would run the same code as those of s390x."""
+    """Runs only the portable tests: the others would run the same code as on s390x."""
     options = ["-Dtool=disabled", "-Djit=disabled", "--cross-file=cross/riscv64.ini"]
     folder = build(log, "riscv64", *options, targets=[CONFIGURED])
     meson_tests(log, folder, "short", "--suite=portable", slower=20, rebuild=True)
@@ -249,7 +252,7 @@ def ring0(log: Log) -> None:
 
 
 def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
-    """Packs captures in each format, in its forms, where the program for it is installed."""
+    """Packs captures in each form of each format whose program is installed."""
     folder.mkdir(parents=True, exist_ok=True)
     for capture, (ending, pack) in itertools.product(captures, PACKERS.items()):
         (folder / f"{capture.name}.{ending}").write_bytes(pack(capture.read_bytes()))
@@ -263,7 +266,7 @@ def pack_seeds(log: Log, captures: list[Path], folder: Path) -> None:
 
 
 def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
-    """Returns what targets start from: captures, packed ones too, and the frames in them."""
+    """Returns the seeds of each target: captures, including packed ones, and the frames in them."""
     examples = sorted((ROOT / "examples").glob("*.pcap*"))
     corpus = Path(os.environ["CARRY_CORPUS"])
     captures = [*examples, *(sorted(corpus.iterdir()) if corpus.is_dir() else [])]
@@ -277,7 +280,7 @@ def fuzz_seeds(log: Log, folder: Path) -> dict[str, list[Path]]:
 
 
 def fuzz(log: Log) -> None:
-    """Runs all targets at once. The next run goes on from what they find."""
+    """Runs all targets at once. The next run continues with the inputs that they find."""
     options = ["-Dfuzz=true", "-Dtool=enabled"]
     folder = build(log, "fuzz", *options, compiler="clang", targets=["fuzzers"])
     seeds = fuzz_seeds(log, folder)
@@ -303,8 +306,8 @@ def instructions(log: Log) -> None:
 
 
 def proof(log: Log) -> None:
-    """Proves the code of this build: what was proven before is not proven again, except some of
-    it. The prover has to refuse some wrong kernels. The tests of models run them all."""
+    """Proves the code of this build. Of the code that was proven before, only some is proven again.
+    The prover has to refuse some wrong kernels. The tests of models run them all."""
     folder = gcc_build(log)
     python_tests(log, folder, tests="unit/proof")
     if find_spec("elftools"):
@@ -320,7 +323,8 @@ def proof(log: Log) -> None:
 
 
 def coverage_build(log: Log, profiles: Path) -> Path:
-    """Builds programs that count branches, and write their counts to a folder unasked."""
+    """Builds programs that count branches, and always write their counts to the folder
+    `profiles`."""
     own = ROOT / "tests/house/coverage"
     shared = profiles.parent / "shared.o"
     shared.parent.mkdir(parents=True, exist_ok=True)
@@ -340,13 +344,14 @@ def coverage_build(log: Log, profiles: Path) -> Path:
 
 def coverage(log: Log) -> None:
     """Counts branches of src/ and capture/: no module may fall below its floor. `make coverage`
-    also asks for the reason of each that no test reaches, which another CPU may see otherwise."""
+    also requires the reason for each branch that no test reaches; on another CPU, other branches
+    may be reached."""
     if lacking := [tool for tool in check_coverage.TOOLS if not shutil.which(tool)]:
         log.skip(1, f"coverage: {', '.join(lacking)} not installed")
         return
     profiles = BUILDS / "coverage/profiles"
     folder = coverage_build(log, profiles)
-    shutil.rmtree(profiles, ignore_errors=True)  # of programs that the build runs
+    shutil.rmtree(profiles, ignore_errors=True)  # written by programs that the build runs
     profiles.mkdir()
     profiles.chmod(0o777)  # tests run the tool as other users, too
     meson_tests(log, folder, "short", *NO_NATIVE)

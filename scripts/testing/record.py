@@ -22,8 +22,8 @@ from testing.inputs import Tree, git
 from testing.runner import ROOT, Keep, Result, Step
 
 RECORD = ROOT / "tests/record.txt"
-# Reasons for which a recorded step may skip a test: it runs in another step or at another level, or
-# the CPU decides. A test that is skipped for another reason needs something that is not installed.
+# Reasons why a recorded step may skip a test: it runs in another step or at another level, or the
+# CPU decides. A test that is skipped for another reason needs something that is not installed.
 ACCEPTED = re.compile(
     "[Ss]anitizer|not instrumented|it takes minutes|left out at CARRY_TEST_LEVEL|"
     r": (tests/[a-z/]+/)?test_[a-z_]+\.py (runs|sends)|"
@@ -60,7 +60,7 @@ class Row:
 
 
 def read_row(line: str) -> Row:
-    """Returns the row in a line, which may be anything: the seal of a damaged one is wrong."""
+    """Returns the row in a line, which may be damaged: its seal is wrong then."""
     words = line.split()
     try:
         step, digest, passed, skipped, seconds, day, seal = words
@@ -83,7 +83,7 @@ def narrowing() -> list[str]:
 
 
 def is_whole(result: Result) -> bool:
-    """Returns whether a step passed and left nothing out for the lack of something."""
+    """Checks whether a step passed and left nothing out because something was missing."""
     return result.failures is None and all(map(ACCEPTED.search, result.left_out))
 
 
@@ -91,19 +91,21 @@ def write_record(rows: Mapping[str, Row], order: Iterable[str], path: Path = REC
     """Writes the rows of steps that exist, in their order."""
     lines = [f"{rows[name]}\n" for name in order if name in rows]
     BUILDS.mkdir(exist_ok=True)
-    new = BUILDS / "record.new"  # outside of the inputs of other steps
+    new = BUILDS / "record.new"  # outside the inputs of other steps
     new.write_text(HEAD + "".join(lines))
     shutil.move(new, path)
 
 
 def add_row(row: Row, order: Iterable[str], path: Path = RECORD) -> None:
-    """Writes the row of a step that has passed, whatever another process adds meanwhile."""
+    """Writes the row of a step that has passed, and keeps rows that other processes add
+    meanwhile."""
     with locked(BUILDS / "record.lock"):
         write_record(read_record(path) | {row.step: row}, order, path)
 
 
 def recorder(steps: Sequence[Step], order: Sequence[str]) -> Keep:
-    """Returns what records a step as it passes whole, on files that did not change meanwhile."""
+    """Returns a function that records a step if it passed completely, and its inputs did not change
+    meanwhile."""
     before = Tree()
     digests = {step.name: before.digest(step) for step in steps}
 
@@ -152,7 +154,7 @@ def choose_steps(
 
 
 def confirm_one(choices: list[Choice], commit: str) -> list[Choice]:
-    """Has one of the steps run that could be skipped: a hash of the commit chooses it."""
+    """Makes one of the steps run that could be skipped; a hash of the commit chooses it."""
     skipped = [choice for choice in choices if not choice.run]
     if not skipped:
         return choices

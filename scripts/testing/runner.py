@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """
-Runs test steps, some of them beside the others: a log each, the counts of all, and a verdict at the
-end.
+Runs test steps, some concurrently, with a log for each; prints the counts of all, and a verdict.
 """
 
 import contextlib
@@ -26,21 +25,21 @@ from typing import IO
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "build/test-logs"
-TAIL_LINES = 60  # a report of a sanitizer
-TAIL_COLUMNS = 300  # some commands name each file
-NAMED = 20  # failed tests of a step
+TAIL_LINES = 60  # enough for a report of a sanitizer
+TAIL_COLUMNS = 300  # some commands list every file
+NAMED = 20  # failed tests that are named for a step
 REASON = 160  # characters of the reason for a failure
 END_SECONDS = 5  # for commands that are asked to end
-COMMAND_SECONDS = 3600  # ends what hangs: a slow or busy machine takes long for a command too
+COMMAND_SECONDS = 3600  # for a command that hangs: slow or busy machines take long, too
 
 
 class StepError(Exception):
-    """A step failed; the message says at what."""
+    """A step failed; the message says why."""
 
 
 def interrupt_once(*_: object) -> None:
-    """Handles SIGINT and SIGTERM: the first one ends all that runs, which no other may cut short.
-    Commands do not inherit that, as they would if signals were ignored."""
+    """Handles SIGINT and SIGTERM: the first one ends all commands; further ones must not interrupt
+    that. Commands do not inherit a handler, as they would inherit an ignored signal."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     raise KeyboardInterrupt
@@ -84,13 +83,13 @@ class Counts:
 
 
 def shown(words: Iterable[str | Path], env: Mapping[str, str] | None = None) -> str:
-    """Returns a command as a shell takes it."""
+    """Returns a command, quoted for a shell."""
     settings = [f"{name}={shlex.quote(value)}" for name, value in (env or {}).items()]
     return " ".join([*settings, shlex.join(map(str, words))])
 
 
 def name_alone(case: ElementTree.Element) -> str:
-    """Returns the name by which pytest, or else meson, runs a test case alone."""
+    """Returns the name by which pytest, or else meson, runs only this test case."""
     if file := case.get("file"):
         return f"{file}::{case.get('name')}"
     return (case.get("classname") or "").rpartition(" / ")[2]
@@ -105,14 +104,14 @@ def failed_test(case: ElementTree.Element, messages: Iterable[str], repeat: str)
 
 @dataclass(frozen=True)
 class Built:
-    """A build that a step uses, and the files that it uses: some of its folder, or all."""
+    """A build that a step uses, and the files that the step uses: some of its folder, or all."""
 
     folder: Path
     files: tuple[str, ...] = ()
 
 
 class Log:
-    """Runs the commands of a step: their output goes to a file, their counts are added up."""
+    """Runs the commands of a step: writes their output to a file, and adds up their counts."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +139,7 @@ class Log:
         """Starts a command in a process group of its own, so that close() reaches all of it."""
         words = [str(word) for word in command]
         self.write(f"$ {shown(words, env)}")
-        # An interrupt waits until close() knows of the command, which does not wait itself.
+        # Blocks interrupts until close() can find the command. The command gets the previous mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
         try:
             process = subprocess.Popen(
@@ -192,7 +191,7 @@ class Log:
     def run_at_once(
         self, *commands: Sequence[str | Path], env: Mapping[str, str] | None = None
     ) -> None:
-        """Runs them side by side; the log has the output of each, of those that failed last."""
+        """Runs commands concurrently; the log gets the output of each, that of failed ones last."""
         with contextlib.ExitStack() as files:
             running = []
             for command in commands:
@@ -238,8 +237,8 @@ class Log:
         self.file.close()
 
     def count_junit(self, path: Path, repeat: str) -> None:
-        """Counts the test cases of a JUnit file, as meson and pytest write it. `repeat` is the
-        command that runs one of them, without its name."""
+        """Counts the test cases of a JUnit file that meson or pytest wrote. `repeat` is the command
+        that runs one of them, without its name."""
         try:
             cases = list(ElementTree.parse(path).iter("testcase"))
         except ElementTree.ParseError as error:
@@ -278,8 +277,8 @@ class Step:
     run: Callable[[Log], None]
     inputs: tuple[str, ...] = ()  # files that decide the result: see inputs.py
     place: Place = Place.REST
-    aside: bool = False  # waits, or keeps about one CPU busy: runs beside others
-    captures: bool = True  # reads those beside the project
+    aside: bool = False  # waits, or keeps about one CPU busy: runs concurrently with others
+    captures: bool = True  # whether the step reads those beside the project
 
     @property
     def is_first(self) -> bool:
@@ -290,13 +289,13 @@ class Step:
 class Result:
     counts: Counts
     seconds: float
-    failures: list[str] | None = None  # names of failed tests, as far as there are; None: it passed
+    failures: list[str] | None = None  # names of failed tests, if known; None: it passed
     left_out: tuple[str, ...] = ()  # why tests, or parts of the step, did not run
 
 
 # Called for each step that has passed so far; it may fail the step.
 Check = Callable[[Step, Log], None]
-# Called for each result, in the process that has it.
+# Called for each result, in the process that ran the step.
 Keep = Callable[[Step, Result], None]
 RunStep = Callable[[Step], Result]
 
@@ -306,7 +305,7 @@ def check_nothing(step: Step, log: Log) -> None:
 
 
 def keep_nothing(step: Step, result: Result) -> None:
-    """Forgets each result."""
+    """Discards each result."""
 
 
 def print_step(step: Step, log: Log, result: Result) -> None:
@@ -320,7 +319,7 @@ def print_step(step: Step, log: Log, result: Result) -> None:
 
 
 def run_step(step: Step, check: Check, keep: Keep) -> Result:
-    """Runs a step, then prints a line on it. One that counts nothing itself counts as one test."""
+    """Runs a step, then prints a line about it. A step that counts nothing counts as one test."""
     log = Log(LOGS / f"{step.name}.log")
     start = time.monotonic()
     error = None
@@ -350,7 +349,7 @@ def run_lane(steps: Iterable[Step], run: RunStep) -> dict[str, Result]:
 
 
 def untaken(steps: Sequence[Step], taken: "Synchronized[int]") -> Iterator[Step]:
-    """Takes the steps that no lane has taken yet, one after the other."""
+    """Yields the steps that no lane has taken yet, one after the other, and marks them taken."""
     while True:
         with taken.get_lock():
             number = taken.value
@@ -361,8 +360,8 @@ def untaken(steps: Sequence[Step], taken: "Synchronized[int]") -> Iterator[Step]
 
 
 def send_lane(steps: Iterable[Step], run: RunStep, connection: Connection) -> None:
-    """Runs steps in a process of its own, which ends its commands when it is asked to end. Ctrl-C
-    reaches it too, but the main process asks then."""
+    """Runs steps in a separate process, which ends its commands when the main process asks it to
+    end. Ctrl-C reaches this process too, but only the main process acts on it."""
     signal.signal(signal.SIGTERM, interrupt_once)
     signal.signal(signal.SIGINT, lambda *_: None)
     with contextlib.suppress(KeyboardInterrupt):
@@ -407,7 +406,8 @@ def print_failures(failed: Mapping[str, list[str]]) -> None:
 def run_steps(
     steps: Sequence[Step], check: Check = check_nothing, keep: Keep = keep_nothing
 ) -> tuple[dict[str, Result], float]:
-    """Runs all steps, whatever fails; returns what each came to, and the seconds of all."""
+    """Runs all steps, even if some fail; returns the result of each, and the seconds that all
+    took."""
     start = time.monotonic()
     results = run_lanes(steps, partial(run_step, check=check, keep=keep))
     failed = {s.name: results[s.name].failures for s in steps}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Steps that look at sources and documents: layers, headers, style, commits, symbols, options."""
+"""Steps that check sources and documents: layers, headers, style, commits, symbols, options."""
 
 import re
 import shlex
@@ -35,7 +35,7 @@ def shell_scripts() -> list[Path]:
 
 
 def small_cpu(log: Log) -> None:
-    """Compiles what kernels do, for a CPU of 32 bits: nothing may need libatomic."""
+    """Compiles the core for a 32-bit CPU: nothing may need libatomic."""
     folder = BUILDS / "small-cpu"
     folder.mkdir(parents=True, exist_ok=True)
     target = ["--target=riscv32-unknown-elf", "-ffreestanding", "-nostdlibinc", "-std=gnu11"]
@@ -83,7 +83,7 @@ def program_in(document: str, folder: Path) -> Path:
 
 
 def functions_in(document: str, folder: Path) -> Path:
-    """Writes all that a document shows in C to one file: includes, then functions."""
+    """Writes all C code of a document to one file: includes, then functions."""
     source = folder / f"{Path(document).stem}.c"
     shown = re.findall(r"^```c\n(.*?)^```", (ROOT / document).read_text(), re.M | re.S)
     source.write_text("\n".join(shown))
@@ -91,7 +91,7 @@ def functions_in(document: str, folder: Path) -> Path:
 
 
 def readme_jit(log: Log, folder: Path) -> None:
-    """Runs the program of docs/jit.md, linked with what the build system makes."""
+    """Runs the program of docs/jit.md, linked with the libraries that the build system makes."""
     libraries = gcc_build(log)
     if not (libraries / "jit/libcarry-jit.so").is_file():
         log.skip(1, "docs/jit.md's program: no asmjit")
@@ -105,7 +105,8 @@ def readme_jit(log: Log, folder: Path) -> None:
 
 
 def readme(log: Log) -> None:
-    """Checks the table of times, the one-line build, and programs of documents, linked with it."""
+    """Checks the table of times, the one-line build, and the programs of documents, linked with its
+    library."""
     log.run(sys.executable, "bench/readme.py", "--check")
     folder = BUILDS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
@@ -150,7 +151,7 @@ def headers(log: Log) -> None:
 
 
 def ruff(log: Log) -> list[list[str | Path]]:
-    """Returns the commands that check Python. Debian lacks ruff: pip brings it, where it can."""
+    """Returns the commands that check Python. Debian lacks ruff: pip installs it, if it can."""
     program = python_with(log, "style", "Python's style").with_name("ruff")
     if not program.is_file():
         return []
@@ -206,7 +207,8 @@ def without_jit(log: Log) -> None:
 
 
 def without_compression(log: Log, folder: Path) -> None:
-    """Checks that the command needs no compression, and has the formats that options ask for."""
+    """Checks that the command needs no compression library, and supports the formats that options
+    ask for."""
     rows = re.findall(r"^CARRY_UNPACKER\((\w+)", (ROOT / "capture/unpackers.def").read_text(), re.M)
     wanted = rows[::2]
     options = ["-Dtool=enabled", "-Djit=disabled", "-Dcompression=disabled"]

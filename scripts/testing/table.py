@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The table of steps: what each runs, and the files that decide its result.
 
-Compilers and tests in Python say what they read: a step fails if that is a file that its row does
-not name.
+Compilers and tests in Python report the files that they read: a step fails if one of these is
+missing from its row.
 """
 
 from testing import bindings, crates, installed, programs, sources
 from testing.inputs import BUILD, CAPTURE, CORE, JIT, MANUAL, PROGRAMS, PYTHON, TOOL
 from testing.runner import Place, Step
 
-# Some tests of the tool read pages of the manual. They find the same in each build, so a changed
-# page is an input of the step `tool` alone.
+# Some tests of the tool read pages of the manual. Their results are the same in each build, so a
+# changed page is an input only of the step `tool`.
 TESTS = (
     "tests/tool/",
     "tests/harness/",
@@ -122,7 +122,7 @@ STEPS = [
         aside=True,
         captures=False,
     ),
-    # Floors and reasons were recorded on one CPU; others reach other branches.
+    # Floors and reasons were recorded on one CPU; other CPUs reach other branches.
     Step(
         "coverage",
         "branches and MC/DC of the libraries, by clang-19",
