@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Reports the runner of steps which of the project's files the tests read.
+"""Reports to the runner of steps which of the project's files the tests read.
 
-Where CARRY_READS names a folder, each process of pytest leaves a file in it: a path per line, of
-what tests opened, and of what they named to a command. What a module opens while pytest collects
-its tests counts only if one of them runs.
+Where CARRY_READS names a folder, each process of pytest writes a file into it: one path per line,
+for each file that tests opened or passed to a command. Files that a module opens while pytest
+collects its tests count only if one of these tests runs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READS = os.environ.get("CARRY_READS")
-# By the module that pytest collects; under "" those at any other time.
+# Opened files, by the module that pytest was collecting; under "" those opened at other times.
 opened: defaultdict[str, set[str]] = defaultdict(set)
 collected = ""
 ran = {""}
 
 
 def note(event: str, arguments: tuple[Any, ...]) -> None:
-    """Notes the names of files in what Python is about to do."""
+    """Notes the names of files in an audit event of Python."""
     if event == "open":
         note_names("", arguments[:1])
     elif event == "subprocess.Popen":
@@ -53,7 +53,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def own(name: str) -> str | None:
-    """Returns the path of a file of the project in the checkout; of a compiled module, its
+    """Returns the path of a project's file in the checkout; for a compiled module, that of its
     source."""
     path = Path(name)
     if path.parent.name == "__pycache__":

@@ -259,12 +259,13 @@ def flagged(
     return file.bytes()
 
 
-# One packet with a good checksum, with a bad one, and with the partial one of transmit offload.
+# Packets with a good checksum, with a bad one, and with a partial one, as transmit offload leaves
+# it.
 GOOD = ethernet(packet(TCP))
 WRONG = ethernet(packet(TCP, sums="bad"))
 PARTIAL = ethernet(packet(TCP, sums="partial"))
 
-# The addresses of a packet over IPv6.
+# The addresses of an IPv6 packet.
 V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 
 

@@ -44,7 +44,7 @@ CheckAll = Callable[[Iterable[bytes]], list[Report]]
 
 LEVEL = os.environ.get("CARRY_TEST_LEVEL", "medium")
 
-# For a test that costs seconds and adds little to the other tests of its file.
+# Marks tests that cost seconds and add little to the other tests of their file.
 not_short = pytest.mark.skipif(LEVEL == "short", reason="left out at CARRY_TEST_LEVEL=short")
 
 

@@ -37,7 +37,7 @@ class NotPermittedError(Exception):
 class Namespace:
     holder: subprocess.Popen[bytes]
     enter: Sequence[str]  # options for nsenter
-    line: socket.socket  # connection to the holder
+    line: socket.socket  # connection to the process `holder`
 
     def command(self, *words: str | Path) -> list[str]:
         """Returns the command that runs `words` in the namespace without an intermediate

@@ -129,7 +129,8 @@ class DCCP(Own):
 
 
 class PGM(Own):
-    """The header of RFC 3208, section 8, and two sequence numbers, which several types have."""
+    """The header of RFC 3208, section 8, with two sequence numbers, as in several types of
+    packets."""
 
     fields_desc: ClassVar = [
         *(ShortField("sport", 0), ShortField("dport", 0), ByteField("type", 4)),
@@ -182,13 +183,14 @@ class TeredoOrigin(Own):
 
 # --- The rules of the RFCs ---
 
-# The meanings of a stored 0; UNUSED: of any stored value (OSPF with cryptographic authentication).
+# Meanings of a stored 0. UNUSED applies to any value (OSPF with cryptographic authentication).
 PLAIN, ABSENT, ILLEGAL, UNUSED = "plain", "absent", "illegal", "unused"
-Range = tuple[int, int]  # offsets in the frame: of the first byte, and past the last
+Range = tuple[int, int]  # offsets of the first byte and past the last, in the frame
 
 
 class Rule(NamedTuple):
-    """A checksum field: carry's name of the protocol, its place in the header, and its cover."""
+    """A checksum field: carry's name for its protocol, its offset in the header, and its
+    properties."""
 
     protocol: str
     at: int
@@ -289,7 +291,7 @@ class Pseudo:
         return b"".join(data[start:end] for start, end in self.addresses) + tail
 
     def folded(self, data: bytes, with_size: bool = True) -> int:
-        """Returns what transmit offload leaves in the field."""
+        """Returns the partial sum that transmit offload leaves in the field."""
         return checksum(self.bytes(data, with_size)) ^ 0xFFFF
 
 
@@ -301,7 +303,7 @@ class Sum:
     version: int  # of the IP header around it
     cover: Range
     pseudo: Pseudo | None = None
-    gap: Range | None = None  # bytes in the cover that do not count
+    gap: Range | None = None  # covered bytes that the sum leaves out
     zero: str = PLAIN
     quoted: bool = False  # whether an ICMP error quotes it
     other: Sum | None = None  # the same field, by another reading of the RFC
@@ -370,8 +372,8 @@ def judge(item: Sum, data: bytes) -> Judgement:
 
 
 def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
-    """Returns the verdicts for all sums of a frame, outer to inner. A sum around a partial sum is
-    no damage, unless it is quoted: no card completes it then."""
+    """Returns the verdicts for all sums of a frame, outer to inner. A bad sum that covers a partial
+    sum is no damage, unless an ICMP error quotes the partial sum: no card completes it then."""
     found = [judge(item, data) for item in sums]
     partial = max(
         (i for i, item in enumerate(sums) if found[i].verdict == "partial" and not item.quoted),
@@ -389,7 +391,7 @@ def judge_all(sums: Sequence[Sum], data: bytes) -> list[Judgement]:
 
 @dataclass(frozen=True)
 class Stack:
-    """The bytes from some header on, with their description."""
+    """The bytes of a frame from one of its headers on, with their description."""
 
     data: bytes
     layers: tuple[tuple[str, int], ...] = ()  # carry's names, and offsets
@@ -434,7 +436,7 @@ def header_size(layer: Packet) -> int:
 
 
 def announce(headers: Sequence[Packet], content_version: int) -> None:
-    """Writes into each IP and extension header the number of the next header."""
+    """Writes the number of the next header into each IP and extension header."""
     following = [of_class(NUMBERS, layer) for layer in headers[1:]]
     for layer, number in zip(headers, [*following, IP_NUMBERS.get(content_version)], strict=True):
         if number is not None and isinstance(layer, IP):
@@ -536,7 +538,7 @@ def has_route_at_end(layer: Packet) -> bool:
 
 
 class Difference(NamedTuple):
-    """A case in which scapy stores another sum than the RFC says, and a piece that shows it."""
+    """A case in which scapy stores a sum that differs from the RFC's, and a piece that shows it."""
 
     reason: str
     piece: str
@@ -641,7 +643,7 @@ def build(headers: Sequence[Packet], content: Stack, pad: bytes = b"") -> Stack:
 
 seeds = st.integers(0, 2**32 - 1)
 words = st.integers(0, 0xFFFF)
-ports = st.integers(40000, 60000)  # none is the port of a tunnel
+ports = st.integers(40000, 60000)  # includes no port of a tunnel
 payloads = st.binary(max_size=40) | st.builds(
     lambda size, seed: Random(seed).randbytes(size), st.integers(0, 600), seeds
 )
@@ -706,7 +708,8 @@ def ipv6_segments(draw: DrawFn) -> list[Packet]:
 
 
 def ipv6_rpl(draw: DrawFn) -> list[Packet]:
-    """Addresses without the bytes that they share with the destination."""
+    """Draws IPv6 with an RPL header: its addresses omit the bytes that they share with the
+    destination."""
     shared, elided, hops = *draw(st.tuples(*[st.integers(0, 15)] * 2)), draw(st.integers(1, 3))
     size = (hops - 1) * (16 - shared) + 16 - elided
     pad = -size % 8
@@ -982,7 +985,7 @@ ETHERNETS: dict[str, Shim] = {
 
 
 def ethernet(draw: DrawFn, content: Stack, name: str | None = None) -> Stack:
-    """An Ethernet frame around IP, often with bytes after the packet."""
+    """Draws an Ethernet frame around IP, often with bytes after the packet."""
     shim = ETHERNETS[name or draw(st.sampled_from(sorted(ETHERNETS)))]
     return build(shim(draw, ETHERTYPES[content.version]), content, draw(pads))
 
@@ -1038,7 +1041,7 @@ LINKS = {
 
 
 def over_udp(draw: DrawFn, port: int) -> Packet:
-    """A UDP header to or from the port of a tunnel; such a sender may omit the sum."""
+    """Draws a UDP header to or from the port of a tunnel; it may lack a sum."""
     ends = draw(st.sampled_from([("sport", "dport"), ("dport", "sport")]))
     none = draw(st.sampled_from([{}, {}, {"chksum": 0}]))
     return UDP(**dict(zip(ends, (draw(ports), port), strict=True)), **none)
@@ -1132,7 +1135,7 @@ def gtp(draw: DrawFn, content: Stack) -> Wrapped:
 
 
 def teredo(draw: DrawFn, content: Stack) -> Wrapped:
-    """Its addresses identify Teredo, so the inner ones are not free."""
+    """Draws Teredo. The inner addresses identify it, so they are not free."""
     authentication = TeredoAuthentication(nonce=draw(st.binary(min_size=9, max_size=9)))
     origin = TeredoOrigin(origin=draw(st.binary(min_size=6, max_size=6)))
     heads = draw(st.sampled_from([[], [origin], [authentication], [authentication, origin]]))
@@ -1225,7 +1228,7 @@ def tunnels(draw: DrawFn, piece: str | None) -> list[str]:
 
 
 def network_headers(draw: DrawFn, name: str, tunnel: str) -> list[Packet]:
-    """The IP header and its extensions, inside `tunnel`; Teredo is identified by its addresses."""
+    """Draws the IP header and its extensions, inside `tunnel`; addresses identify Teredo."""
     headers = NETWORKS[name].headers(draw)
     if tunnel == "teredo":
         headers[0].src = "2001::1"
@@ -1234,7 +1237,7 @@ def network_headers(draw: DrawFn, name: str, tunnel: str) -> list[Packet]:
 
 @st.composite
 def frames(draw: DrawFn, piece: str | None = None) -> Stack:
-    """A frame that contains `piece`: a link, tunnel, kind of IP header or transport."""
+    """Draws a frame that contains `piece`: a link, tunnel, kind of IP header or transport."""
     outside, versions = tunnels(draw, piece), BOTH
     networks_outside = []
     for name in outside:

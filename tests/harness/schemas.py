@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares JSON that the tool prints with the schemas in docs/schema.
 
-Published schemas permit further members. Here they do not: a member that no schema has is a fault.
+Published schemas permit further members. Here they do not: a member that no schema lists is a
+fault.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def closed(schema: Json) -> Json:
-    """Returns the schema with shared definitions inside, which forbids members that it does not
+    """Returns the schema with shared definitions inside; it forbids members that it does not
     name."""
     if isinstance(schema, list):
         return [closed(each) for each in schema]
