@@ -33,7 +33,7 @@ def masked(mask: str) -> dict[str, str]:
     return {**os.environ, "CARRY_CPU_MASK": mask}
 
 
-# The benchmarks of kernels, and how `carry cpu` names what they measure.
+# The benchmarks of kernels, and the tables of `carry cpu` that list the measured kernels.
 KERNELS = pytest.mark.parametrize(("bench", "table"), [("sum", "sum"), ("crc", "crc32c")])
 
 
@@ -132,7 +132,7 @@ def test_options_choose_the_cells(carry: Run) -> None:
 
 @KERNELS
 def test_sizes_interleave(carry: Run, bench: str, table: str) -> None:
-    """Two sizes at their alignments are summed alternately, and in no other mode unless it is
+    """Two sizes at their alignments are summed alternately. Other modes are measured only if
     named."""
     pairs = ["--interleave", "20@1,1500@3", "--interleave", "1,64"]
     cells = measure(carry, "--quick", *pairs, bench=bench)["cells"]

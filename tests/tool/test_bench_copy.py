@@ -18,7 +18,7 @@ BESIDE = ["copy", "try", "sum_copy", "sum_try", "sum+copy", "stream", "readv"]
 MOVE = ["memmove", "move"]
 PIPE = ["plain", "sum", "copy", "sum+copy", "sum_copy"]
 WORKS = ["dd | cat", "dd"]
-WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last is not everywhere
+WAYS = ["read, write", "memcpy", "copy", "sum_copy", "splice"]  # the last is optional
 MODES = ["hot", "cold", "mixed64", "beside", "move", "pipe"]
 
 # The fastest run that the tool has.

@@ -164,7 +164,7 @@ def sizes(captured: int, record: int) -> bytes:
     ],
 )
 def test_damaged_snoop(check: Check, data: bytes, reason: str) -> None:
-    """Damage of snoop has its reason."""
+    """Damage to a snoop file is reported with its reason."""
     status, report = check(data)
     assert (status, report["damage"]["reason"]) == (DAMAGED, reason)
 
@@ -241,7 +241,7 @@ def test_cut_by_the_snap_length(check: Check) -> None:
     ],
 )
 def test_damaged_erf(check: Check, record: bytes, reason: str) -> None:
-    """Damage of ERF has its place and reason; packets before it count."""
+    """Damage to an ERF file is reported with its place and reason; packets before it count."""
     start = erf_file([GOOD] * 8)
     status, report = check(start + record)
     assert (status, report["packets"]) == (DAMAGED, 8)
@@ -363,7 +363,7 @@ def tshark(path: Path) -> list[tuple[int, int, int]]:
 
 
 def explained(carry: Run, path: Path, count: int, headers: int = 0) -> list[tuple[int, int, int]]:
-    """Returns the same values by `carry explain`, with sizes less `headers` bytes."""
+    """Returns the same values from `carry explain`; subtracts `headers` bytes from the sizes."""
     frames = []
     for number in range(1, count + 1):
         report = json.loads(carry("explain", "--json", path, str(number)).stdout)

@@ -284,7 +284,7 @@ def test_pcapng_times_below_a_nanosecond_are_rounded_down(carry: Run) -> None:
 
 
 def test_pcapng_resolutions_at_their_limits(carry: Run) -> None:
-    """Resolutions are supported as far as 64 bits suffice; finer ones mean microseconds."""
+    """Resolutions are supported as far as 64 bits suffice; finer ones are read as microseconds."""
     quarters = ((18, 25 * 10**16), (0x80 | 60, 1 << 58))
     for resolution, ticks in quarters:
         file = Pcapng().section().interface(options=option("<", 9, bytes([resolution])))
@@ -338,7 +338,7 @@ def test_pcapng_time_start(carry: Run, order: str) -> None:
 
 
 def cut_files() -> dict[str, list[bytes]]:
-    """Returns captures in pieces: a truncated file is valid only if it ends with a piece."""
+    """Returns captures in pieces: a truncated file is valid only if it ends where a piece ends."""
     files = {}
     for kind, magic in (("pcap", 0xA1B2C3D4), ("modified", 0xA1B2CD34)):
         header, record = pcap([], magic=magic), pcap([WRONG], magic=magic)[24:]
@@ -659,7 +659,7 @@ def test_unknown_links_beyond_those_named(check: Check) -> None:
 
 
 def test_summary(carry: Run, tmp_path: Path) -> None:
-    """The summary has counts, causes and senders of each verdict."""
+    """The summary lists counts, causes and senders of each verdict."""
     wrong = ethernet(packet(TCP, sums="bad", src="10.0.0.7"))
     missing = ethernet(packet(UDP, sums="none", src="2001:db8::1", dst="2001:db8::2"))
     path = tmp_path / "a.pcap"
@@ -674,7 +674,7 @@ def test_summary(carry: Run, tmp_path: Path) -> None:
     assert "udp: 1 illegal, sent by 2001:db8::1; no checksum" in text
     assert "10.0.0.5:40000 -> 10.0.0.9:443" in text
     assert done.stdout.endswith("\n\n12 bad and 1 illegal checksums\n")
-    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first has the name of the file
+    assert max(map(len, done.stdout.splitlines()[1:])) <= 80  # the first names the file
 
 
 def test_first_bad_packets(carry: Run, tmp_path: Path) -> None:
@@ -740,7 +740,7 @@ def test_one_byte_is_no_plural(carry: Run) -> None:
 
 
 def test_total_of_several_files(carry: Run, tmp_path: Path) -> None:
-    """Several files have a total, and the most severe exit status."""
+    """The report on several files ends with a total; the exit status is the most severe one."""
     for name, data in (("a", pcap([GOOD])), ("b", pcap([WRONG])), ("c", b"")):
         (tmp_path / name).write_bytes(data)
     done = carry("check", *[tmp_path / name for name in "abcd"])
@@ -913,7 +913,7 @@ def test_full_device(tool: str, tmp_path: Path, mode: str) -> None:
 
 
 def test_help(carry: Run) -> None:
-    """The help has options, exit status and examples, in 80 columns."""
+    """The help lists options, exit status and examples, in 80 columns."""
     done = carry("check", "--help")
     assert (done.returncode, done.stderr) == (CLEAN, "")
     assert carry("help", "check").stdout == done.stdout

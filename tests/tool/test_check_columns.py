@@ -19,7 +19,7 @@ def table(text: str) -> list[dict[str, str]]:
 
 
 def test_tsv(carry: Run, tmp_path: Path) -> None:
-    """--tsv has a row for each file and protocol, with the counts of JSON."""
+    """--tsv prints a row for each file and protocol, with the counts of JSON."""
     path, other = tmp_path / "a\tb.pcap", tmp_path / "c.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL]) + b"x")
     other.write_bytes(pcap([]))
@@ -41,7 +41,7 @@ def test_tsv(carry: Run, tmp_path: Path) -> None:
 
 
 def test_tsv_of_findings(carry: Run, tmp_path: Path) -> None:
-    """--tsv --bad-only has the values of JSON."""
+    """--tsv --bad-only prints the values of JSON."""
     path = tmp_path / "a.pcap"
     ends = {"src": "2001:db8::1", "dst": "2001:db8::2"}
     missing = Record(ethernet(packet(UDP, sums="none", **ends)), seconds=0)

@@ -107,7 +107,7 @@ def test_blocks_before_a_corrupt_one_count(check: Check, packets: int, block: in
 
 @pytest.mark.parametrize(("packets", "block"), [(2, 50), (2000, 100000)])
 def test_blocks_of_lz4_before_a_corrupt_one_count(check: Check, packets: int, block: int) -> None:
-    """A block of lz4 is its size (the top bit: raw) and its bytes, at most 4 MiB."""
+    """A block of lz4 consists of its size (top bit set: uncompressed) and at most 4 MiB of data."""
     data = pcap([GOOD, WRONG] * (packets // 2))
     frame = b"\x04\x22\x4d\x18\x60\x70\x73"
     for at in range(0, len(data), block):
@@ -163,7 +163,8 @@ def test_streams_that_need_much_memory(check: Check) -> None:
 
 @pytest.mark.parametrize(("dictionary", "fits"), [(28, True), (29, False), (40, False)])
 def test_xz_dictionaries(check: Check, dictionary: int, fits: bool) -> None:
-    """Dictionaries of 64 MiB (`xz -9`), 96 MiB and 4 GiB, by their code in the block header."""
+    """Dictionaries of 64 MiB (`xz -9`), 96 MiB and 4 GiB: `dictionary` is the code in the block
+    header."""
     packed = lzma.compress(pcap([GOOD]), preset=0)
     block = packed[12:16] + bytes([dictionary]) + packed[17:20]
     packed = packed[:12] + block + struct.pack("<L", zlib.crc32(block)) + packed[24:]

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.covers_capture
 
 
 def test_folder(carry: Run, tmp_path: Path) -> None:
-    """A folder is read by content in order of name; links to folders and pipes are skipped."""
+    """Captures are recognised by content, and read in order of name; links to folders and pipes are
+    skipped."""
     folder = tmp_path / "captures"
     (folder / "b" / "deep").mkdir(parents=True)
     (folder / "a").mkdir()

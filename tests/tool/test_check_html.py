@@ -22,7 +22,7 @@ BROKEN = SOURCE / "examples/broken.pcap"
 
 
 class Reader(html.parser.HTMLParser):
-    """Collects the content of a page, whose elements must be closed in order."""
+    """Collects the content of a page; requires that its elements are closed in order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def test_the_page_of_one_capture(carry: Run, tmp_path: Path) -> None:
 
 
 def test_page_loads_and_runs_nothing(carry: Run, tmp_path: Path) -> None:
-    """It loads and runs nothing: no script, and no address except an empty icon."""
+    """The page contains no script, and no address except an empty icon."""
     page = page_of(carry, tmp_path, BROKEN)
     assert not page.tags & {"script", "img", "iframe", "object", "a", "form", "base"}
     assert [value for name, value in page.attributes if name in ("src", "href")] == ["data:,"]
@@ -167,7 +167,7 @@ def test_verdicts_over_time(carry: Run, tmp_path: Path) -> None:
 
 
 def test_a_field_without_bytes(carry: Run, tmp_path: Path) -> None:
-    """The bytes are marked even where the field lies far behind in the frame."""
+    """The bytes are marked even where the field lies far from the start of the frame."""
     inner = packet(TCP, bytes(600), sums="bad")
     deep = ethernet(packet(UDP, bytes(8) + inner, ports=(1, 4789)))
     path = tmp_path / "a.pcap"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry check --jit` has the same output as without, for every capture and every mode."""
+"""`carry check` has the same output with and without --jit, for every capture and every mode."""
 
 from __future__ import annotations
 

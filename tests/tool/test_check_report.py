@@ -46,7 +46,7 @@ UNCHECKED_STATUS = 4
 
 
 def test_listed_lines_are_for_programs_too(carry: Run) -> None:
-    """Numbers contain no commas, which a program would have to remove, and there is a time."""
+    """A line contains a time, and numbers without commas, which a program would have to remove."""
     record = Record(WRONG, fraction=5)
     done = carry("check", "-b", "-", stdin=pcap([GOOD] * 1017 + [record]))
     frame, protocol, _, _, offset, time, *_ = done.stdout.split()
@@ -274,7 +274,7 @@ def test_senders_are_the_same_for_any_number_of_threads(carry: Run, tmp_path: Pa
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Captures of all kinds, of which only `a` and `c` are clean."""
+    """Returns a folder with captures of all kinds; only `a` and `c` are clean."""
     folder = tmp_path / "captures"
     folder.mkdir()
     contents = {
@@ -435,7 +435,7 @@ def calls_of(function: str, command: list[str | Path], out: Path) -> int:
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 def test_a_summary_formats_what_it_shows(tool: str, tmp_path: Path) -> None:
-    """A row formats only the numbers that it shows: it once formatted some 600."""
+    """A row formats only the numbers that it shows; each row once formatted some 600."""
     if os.environ.get("CARRY_SANITIZED"):
         pytest.skip("valgrind does not run what is built with sanitizers")
     path, out = tmp_path / "a.pcap", tmp_path / "out"

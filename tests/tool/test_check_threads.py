@@ -92,7 +92,8 @@ def test_pipes_have_the_report_of_files(tool: str, tmp_path: Path) -> None:
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers reserve more")
 @pytest.mark.parametrize("kib", [60000, 400000])
 def test_check_works_without_memory_for_threads(tool: str, tmp_path: Path, kib: int) -> None:
-    """Under a memory limit, stacks and heaps of threads must not take what one thread needs."""
+    """Under a memory limit, stacks and heaps of further threads must not use up the memory that one
+    thread needs."""
     path = tmp_path / "a.pcap"
     path.write_bytes(pcap([GOOD, WRONG, PARTIAL] * 100_000))
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (kib * 1024,) * 2)

@@ -121,7 +121,7 @@ class Lines:
 
 
 def zsh(tool: str, place: Path) -> Iterator[Complete]:
-    """Presses Tab in a shell on a terminal."""
+    """Yields completion by zsh: presses Tab in a shell on a terminal."""
     folder = place / ".functions"
     folder.mkdir()
     shutil.copy(script(tool, "zsh"), folder / "_carry")

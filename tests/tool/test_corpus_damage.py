@@ -44,7 +44,8 @@ def without_end(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
-    """Returns the reports, after the checks that damage permits no other report."""
+    """Returns the reports. Checks that damage has a place and a reason, and that the capture up to
+    there has the same report."""
     reports = [report for _, report in check_all(captures)]
     wholes, befores = [], []
     for data, report in zip(captures, reports, strict=True):

@@ -43,7 +43,7 @@ def names(report: dict[str, Any]) -> list[str]:
 
 
 def test_each_layer_and_its_checksum(carry: Run) -> None:
-    """Each layer has its place, and its checksum with everything that decides it."""
+    """Each layer is reported with its place, and with everything that decides its checksum."""
     status, report = explain(carry, pcap([GOOD, Record(WRONG, fraction=5)]), 2)
     at = START + len(GOOD) + 16
     assert status == BAD
@@ -300,7 +300,7 @@ def test_a_pipe_is_read_no_further_than_needed(carry: Run) -> None:
 
 
 def test_text_of_a_datagram(carry: Run) -> None:
-    """The text of a fragment has the datagram that it belongs to."""
+    """The text of a fragment shows the datagram that it belongs to."""
     parts = fragments(datagram(sums="bad"), 160)
     done = carry("explain", "-", "2", stdin=raw(parts), env={"LC_ALL": "C"})
     head, whole = done.stdout.split("\ndatagram of ")

@@ -46,7 +46,7 @@ def log_of(path: Path) -> list[dict[str, Any]]:
 
 
 def apply(data: bytes, changes: list[dict[str, Any]]) -> bytes:
-    """Returns the data with each logged change made, which must have the old values."""
+    """Returns the data with all logged changes made; checks that it had the old values."""
     out = bytearray(data)
     for change in changes:
         field = slice(change["offset"], change["offset"] + change["size"])
@@ -184,7 +184,7 @@ def test_a_large_packet(fix: Fix) -> None:
 
 
 def test_only(fix: Fix) -> None:
-    """--only repairs the named verdicts alone."""
+    """With --only, only the named verdicts are repaired."""
     illegal = ethernet(packet(UDP, sums="none", **V6))
     data = pcap([WRONG, PARTIAL, illegal])
     for verdicts, frames, status in [

@@ -70,7 +70,8 @@ def test_in_any_order(fix: Fix, ends: Ends) -> None:
 
 
 def test_a_sum_of_0_over_ipv6(fix: Fix) -> None:
-    """The sum is illegal in the first fragment alone; the whole datagram shows the right one."""
+    """The first fragment shows that the sum is illegal, but only the whole datagram shows the right
+    one."""
     wrong, right = (fragments(datagram(V6, sums=sums)) for sums in ("none", "good"))
     for turn in (1, -1):
         status, fixed, log = fix(raw(wrong[::turn]))
@@ -157,7 +158,7 @@ def crc32c(data: bytes) -> int:
 
 
 def sctp_in_vxlan(crc: int | None = None) -> bytes:
-    """Returns a frame with a VLAN tag, whose sum lies in bytes 62 to 65 of the outer IP payload."""
+    """Returns a frame with a VLAN tag. The sum lies in bytes 62 to 65 of the outer IP payload."""
     head, chunk = struct.pack(">HHL", 1000, 2000, 7), struct.pack(">BBH", 11, 0, 4)
     value = crc32c(head + bytes(4) + chunk) if crc is None else crc
     inner = network(*V4, 132, head + struct.pack("<L", value) + chunk)
@@ -199,7 +200,7 @@ def gtp(ip: bytes) -> bytes:
 
 @VERSIONS
 def test_only(fix: Fix, ends: Ends) -> None:
-    """--only repairs the named verdicts of datagrams alone."""
+    """With --only, only the named verdicts of datagrams are repaired."""
     bad = fragments(datagram(ends, sums="bad"))
     data = raw(bad + fragments(datagram(ends, sums="partial"), ident=7))
     parts = len(fragments(datagram(ends)))
@@ -447,7 +448,7 @@ def test_packet_after_a_fragment_in_its_frame(fix: Fix) -> None:
 
 
 def unknown(outer: str) -> bytes:
-    """Returns UDP over IPv6 without a sum, whose length exceeds its packet, in a tunnel."""
+    """Returns UDP over IPv6 in a tunnel: it has no sum, and its length exceeds its packet."""
     inner = packet(UDP, src=V6[0], dst=V6[1], sums="none")
     inner = put16(put16(inner, 4, 999), 44, 999)
     return packet(UDP, gtp(inner), ports=(2152, 2152), sums=outer)
@@ -455,7 +456,7 @@ def unknown(outer: str) -> bytes:
 
 @pytest.mark.parametrize("outer", ["good", "partial"])
 def test_sum_with_an_impossible_length(fix: Fix, outer: str) -> None:
-    """A sum with an impossible length is left, whatever the verdict of the outer sum."""
+    """A sum with an impossible length is not changed, whatever the verdict of the outer sum."""
     assert fix(raw([unknown(outer)]), "--only", "illegal")[::2] == (BAD, [])
     left = [(1, "udp", "illegal", "uncertain")]
     assert reasons(fix) == ([(1, "udp", "partial", "only"), *left] if outer == "partial" else left)

@@ -141,7 +141,7 @@ def test_file_is_written_from_its_position(tool: str, tmp_path: Path) -> None:
 
 
 def test_one_socket_for_both(run: Starter) -> None:
-    """As inetd does it: standard input and output are one socket."""
+    """Standard input and output are one socket, as under inetd."""
     ours, theirs = socket.socketpair()
     child = run("fix", "-q", "-", "-o", "-", stdin=theirs.fileno(), stdout=theirs.fileno())
     theirs.close()
@@ -245,7 +245,7 @@ def test_outputs_that_accept_no_bytes(
 
 
 def test_devices(carry: Run, tmp_path: Path) -> None:
-    """A copy may be written to a device, whose errors are named."""
+    """A copy may be written to a device; errors of the device are reported."""
     (tmp_path / "in").write_bytes(pcap([WRONG]))
     assert carry("fix", tmp_path / "in", "-q", "-o", "/dev/null").returncode == CLEAN
     done = carry("fix", tmp_path / "in", "-o", "/dev/full")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Ctrl-C and SIGTERM while the input is a pipe: it ends there; a second one ends the tool."""
+"""Ctrl-C and SIGTERM while the input is a pipe: the first signal ends the input, the second the
+tool."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ def take_signals() -> None:
 
 @pytest.fixture(scope="module")
 def tools(tool: str) -> Iterator[Start]:
-    """Starts the tool with `data` in a pipe that remains open."""
+    """Yields a function that starts the tool with `data` in a pipe that remains open."""
     started: list[subprocess.Popen[bytes]] = []
 
     def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
@@ -56,7 +57,8 @@ def tools(tool: str) -> Iterator[Start]:
 
 @pytest.fixture
 def start(tools: Start) -> Start:
-    """Starts the tool, and waits until it has read `data` from a pipe that remains open."""
+    """Returns a function that starts the tool, and waits until it has read `data` from a pipe that
+    remains open."""
 
     def run(data: bytes, *arguments: str | Path) -> subprocess.Popen[bytes]:
         child = tools(data, *arguments)

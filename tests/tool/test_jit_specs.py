@@ -2,9 +2,9 @@
 """Calls functions that are generated for random specs, through the C interface: sums and stacks of
 headers.
 
-Generated code must answer like the library, or a sum in Python; a contradictory spec must be
-refused, with the name of a member. CARRY_TEST_LEVEL sets the number of specs. They are the same
-each time, unless CARRY_TEST_SEED selects others.
+Generated code must return the results of the library, or of a sum in Python; a contradictory spec
+must be refused, with the name of a member. CARRY_TEST_LEVEL sets the number of specs. They are the
+same each time, unless CARRY_TEST_SEED selects others.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SETTINGS = settings(
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """Like `given`, with the number of examples and the seed that the environment sets."""
+    """Works like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))

@@ -75,7 +75,7 @@ jit.carry_jit_release.argtypes = (ctypes.POINTER(Function),)
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """Like `given`, with the number of examples and the seed that the environment sets."""
+    """Works like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))

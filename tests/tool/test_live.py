@@ -2,8 +2,8 @@
 """carry live between two ends of a wire, in a network namespace of the tests.
 
 Only the tests send there: the ends have no address. Each packet is seen twice: it leaves by v0 and
-arrives at v1. No test waits for a time: a watch ends after a number of packets, or by a signal once
-they have arrived.
+arrives at v1. No test waits for a fixed time: a watch ends after a number of packets, or by a
+signal once they have arrived.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LONG = 60  # seconds; the limit for operations that take milliseconds
 ETH_P_ALL, SOL_PACKET = 3, 263
 PACKET_RX_RING, SO_ATTACH_FILTER = 5, 26
 PACKET_VERSION, PACKET_RESERVE, PACKET_VNET_HDR, PACKET_FANOUT = 10, 12, 15, 18
-VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
+VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 on segments, start of the sum, its field
 NEEDS_CSUM, GSO_TCPV4 = 1, 1
 
 # epb_flags of pcapng.
@@ -706,7 +706,7 @@ def test_packets_on_standard_output(wire: Namespace, tool: str) -> None:
 
 @contextlib.contextmanager
 def stalled(there: Namespace, tool: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A watch that writes packets to a pipe without a reader."""
+    """Starts a watch that writes packets to a pipe without a reader."""
     with subprocess.Popen(
         there.command(tool, "live", "-w", "-", *options),
         stdout=subprocess.PIPE,
@@ -1177,7 +1177,7 @@ def test_metrics_are_served(wire: Namespace, tool: str) -> None:
 
 
 def test_new_scraper_replaces_the_longest_idle_one(wire: Namespace, tool: str) -> None:
-    """There are more connections than places: only as many are closed as others need."""
+    """With more connections than places, only as many are closed as new ones need."""
     with live(wire, tool, "--metrics=127.0.0.1:9099", "v1") as process:
         with contextlib.ExitStack() as stack:
             idle = [

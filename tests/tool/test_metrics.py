@@ -25,7 +25,7 @@ __all__ = ["wire"]  # a fixture
 
 BROKEN = SOURCE / "examples/broken.pcap"
 DAMAGED = SOURCE / "examples/damaged.pcap"
-SECONDS = 60  # limit for operations that take one or two
+SECONDS = 60  # limit for operations that take one or two seconds
 
 
 # --- Files ---

@@ -48,7 +48,7 @@ PORT = 9000
 ETH_P_ALL, SOL_PACKET, PACKET_AUXDATA, PACKET_VNET_HDR = 3, 263, 8, 15
 VLAN_VALID = 1 << 4
 AUXDATA = struct.Struct("=LLLHHHH")  # status, two sizes, two offsets, VLAN tag, its ethertype
-VNET_HEADER = struct.Struct("=BBHHHH")  # flags, three on segments, where to sum from, field
+VNET_HEADER = struct.Struct("=BBHHHH")  # flags, 3 on segments, start of the sum, its field
 NEEDS_CSUM, GSO_TCPV6 = 1, 4
 
 V6 = {"src": "fd00::1", "dst": "fd00::2"}
@@ -282,7 +282,7 @@ def test_without_fill_nothing_connects(wire: Wire, family: socket.AddressFamily)
 
 @pytest.mark.parametrize("outer", ["udpcsum", "noudpcsum"])
 def test_vxlan(wire: Wire, outer: str) -> None:
-    """The inner sum is left; the outer one is complete or absent."""
+    """The inner sum is left to the interface; the outer one is complete or absent."""
     with contextlib.ExitStack() as stack:
         for host, number in ((wire.left, 0), (wire.right, 1)):
             near, far = HOSTS[socket.AF_INET][number], HOSTS[socket.AF_INET][1 - number]
@@ -324,7 +324,8 @@ def what_is_left(sniffer: socket.socket) -> Iterator[bytes]:
 def what_passes(
     wire: Wire, frame: bytes, fate: str, left_to_interface: bytes = bytes(VNET_HEADER.size)
 ) -> list[bytes]:
-    """Returns what arrives at the right host of a frame from the left one, counted as `fate`."""
+    """Sends a frame from the left host; returns the frames that arrive at the right one. Checks
+    that the program counted the frame as `fate`."""
     with offload(wire) as program, raw(wire.left, "eth0") as sender, raw(wire.right, "eth0") as end:
         sender.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         sender.send(left_to_interface + frame)

@@ -43,7 +43,8 @@ def empty(ip: bytes) -> bytes:
 
 
 def left(src: str) -> bytes:
-    """Returns a frame that shows that a sender leaves headers to its card: both sums are left."""
+    """Returns a frame that shows that a sender leaves headers to its card: it leaves both sums to
+    it."""
     return empty(packet(TCP, src=src, sums="partial"))
 
 
@@ -446,7 +447,7 @@ def test_fix_of_a_pipe_uses_evidence_so_far(carry: Run) -> None:
 
 
 def test_fix_by_the_sender_in_packed_and_damaged_files(carry: Run, tmp_path: Path) -> None:
-    """Sums left by a sender are repaired in packed and damaged files."""
+    """Sums that a sender left to its card are repaired in packed and damaged files."""
     data = pcap([alone(CARD), left(CARD)])
     source, copy = tmp_path / "a.pcap.gz", tmp_path / "b.pcap"
     source.write_bytes(gzip.compress(data))

@@ -75,7 +75,7 @@ def named_env(named_only: str) -> dict[str, str]:
 
 @pytest.fixture(params=["unnamed", "named"])
 def env(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The environment, with and without files that have no name until they are complete."""
+    """Returns the environment, with and without files that have no name until they are complete."""
     if request.param == "unnamed":
         return dict(os.environ)
     return dict(request.getfixturevalue("named_env"))
@@ -390,7 +390,7 @@ def test_output_below_the_folder_is_not_checked(
 
 
 def test_incomplete_outputs_of_others_are_skipped(carry: Run, tmp_path: Path) -> None:
-    """Otherwise two commands that write below one folder would read each other's output."""
+    """Two commands that write below one folder do not read each other's output."""
     (tmp_path / ".carry-1-0").write_bytes(pcap([WRONG]))
     (tmp_path / "a.pcap").write_bytes(pcap([GOOD]))
     done = carry("check", "-w", tmp_path / "out", tmp_path)
@@ -453,7 +453,7 @@ def test_two_outputs_at_one_place_are_refused(
 def test_reports_never_land_in_files(
     tool: str, writer: str, env: dict[str, str], source: Path, tmp_path: Path, closed: str
 ) -> None:
-    """A file gets the lowest free descriptor, as that of a closed stream."""
+    """A new file gets the lowest free descriptor, which may be that of a closed stream."""
     damaged = source.with_name("damaged.pcap")
     damaged.write_bytes(source.read_bytes() + b"damage")
     words = {"check": "check -b -w out", "fix": "fix -o out --log log"}[writer]

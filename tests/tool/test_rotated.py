@@ -165,7 +165,7 @@ def test_permissions_are_kept(environment: dict[str, str], tmp_path: Path, mode:
 
 
 def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
-    """A failure has one line, and leaves no file."""
+    """A failure prints one line, and leaves no file."""
     for words in ((), ("a", "b"), ("none",), (".",)):
         status, said = rotated(tmp_path, environment, *words)
         assert (status, said.count("\n")) == (ERROR, 1)
@@ -174,7 +174,7 @@ def test_failures(environment: dict[str, str], tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("tcpdump"), reason="tcpdump is not installed")
 def test_tcpdump_runs_it(environment: dict[str, str], tmp_path: Path) -> None:
-    """It runs for each file except the last, which tcpdump closes when it exits."""
+    """tcpdump runs the program for each file except the last, which it closes when it exits."""
     count = 30000
     (tmp_path / "in.pcap").write_bytes(pcap([PARTIAL] * count))
     command = ["tcpdump", "-Z", getpass.getuser(), "-r", "in.pcap", "-w", "out", "-C", "1"]

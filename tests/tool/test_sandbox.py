@@ -16,7 +16,7 @@ pytestmark = pytest.mark.of_compilers
 SOURCE = Path(__file__).resolve().parents[2]
 LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.a"
 
-# The calls of the C library, by the first sentence of the document, and of a handler's return.
+# The calls of the C library, by the first sentence of the document, and the return from a handler.
 ANY = {"brk", "mmap", "munmap", "futex", "rt_sigreturn", "restart_syscall"}
 
 HEAD = """

@@ -367,7 +367,7 @@ def test_damage_after_the_selection_is_reported(carry: Run, mixed: Path) -> None
 def test_fix_reports_skipped_packets_once(
     filters: None, carry: Run, tmp_path: Path, options: list[str]
 ) -> None:
-    """This holds although the capture may be read twice."""
+    """Skipped packets are reported once, although the capture may be read twice."""
     path = tmp_path / "a.pcapng"
     section = Pcapng().section().interface().interface(147).simple_packet(WRONG)
     time = START * 10**6

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`carry selftest`: the library is correct, and each broken one is found, with the place."""
+"""`carry selftest`: the library is correct, and each broken library is found, with the place of its
+fault."""
 
 from __future__ import annotations
 
@@ -202,7 +203,7 @@ def test_text(carry: Run) -> None:
 
 
 def test_text_of_broken_libraries(carry: Run) -> None:
-    """The text shows what is wrong, and how many."""
+    """The text shows what is wrong, and the number of wrong functions."""
     done = carry("selftest", broken_library(), env={**os.environ, **FEW, "CARRY_BROKEN": ",fill,"})
     assert (done.returncode, done.stderr) == (BAD, "")
     assert re.search(r"fill +[\d,]+ calls  WRONG\n    sums are filled in wrongly: ", done.stdout)
@@ -291,7 +292,7 @@ def test_a_changed_byte_is_found(carry: Run, tmp_path: Path, end: str) -> None:
         assert states(found) == {**states(rows), name: "different"}
 
 
-TABLE = bytes(8 * [0xFF] + 8 * [0])  # of the masks that sums have after their code
+TABLE = bytes(8 * [0xFF] + 8 * [0])  # the masks that lie after the code of sums
 
 
 def test_a_changed_table_is_found(carry: Run, tmp_path: Path) -> None:
@@ -375,7 +376,7 @@ def test_other_files_are_refused(carry: Run, path: str, reason: str) -> None:
 
 
 def test_lack_of_memory_is_reported(tool: str) -> None:
-    """The message says so, and reports no wrong kernel."""
+    """The message states the lack of memory, and reports no wrong kernel."""
     command = ["sh", "-c", 'ulimit -v 40000; exec "$0" selftest', tool]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (ERROR, "")

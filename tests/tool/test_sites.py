@@ -362,7 +362,7 @@ def test_debug_file_by_build_id(tool: str, build: Build, tmp_path: Path) -> None
 
 
 def test_debug_file_of_another_build(carry: Run, build: Build, tmp_path: Path) -> None:
-    """Its symbols would be wrong, so the file is ignored."""
+    """A debug file of another build is ignored: its symbols would be wrong."""
     path = build(PROGRAM)
     detach(path, tmp_path / "symbols")
     edit(tmp_path / "symbols", 16 * 1024, b"other")
@@ -420,7 +420,7 @@ def test_no_sites(carry: Run) -> None:
 
 
 def test_function_of_another_object(carry: Run, build: Build) -> None:
-    """A target in another object has its name."""
+    """A target in another object is shown by its name."""
     source = SITES.replace("route_plain);", "(carry_fn_route *)puts);")
     found = named(show(carry, build(source + MAIN, "pie", "-w")))
     assert found["call", "route"]["target_name"] == "puts"
@@ -997,7 +997,7 @@ int run(int a) { return carry_unlikely(own) ? 0 : carry_call(route)(a); }
 
 
 def test_namespaces(carry: Run, tmp_path: Path) -> None:
-    """Keys of C++ are shown as the program calls them."""
+    """Keys of C++ are shown by their names in the program."""
     if not shutil.which("g++"):
         pytest.skip("g++ is not installed")
     path = compile_alone(tmp_path, NAMESPACES, "-shared", "-fPIC", name="source.cc")
@@ -1016,7 +1016,7 @@ def test_namespaces(carry: Run, tmp_path: Path) -> None:
 
 
 def test_missing_registration_is_wrong(carry: Run, tmp_path: Path) -> None:
-    """An alternative by a feature has no key, whose definition would register it."""
+    """An alternative by a feature has no key; the definition of a key would register it."""
     source = (
         "#include <carry/patch.h>\n"
         'void f(void) { __asm__ volatile(CARRY_ALT("nop", avx2, "nop") :::); }\n'
@@ -1222,7 +1222,8 @@ def limited() -> None:
 
 
 def survives(tool: str, path: Path) -> None:
-    """Whatever the file contains, the tool exits with a documented status and in little memory."""
+    """Checks that the tool needs little memory and exits with a documented status, whatever the
+    file contains."""
     for option in fewer([["--check"], [], ["--json"]], 3):
         done = subprocess.run(
             [tool, "sites", *option, path], capture_output=True, timeout=600, preexec_fn=limited

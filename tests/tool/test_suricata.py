@@ -76,8 +76,8 @@ def frame(
 
 
 def connection(port: int, sums: str, sent: str) -> Iterator[bytes]:
-    """Yields a connection whose client's segments have sums `sums`, except for `sent` of its
-    data."""
+    """Yields the frames of a connection. The client's segments have sums of the kind `sums`; its
+    segment with data has one of the kind `sent`."""
     data = b"the secret of " + str(port).encode()
     end = 101 + len(data)
     yield segment(port, sums, 100, 0, SYN)
@@ -136,7 +136,7 @@ def test_fix_completes_partial_sums_on_the_way(tool: str, tmp_path: Path, source
 
 
 def test_full_repair_hides_damage(tool: str, tmp_path: Path) -> None:
-    """Therefore, the manual recommends --only=partial."""
+    """A full repair hides damage, so the manual recommends --only=partial."""
     everything = {GOOD, OFFLOADED, DAMAGED}
     command = f"{tool} fix in.pcap -q -o - | {{}} /dev/stdin"
     assert run_suricata(tmp_path, command) == Seen(everything, everything)

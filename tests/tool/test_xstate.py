@@ -206,8 +206,8 @@ def test_cost_measures_components_of_the_cpu(carry: Run, mask: str) -> None:
 
 def test_each_event_begins_with_clean_uppers() -> None:
     """The CPU sets dirty uppers aside when SSE code runs. A VEX instruction other than vzeroupper
-    must come before each event; otherwise the event includes the return of what the one before left
-    dirty."""
+    must come before each event; otherwise the event includes the restoration of uppers that the
+    previous event left dirty."""
     with tempfile.TemporaryDirectory() as folder:
         made = f"{folder}/cost.o"
         source = SOURCE / "tools/carry/xstate/cost_x86_64.S"
@@ -317,7 +317,7 @@ TIDS_SHOWN = 5
 
 Dirty = Callable[..., subprocess.Popen[str]]
 
-# The components in use after the helper has made these dirty.
+# The components in use after the helper has made the named registers dirty.
 IN_USE = {
     "none": set(),
     "xmm": {"SSE"},

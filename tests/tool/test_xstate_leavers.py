@@ -297,7 +297,7 @@ int main(int argc, char **argv) {
 """
 )
 
-# Whenever it sleeps in a hooked call, its child runs on the CPU with other registers.
+# Sleeps in hooked calls; meanwhile, its child runs on the same CPU with other registers.
 SWITCHES = (
     HEADER
     + """
@@ -626,7 +626,8 @@ def test_threads(carry: Run, build: Build) -> None:
 
 
 def test_children(carry: Run, build: Build) -> None:
-    """fork, posix_spawn, vfork and exec, all of which end by _exit()."""
+    """The calls of processes from fork, posix_spawn, vfork and exec are counted; all end by
+    _exit()."""
     leavers, summary = find_leavers(carry, build(CHILDREN))
     assert count_dirty(leavers) == {"leave_ymm": 5}
     assert summary["processes"] == 4  # a fork is no further one
@@ -702,7 +703,7 @@ def test_openssl(carry: Run, build: Build, tmp_path: Path) -> None:
     assert {name: leavers[name]["dirty"] for name in counts if counts[name]} == {
         name: count for name, count in counts.items() if count
     }
-    # The tool has cleaned them.
+    # The tool has cleaned the uppers.
     assert done.stdout == "EVP_EncryptUpdate 0\nEVP_EncryptFinal_ex 0\n"
 
 
@@ -771,7 +772,7 @@ def test_static_programs(carry: Run, build: Build) -> None:
 
 @pytest.mark.parametrize(("source", "status"), [(NOTHING, 0), (SIGNALS, BAD), (COUNTS, 7)])
 def test_check(carry: Run, build: Build, source: str, status: int) -> None:
-    """Findings count if the program succeeds."""
+    """Findings decide the exit status if the program succeeds."""
     find_leavers(carry, build(source), option="--check", status=status)
 
 
@@ -809,7 +810,7 @@ def test_wrong_usage_is_refused_with_its_reason(
 
 
 def test_text_lists_leavers_and_callers(carry: Run, build: Build) -> None:
-    """The text lists leavers and their callers, or that there is none."""
+    """The text lists leavers and their callers, or says that there are none."""
     done = carry("xstate", "leavers", "--show=1", "--", build(COUNTS))
     assert (done.returncode, done.stdout) == (7, "")
     lines = done.stderr.splitlines()

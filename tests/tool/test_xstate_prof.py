@@ -239,7 +239,7 @@ int main(void) {
 """
 )
 
-# Ends as it chooses on an interrupt, or at the end of its input.
+# On an interrupt, exits, dies or continues, as its argument says; exits at the end of its input.
 INTERRUPTED = (
     LOOPS
     + """
@@ -324,7 +324,7 @@ def profile_loops(
 def check_loops(functions: Functions) -> None:
     assert functions["clean_loop"]["samples"] and not functions["clean_loop"]["dirty"]
     dirty = functions["dirty_loop"]
-    # Without samples at its first and last instructions.
+    # Samples at its first and last instructions may be clean.
     assert dirty["samples"] and dirty["dirty"] >= 0.9 * dirty["samples"]
     assert (dirty["ymm"], dirty["zmm"]) == (dirty["dirty"], 0)
 
@@ -446,7 +446,7 @@ def test_not_executed(carry: Run, name: str, status: int) -> None:
 
 
 def test_signal_mask_is_not_inherited(carry: Run, tmp_path: Path) -> None:
-    """The program does not inherit what the tool ignores or blocks."""
+    """The program does not inherit the signals that the tool ignores or blocks."""
     command = ("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")
     alone = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     _, _, output = profile(carry, tmp_path, *command)
@@ -636,7 +636,7 @@ def as_nobody(tool: str, *command: str | Path) -> subprocess.CompletedProcess[st
 
 @pytest.mark.parametrize(("kind", "mode", "option"), [("uid", 0o4755, "-u"), ("gid", 0o2755, "-g")])
 def test_set_uid(tool: str, kind: str, mode: int, option: str) -> None:
-    """A set-user-ID or set-group-ID program runs without these rights, and a warning says so."""
+    """A set-user-ID or set-group-ID program runs without these rights, with a warning."""
     program = Path("/tmp") / f"carry-test-{os.getpid()}"
     owner, group = 0, 1  # as_nobody() has another user and the group of this process
     try:
@@ -700,7 +700,7 @@ def test_report_that_cannot_be_written(carry: Run, tmp_path: Path) -> None:
 
 
 def test_text_lists_dirty_functions(carry: Run, compiled: Build) -> None:
-    """The text lists dirty functions, or that there is none."""
+    """The text lists dirty functions, or says that there are none."""
     done = carry("xstate", "prof", "--", compiled(PLAIN))
     assert (done.returncode, done.stdout) == (7, "")
     assert re.search(r"^ +[\d,]+ +[\d,]+ +\d+\.\d % +0  dirty_loop, ", done.stderr, re.MULTILINE)
