@@ -9,7 +9,7 @@ REASONS: dict[str, list[Row]] = {
         ("tcpdump_bigtcp-ipv4-vxlan-ipv6.pcap", "tcp", "partial", "-", 1),
         ("tcpdump_bigtcp-ipv4-vxlan-ipv6.pcap", "udp", "partial", "-", 1),
     ],
-    "ERSPAN announced by an ethertype: tshark knows it behind GRE only": [
+    "ERSPAN announced by an ethertype: tshark knows it only after GRE": [
         ("arkime_arkime_synthetic.pcap", "icmp", "good", "-", 1),
         ("arkime_arkime_synthetic.pcap", "ip", "good", "-", 1),
         ("derived_bitflip5pct.pcap", "icmp", "good", "-", 1),

@@ -570,7 +570,7 @@ DIFFERENCES = [
         "rsvp",
         lambda layer: isinstance(layer, RSVP),
     ),
-    Difference("scapy stores 0 behind AH", "ip, ah", is_above(AH)),
+    Difference("scapy stores 0 after AH", "ip, ah", is_above(AH)),
     Difference("scapy has no class of this routing header (RFC 6554)", "ipv6 rpl", is_above(RPL)),
     Difference(
         "scapy overlooks a home address beside other options (RFC 6275, section 9.3.1)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the helpers of tests/harness, and fixtures that run the tool, known to the tests here."""
+"""Lets the tests here use the helpers of tests/harness, and fixtures that run the tool."""
 
 import sys
 from pathlib import Path

@@ -85,7 +85,7 @@ USUAL = {
 
 class Fake(PeerProcess):
     def questions(self) -> list[str]:
-        """Returns the questions that it has received."""
+        """Returns the questions that the process has received."""
         return Path(f"{self.program}.log").read_text().splitlines()
 
 
@@ -247,8 +247,8 @@ def calm_canaries() -> canary.Canaries:
 
 
 def add_noise(canaries: canary.Canaries, share: float) -> np.ndarray:
-    """Adds a neighbour in `share` of the samples, which stays or leaves meanwhile; returns
-    which."""
+    """Adds a neighbour, which stays or leaves meanwhile, in `share` of the samples; returns a mask
+    of these samples."""
     draw = np.random.default_rng(6)
     rests = draw.random(SHAPE) < share
     comes, goes = (draw.random(SHAPE) < part for part in (share / 10, 0.5))
@@ -260,7 +260,8 @@ def add_noise(canaries: canary.Canaries, share: float) -> np.ndarray:
 
 
 def add_lowering(canaries: canary.Canaries, share: float = 1.0, by: float = 1.6) -> np.ndarray:
-    """The last function lowers the clock from the second cell on, in `share` of the starts."""
+    """Lowers the clock while the last function runs, from the second cell on, in `share` of the
+    starts; returns a mask of these samples."""
     lowered = np.zeros(SHAPE, bool)
     lowered[1:, WIDE, : round(share * SHAPE[2])] = True
     for one in (canaries.before, canaries.after):
@@ -384,7 +385,7 @@ def test_a_process_whose_clock_is_lowered_is_timed_all_the_same(
     subjects, samples = clocked(tmp_path, noise_ns)
     assert [subject.name for subject in subjects] == ["floor@c", "light", "wide"]
     assert samples.clock[:, 2] == pytest.approx(1.5, abs=0.03), "of wide"
-    assert samples.clock[:, :2] == pytest.approx(1.0, abs=0.03), "of those behind it, too"
+    assert samples.clock[:, :2] == pytest.approx(1.0, abs=0.03), "of those after it, too"
     assert np.nanmax(samples.ns[:, 1]) == pytest.approx(10, rel=0.03), "at the usual clock"
     assert np.nanmedian(samples.ns[:, 2]) == pytest.approx(6, rel=0.03), "at that which it leaves"
     thrown = samples.discarded / samples.taken
@@ -486,7 +487,7 @@ def test_a_mix_has_its_shares(work: Path) -> None:
 
 @pytest.fixture
 def language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A language whose file `build` the test writes."""
+    """Returns the folder of a language whose file `build` the test writes."""
     monkeypatch.setattr(build, "BENCH", tmp_path)
     folder = tmp_path / "peers/any"
     folder.mkdir(parents=True)
@@ -640,7 +641,7 @@ def test_make_bench_continues_without_missing_packages(
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of results; the slow part is replaced, and the result is the small one."""
+    """Returns the folder of results. The slow part is replaced, and the result is the small one."""
     monkeypatch.setattr(run, "BENCH", tmp_path)
     monkeypatch.setattr(run, "make_result", lambda *_: made_result())
     monkeypatch.setattr(sys, "argv", ["run.py", f"--build={tmp_path / 'build'}"])
@@ -870,7 +871,7 @@ def test_unknown_revision_is_refused(revision: str) -> None:
 
 
 def test_build_of_another_revision_is_discarded(tmp_path: Path) -> None:
-    """Its objects may be newer than the files of an older revision."""
+    """The build's objects may be newer than the files of an older revision."""
     repository = tmp_path / "repository"
     usual = ["git", "-C", repository, "-c", "user.name=a", "-c", "user.email=a@b"]
     subprocess.run(["git", "init", "-q", repository], check=True)
@@ -958,8 +959,8 @@ def made_result() -> result.Result:
 
 
 def with_peers(**times: list[float]) -> result.Result:
-    """Returns the small result with more functions: `language_peer_variant` took these times, one a
-    cell."""
+    """Returns the small result with more functions: `language_peer_variant` took these times, one
+    per cell."""
     made = made_result()
     for key, taken in times.items():
         language, peer, variant = key.split("_")

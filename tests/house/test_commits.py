@@ -57,7 +57,7 @@ def test_a_subject_uses_the_terms() -> None:
 
 
 def test_older_commits_need_not_follow_new_rules(tmp_path: Path) -> None:
-    """The words of a subject are checked in new commits alone, its form in all."""
+    """The words of a subject are checked only in new commits, its form in all."""
 
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-C", tmp_path, *arguments], check=True, capture_output=True)

@@ -49,7 +49,7 @@ def test_all_is_reached() -> None:
         ([HALF], "src/sum/a.c f: some is never false"),
         ([HALF], "src/sum/...c f: s...e is never false"),
         ([NEVER], "src/sum/a.c f is never called"),
-        # Code after a branch needs no row of its own unless no other row explains it.
+        # Code after a branch needs a row of its own only if no other row explains it.
         ([function("f", 1, some=(1, 0), behind=(0, 0))], "src/sum/a.c f: some is never false"),
         ([function("f", 1, behind=(0, 0))], "src/sum/a.c f: behind is never evaluated"),
     ],
@@ -75,7 +75,7 @@ def test_rows_that_are_wrong(row: str, error: str) -> None:
 
 
 def test_branches_that_depend_on_the_machine() -> None:
-    """Such a branch may be reached or not, but must exist; it counts in no sum."""
+    """A branch with such a row may be reached or not, but must exist; it counts in no sum."""
     (row,) = rows("src/sum/a.c f: some is never false", depends=True)
     for there in (HALF, REACHED):
         assert list(checker.check_rows([row], [there])) == []

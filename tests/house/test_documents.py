@@ -170,7 +170,7 @@ def test_the_steps_of_one_packet_name_functions_of_their_files() -> None:
 
 
 def test_packet_c_begins_with_functions_of_their_files() -> None:
-    """Its reading order names functions, each with its file or as one of packet.c."""
+    """The reading order in packet.c names functions, each with its file or as one of packet.c."""
     folder = SOURCE / "src/packet"
     head = (folder / "packet.c").read_text().split("*/")[1]
     functions = re.findall(r"\b(\w+)\(\)", head)
@@ -181,7 +181,7 @@ def test_packet_c_begins_with_functions_of_their_files() -> None:
 
 
 def test_a_function_must_be_defined_to_be_named(tmp_path: Path) -> None:
-    """Calls and declarations are none."""
+    """Calls and declarations are no definitions."""
     (tmp_path / "a.c").write_text(
         "int f(int a);\nstatic int g(int a,\n      int b) {\n    f(a);\n}\n"
     )

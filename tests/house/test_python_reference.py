@@ -54,7 +54,7 @@ def test_columns_are_rows_of_the_table() -> None:
 
 
 def test_columns_of_audits() -> None:
-    """The reference has each column of an audit, with type and description."""
+    """The reference lists each column of an audit, with type and description."""
     columns = {column.name: column for column in python.audit_columns()}
     assert columns["folder"].code == "string"
     assert columns["modified"].code == "timestamp[us, UTC], or null"

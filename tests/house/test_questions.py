@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Questions of newcomers: at most two steps lead from the README to the answer.
 
-A step is a link of the page that one is on, or a search for a word in a folder that the page names.
+A step follows a link of the current page, or searches a folder that this page names for a word.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FEW = 12  # files that a reader looks through
 
 
 class Search(NamedTuple):
-    """A search for a word in a folder, and the file among those found that has the answer."""
+    """A search for a word in a folder, and the one of the found files that contains the answer."""
 
     word: str
     folder: str

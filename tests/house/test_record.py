@@ -228,7 +228,7 @@ def test_rows_that_are_not_text_are_rejected(root: Path) -> None:
 def test_an_unpacked_archive_has_no_record(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All steps run there: only Git knows which files belong to the project."""
+    """All steps run in an unpacked archive: only Git knows which files belong to the project."""
     with pytest.raises(StepError, match="is no clone"):
         Tree(tmp_path).digest(SUMS)
     ran: list[Step] = []
@@ -250,7 +250,7 @@ def test_without_a_record_all_steps_run(root: Path) -> None:
 
 
 def test_each_name_of_the_table_matches_a_file() -> None:
-    """Otherwise a renamed folder would have no effect."""
+    """A name without a file, such as that of a renamed folder, would have no effect."""
     files = Tree().files
     names = {name for step in STEPS for name in inputs.own_names(step)}
     assert [n for n in names if not any(inputs.is_named(file, [n]) for file in files)] == []
@@ -283,7 +283,8 @@ def test_files_that_a_compiler_read_must_be_declared(tmp_path: Path) -> None:
 
 
 def test_files_that_a_test_read_must_be_declared(tmp_path: Path) -> None:
-    """Declared must be all files that it opens, imports or passes to a command, in any folder."""
+    """All files that the test opens, imports or passes to a command, in any folder, must be
+    declared."""
     log = Log(tmp_path / "log")
     python_tests(log, tmp_path, tests="house", only=["test_layers.py"], at_once=0)
     found = inputs.undeclared(replace(DOCS, inputs=()), log)

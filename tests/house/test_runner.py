@@ -88,7 +88,8 @@ def test_killed_concurrent_step_ends_the_run(logs: Path) -> None:
 
 
 def test_concurrent_steps_are_shared(logs: Path, tmp_path: Path) -> None:
-    """The first step waits until all others ran, in the process that has finished its own."""
+    """The first step waits until the other process, once it has finished its own step, has run the
+    rest."""
 
     def wait(log: Log) -> None:
         await_file(tmp_path / "last")
@@ -225,7 +226,7 @@ def test_a_run_without_tests_is_no_success(tmp_path: Path) -> None:
 def test_step_that_reads_undeclared_files_fails(
     logs: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise a change of that file would skip the step."""
+    """Without this failure, the step would be skipped although such a file had changed."""
     monkeypatch.setattr(inputs, "compiled", lambda folder: {"src/sum/sum.c", "docs/sum.md"})
     step = Step("narrow", "", lambda log: log.builds.append(Built(SOURCE)), inputs=("docs/",))
     results, _ = run_steps([step], inputs.check_inputs)

@@ -55,7 +55,7 @@ every_piece = pytest.mark.parametrize("piece", PIECES)
 
 
 def repeated(*strategies: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Any]:
-    """Like `given`, with the number of examples and the seed that the environment sets."""
+    """Works like `given`, with the number of examples and the seed that the environment sets."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         run = SETTINGS(given(*strategies)(test))
@@ -216,8 +216,8 @@ def test_partial_sums_are_partial(carry: Run, piece: str) -> None:
 
 @pytest.mark.parametrize("piece", ["icmp error", "icmpv6 error"])
 def test_quoted_partial_sums_are_partial(carry: Run, piece: str) -> None:
-    """Sums around a quoted partial sum are never partial, even where they are right for its
-    completion."""
+    """Sums around a quoted partial sum are never partial, even where they would be right once it is
+    complete."""
 
     @repeated(frames(piece), st.booleans())
     def run(frame: Stack, sums_as_it_stands: bool) -> None:
@@ -282,7 +282,7 @@ def test_fix_restores_frames_of_scapy(
 
 
 def verifies_in_dpkt(item: Sum, data: bytes) -> bool:
-    """Checks whether a sum verifies by dpkt's arithmetic, over what the RFCs say."""
+    """Checks whether a sum verifies by dpkt's arithmetic, over the bytes that the RFCs name."""
     body = item.covered(data)
     if item.rule.size == 4:
         return dpkt.crc32c.cksum(item.covered(item.store(data, 0))) == item.stored(data)
@@ -320,7 +320,7 @@ FILLED_BY_DPKT = {
 
 
 class DpktDifference(NamedTuple):
-    """A case in which dpkt stores another sum than the RFCs say, and a piece that shows it."""
+    """A case in which dpkt stores a sum that differs from the RFCs', and a piece that shows it."""
 
     reason: str
     piece: str
@@ -328,7 +328,7 @@ class DpktDifference(NamedTuple):
 
 
 def is_detoured(item: Sum, _: bytes) -> bool:
-    """Checks whether the addresses of the pseudo-header are not those in the IP header."""
+    """Checks whether the addresses of the pseudo-header differ from those in the IP header."""
     return item.pseudo is not None and any(
         end != start for (_, end), (start, _) in pairwise(item.pseudo.addresses)
     )

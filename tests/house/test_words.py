@@ -35,7 +35,7 @@ COMMENTS = {
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.wrong.replace(" ", "-"))
 def test_a_phrase_is_refused_in_prose_and_comments(rule: Rule) -> None:
-    """In capitals, too, and on several lines; code, and the right words, are not refused."""
+    """A phrase is refused in capitals and across lines, too; code and the right words are not."""
     for name, (begin, blank) in COMMENTS.items():
         end = " */\nint a;\n" if name == "a.c" else "\n"
         for wrong in (rule.wrong, rule.wrong.replace(" ", blank), rule.wrong.upper()):

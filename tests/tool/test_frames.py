@@ -76,7 +76,7 @@ def has_extra_bytes(frame: Frame, answer: Answer) -> bool:
 DIFFERENCES = [
     Difference("tshark expects a frame check sequence, which is not there", has_extra_bytes),
     Difference(
-        "carry finds nothing behind a header that contradicts itself",
+        "carry finds nothing after a header that contradicts itself",
         lambda frame, answer: len(frame.expected) < sum(map(len, answer.verdicts.values())),
     ),
     Difference(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`carry xstate prof`: programs with one dirty function, whose behaviour does not change."""
+"""`carry xstate prof` finds the dirty function of a program, and does not change its behaviour."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ def linkers(*links: Link, only: tuple[str, ...] = LINKERS) -> tuple[Link, ...]:
 
 
 def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
-    """Drops unused sections; GNU linkers count sections with a __start_ symbol as used."""
+    """Returns ways to link that drop unused sections. GNU linkers count sections with a __start_
+    symbol as used."""
     against = "shared" if shared else "static"
     gc = ("-Wl,--gc-sections",)
     kept = Link(name, gc, shared=shared, against=against)
@@ -91,7 +92,7 @@ def collected(name: str, shared: bool = False) -> tuple[Link, ...]:
 SECTIONS = ("-ffunction-sections", "-fdata-sections")
 PLAIN = Link("")
 GC = collected("gc")
-# Where functions are folded, lld folds the records with them, and gold keeps all records.
+# When linkers fold functions, lld folds the records with them, and gold keeps all records.
 ICF = (
     *linkers(Link("icf", ("-Wl,--icf=all",)), only=("gold",)),
     *linkers(Link("icf", ("-Wl,--icf=all",), folds=True), only=("lld",)),

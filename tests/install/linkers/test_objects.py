@@ -106,7 +106,7 @@ int main(int count, char **paths) {
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "g++", "clang++"])
 def test_alternatives_alone(compiler: str, library: Library, tmp_path: Path) -> None:
-    """An object without an operation or key declares itself that it has sites."""
+    """An object without an operation or key must declare that it has sites."""
     (tmp_path / "alone.c").write_text(f"{ALTERNATIVES}CARRY_PATCH_OBJECT;\n")
     (tmp_path / "host.c").write_text(ALTERNATIVES_HOST)
     language = CXX17 if compiler.endswith("++") else C11
@@ -121,7 +121,7 @@ DISCARD = "SECTIONS { /DISCARD/ : { *(carry_sites) } } INSERT AFTER .text;\n"
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> None:
-    """Without records the program is right, but unpatched, and this can be detected."""
+    """Without records the program works, but is not patched, and can detect this."""
     source = FOLDER / "dropped.c"
     compile_file = [compiler, "-O2", *C11]
     (tmp_path / "discard.ld").write_text(DISCARD)
@@ -141,7 +141,7 @@ def test_dropped_records(compiler: str, library: Library, tmp_path: Path) -> Non
         ("discarded", "all.o", "-fuse-ld=bfd", "-Wl,-T,discard.ld"),
     ):
         assert run(name, *words) == f"{of_library} 2 0 ok\n"
-    # A section of a program that is overwritten with zeros after linking.
+    # Removes the section after linking, which overwrites it with zeros in a program.
     call("objcopy", "--remove-section=carry_sites", "whole", "emptied", cwd=tmp_path)
     assert call(tmp_path / "emptied") == f"{of_library + 2} 0 2 ok\n"
 

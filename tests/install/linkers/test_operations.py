@@ -71,7 +71,7 @@ USES = "int use(void) { return carry_call(op)(10) + (carry_unlikely(key) ? 1 : 0
 def test_names_of_two_languages(
     compilers: tuple[str, str], defines: str, library: Library, tmp_path: Path
 ) -> None:
-    """Outside of namespaces, C and C++ share operations and keys."""
+    """Outside namespaces, C and C++ share operations and keys."""
     for language, compiler, flags in zip(("c", "c++"), compilers, (C11, CXX17), strict=True):
         text = SHARED + (DEFINES if language == defines else USES)
         (tmp_path / f"{language}.c").write_text(text)

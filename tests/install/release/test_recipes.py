@@ -159,7 +159,7 @@ def test_homebrew(recipes: Path) -> None:
 
 
 def test_oss_fuzz_project(recipes: Path) -> None:
-    """The project for OSS-Fuzz has its contact, steps and known options."""
+    """The project for OSS-Fuzz names its contact, steps and known options."""
     project = yaml.safe_load((recipes / "oss-fuzz/project.yaml").read_text())
     assert project["primary_contact"] == CONTACT
     assert (project["homepage"], project["main_repo"]) == (URL, f"{URL}.git")

@@ -89,7 +89,7 @@ def test_each_library_of_the_build_is_named() -> None:
 
 
 def test_a_library_that_was_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Libraries are found that meson.build, unpackers.def or the modules for Python use."""
+    """Libraries that meson.build, unpackers.def or the modules for Python use are found."""
     before = artefacts.asked_for()
     for top in ("src", "jit", "capture", "bindings", "tools"):
         for path in (SOURCE / top).rglob("meson.build"):

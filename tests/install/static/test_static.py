@@ -151,7 +151,7 @@ def test_kernels_are_compared_with_what_was_proven(root: Root) -> None:
     assert (done.returncode, done.stderr) == (int("different" in states), "")
 
 
-BENCHES = {"copy": "copy", "crc": "crc32c", "sum": "sum"}  # and whose kernels they measure
+BENCHES = {"copy": "copy", "crc": "crc32c", "sum": "sum"}  # with the tables of kernels
 
 
 @pytest.mark.parametrize("bench", BENCHES)
@@ -276,7 +276,7 @@ def old_kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_filter_refuses(old_kernel: Path) -> None:
-    """pidfd_open(2) came with Linux 5.3."""
+    """pidfd_open(2) was added in Linux 5.3."""
     code = "import os\ntry: os.pidfd_open(os.getpid())\nexcept OSError as e: print(e.errno)"
     done = ask(old_kernel, shutil.which("python3") or "/usr/bin/python3", "-c", code)
     assert (done.stdout, done.stderr) == (f"{errno.ENOSYS}\n", "")

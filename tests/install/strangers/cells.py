@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The table: programs, ways to build and run them, and expected results.
 
-A row whose fix is missing states so in `lacks`, by the finding: it must fail. When it no longer
-does, the test fails, and `lacks` must be removed.
+A row that needs a missing fix names the finding in `lacks`, and must fail. When it no longer fails,
+the test does, and `lacks` must be removed.
 """
 
 from __future__ import annotations

@@ -54,7 +54,8 @@ def make(way: Way, library: Library, sources: list[Path], *extra: str, folder: P
 def valgrind(*options: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
         needs("valgrind")
-        # The threads take turns: without --fair-sched, a commit waits several times as long.
+        # Valgrind runs one thread at a time: without --fair-sched, a commit waits several times as
+        # long.
         quiet = ("--quiet", "--error-exitcode=99", "--fair-sched=try")
         done = ask("valgrind", *quiet, *options, *command)
         assert done.returncode == 0, done.stdout
@@ -74,7 +75,8 @@ def typed(*commands: str) -> list[str]:
 
 def gdb_run(*commands: str) -> Callable[[list[str]], str]:
     def run(command: list[str]) -> str:
-        """The program's output goes to a file, because gdb may print lines in between."""
+        """Runs the program in gdb. Its output goes to a file, because gdb may print lines in
+        between."""
         printed = Path(command[0]).parent / "printed"
         start = f"run {shlex.join(command[1:])} >{printed}"
         own = [start if word == "run" else word for word in commands]
@@ -86,7 +88,7 @@ def gdb_run(*commands: str) -> Callable[[list[str]], str]:
 
 
 def gdb_attach(command: list[str]) -> str:
-    """The program waits for a file before it changes anything."""
+    """Attaches gdb to the program, which waits for a file before it changes anything."""
     mark = Path(command[0]).parent / "attached"
     commands = typed(f"shell touch {mark}", "continue")
     with subprocess.Popen(

@@ -60,7 +60,7 @@ def contents(cpu: str) -> set[str]:
 
 
 def objects(tree: Path) -> Iterator[Path]:
-    """Returns the compiled files."""
+    """Yields the compiled files."""
     for path in tree.rglob("*"):
         if path.is_file() and path.read_bytes().startswith(b"\x7fELF"):
             yield path
@@ -106,7 +106,7 @@ def test_modes_are_those_of_any_umask(wheels: Wheels, cpu: str) -> None:
     """The modes are right although the step builds wheels with a restrictive umask."""
     with zipfile.ZipFile(wheels.wheel(cpu)) as wheel:
         modes = {entry.external_attr >> 16 & 0o777 for entry in wheel.infolist()}
-    assert modes == {0o644, 0o664, 0o755}  # the second one by wheel and auditwheel themselves
+    assert modes == {0o644, 0o664, 0o755}  # wheel and auditwheel set the second
 
 
 @pytest.mark.parametrize("cpu", CPUS)
@@ -171,7 +171,7 @@ def test_works_beside_python_alone(wheels: Wheels, captures: list[Path], name: s
 
 
 def test_an_interpreter_with_its_own_gil_is_refused(wheels: Wheels) -> None:
-    """CPython itself refuses from 3.12 on; this Debian's is older."""
+    """CPython itself refuses from 3.12 on, so a newer Debian runs the test."""
     system = wheels.system("newer-debian")
     said = system.say(f"{installed(wheels, system)}/python", "-c", OWN_GIL)
     assert "does not support loading in subinterpreters" in said

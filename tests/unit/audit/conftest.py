@@ -37,7 +37,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def pcap(*sums: str, first: int = 1_700_000_000) -> bytes:
-    """Returns one TCP packet each second, whose sums are good, bad, partial or absent."""
+    """Returns a capture of one TCP packet per second; `sums` are good, bad, partial or none."""
     packets = (captures.ethernet(captures.packet(captures.TCP, sums=each)) for each in sums)
     records = (captures.Record(data, None, first + i, 123_456) for i, data in enumerate(packets))
     return captures.pcap(records)
@@ -87,7 +87,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def s3() -> Iterator[Any]:
-    """Returns a client of an S3 server in this process, to which s3:// URLs lead."""
+    """Yields a client of an S3 server in this process; s3:// URLs lead to that server."""
     server = pytest.importorskip("moto.server", reason="moto is not installed")
     boto3 = pytest.importorskip("boto3", reason="boto3 is not installed")
     pytest.importorskip("s3fs", reason="s3fs is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows that an audit must have: those of libcarry.check(), capture by capture."""
+"""The rows that an audit must contain: those of libcarry.check(), capture by capture."""
 
 from __future__ import annotations
 
@@ -46,5 +46,5 @@ def in_microseconds(table: pyarrow.Table) -> pyarrow.Table:
 
 
 def ordered(table: pyarrow.Table) -> list[tuple[Any, ...]]:
-    """Returns the rows sorted, because engines have no order."""
+    """Returns the rows sorted, because engines guarantee no order."""
     return sorted((tuple(row.values()) for row in table.to_pylist()), key=str)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A cluster that is reached through Ray's client, as from a machine outside of it."""
+"""A cluster that is reached through Ray's client, as from a machine outside it."""
 
 from __future__ import annotations
 

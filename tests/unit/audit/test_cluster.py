@@ -31,7 +31,7 @@ STORE_BYTES = 80 << 20
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """Returns a cluster of the driver's machine, which runs no tasks, and four workers."""
+    """Yields a cluster of four workers and the driver's machine, which runs no tasks."""
     made = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES}
     )
@@ -53,7 +53,7 @@ def noted(batch: Batch, shared: tasks.Shared) -> Outcome:
 
 
 class Killer(Watcher):
-    """Ends two machines after a quarter of the captures is done."""
+    """Ends two machines once a quarter of the captures has been checked."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__()

@@ -271,7 +271,7 @@ def test_too_many_errors_end_a_job_that_can_go_on(archive: Path, tmp_path: Path)
 
 
 def ends(batch: Batch, shared: tasks.Shared) -> Outcome:
-    """Runs tasks.check() in a worker that some captures end: some of them once, others always."""
+    """Runs tasks.check() in a worker. Some captures end the worker once, others always."""
     for capture in batch.captures:
         once = Path(shared.storage["ends"]["once"])  # type: ignore[arg-type]
         if "always" in capture.name or ("once" in capture.name and not once.exists()):
@@ -361,7 +361,7 @@ def test_a_lock_keeps_others_out(archive: Path, tmp_path: Path) -> None:
 
 
 def test_a_lock_of_its_own_number_is_old(tmp_path: Path) -> None:
-    """A lock with the own process number is old, as in containers, where each start has the same
+    """A lock with the number of this process is old: in a container, each start has the same
     number."""
     out = Store(str(tmp_path / "out"))
     own = {"host": os.uname().nodename, "pid": os.getpid(), "since": 0}

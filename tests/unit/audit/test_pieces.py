@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Jobs that read large captures in pieces have the same rows as one worker."""
+"""Jobs that read large captures in pieces write the same rows as one worker."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_pieces_of_a_capture_that_changes(tmp_path: Path) -> None:
 
 
 def ends(call: Call, shared: tasks.Shared) -> tuple[split.PieceResult, float]:
-    """Runs pieces.check() in a worker that a piece of each capture ends."""
+    """Runs pieces.check() in a worker. One piece of each capture ends the worker."""
     if call.piece.index == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return original(call, shared)

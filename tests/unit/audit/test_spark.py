@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Spark's data source has the same rows as libcarry.check(), for all kinds of captures."""
+"""Spark's data source returns the same rows as libcarry.check(), for all kinds of captures."""
 
 from __future__ import annotations
 

@@ -142,8 +142,8 @@ class Reader(html.parser.HTMLParser):
 
 
 def read(text: str) -> Reader:
-    """Reads a page that needs no other file: each link leads to one place in it, and nothing is
-    loaded."""
+    """Reads a page; checks that each of its links leads to one place in it, and that it loads
+    nothing."""
     reader = Reader(text)
     assert max(reader.anchors.values(), default=1) == 1
     for link in reader.links:
@@ -183,7 +183,7 @@ def test_text_has_outcome_and_causes(audit: Path) -> None:
 
 
 def test_words_of_one_and_of_many() -> None:
-    """Counts have the singular or plural, and shares are never rounded to none or all."""
+    """Words after counts are singular or plural, and shares are never rounded to 0 or 100 %."""
     one = Counter(dict.fromkeys(words.REMAINDERS, 1))
     assert [*words.remainders(one)] == [
         "1 in which nothing was checked",
@@ -339,7 +339,8 @@ def test_no_audit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["folder", "day"])
 def test_partitions(tmp_path: Path, column: str) -> None:
-    """The names of a table's folders may contain a column, which its files then lack."""
+    """The names of a table's folders may contain the values of a column; its files then lack that
+    column."""
     small().write(tmp_path / "whole")
     rows = small().files
     for name in ("counts", "findings"):

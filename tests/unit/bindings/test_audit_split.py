@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A capture that is checked in pieces has the rows of a single check, or the reason why not."""
+"""A capture is checked in pieces with the rows of a single check, or refused with a reason."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def refuses(data: bytes, piece_size: int, reason: str) -> None:
 
 
 def tunnel(inner: bytes) -> bytes:
-    """Returns a frame with VXLAN, whose outer sum is stored without inversion."""
+    """Returns a frame with VXLAN; its outer sum is stored without inversion."""
     payload = bytes((8, 0, 0, 0, 0, 0, 1, 0)) + inner
     ip = captures.packet(captures.UDP, payload, ports=(9, 4789))
     check = int.from_bytes(ip[26:28], "big")
@@ -79,7 +79,7 @@ def tunnel(inner: bytes) -> bytes:
 
 
 def frames(dice: random.Random, count: int) -> Iterator[bytes]:
-    """Yields frames, of which some decide the verdicts or causes of other packets."""
+    """Yields frames; some of them decide the verdicts or causes of other packets."""
     for _ in range(count):
         port = dice.choice((1, 2, 3))
         src = f"10.0.{dice.randrange(3)}.{dice.randrange(1, 4)}"
@@ -118,7 +118,8 @@ def records(seed: int, count: int = 300) -> list[Record]:
 
 
 def old_pcap(items: list[Record], *, version: tuple[int, int]) -> bytes:
-    """Returns a file of version 2.2 or 543.0, which store the two lengths in the other order."""
+    """Returns a file of version 2.2 or 543.0; these versions store the two lengths in the other
+    order."""
     data = captures.pcap(items)
     at, out = 24, bytearray(data)
     for item in items:
@@ -175,7 +176,7 @@ def test_all_findings() -> None:
 
 
 def test_findings_beyond_the_first_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Findings that a piece at first kept back are in the rows."""
+    """Findings that a piece at first withheld are in the rows."""
     zero = captures.put16(captures.packet(captures.UDP), 10, 0)
     illegal = captures.packet(captures.UDP, sums="none", **captures.V6)
     data = captures.pcap([captures.ethernet(ip) for ip in (zero, illegal) for _ in range(30)])
@@ -263,7 +264,8 @@ def test_late_interfaces_and_sections(order: str) -> None:
 
 
 def test_damage() -> None:
-    """Damage at the end has the rows of the whole capture; damage in the middle is refused."""
+    """With damage at the end, pieces have the rows of the whole capture; damage in the middle is
+    refused."""
     items = records(4)
     data = captures.pcap(items)
     compare(data[:-7], 3000)
@@ -296,7 +298,8 @@ def test_missing_piece_is_refused() -> None:
 
 
 def nested(where: str) -> bytes:
-    """Returns a capture of the transfer of a capture, whose records could mislead a guess."""
+    """Returns a capture of the transfer of a capture; the transferred records could mislead a
+    guess."""
     inner = captures.pcap([Record(captures.GOOD, seconds=SECONDS)] * 100)
     payload = inner + (b"more" if where == "middle" else b"")
     packet = Record(captures.ethernet(captures.packet(captures.UDP, payload)), seconds=SECONDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports on captures: those of the command, for any kind of source."""
+"""Reports on captures are those of the command, for any kind of source."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_name_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 def test_damage(tmp_path: Path) -> None:
-    """A damaged capture raises with its report, or the report contains the damage."""
+    """A damaged capture raises an error with its report, or the report contains the damage."""
     cut = BROKEN.read_bytes()[:500]
     with pytest.raises(libcarry.CaptureDamaged, match="damaged at offset 488: ") as caught:
         libcarry.check(cut)
@@ -295,7 +295,7 @@ def test_errors_are_pickled() -> None:
 
 
 def test_not_a_capture() -> None:
-    """A file that is no capture raises, with its name."""
+    """A file that is no capture raises an error with its name."""
     with pytest.raises(libcarry.NotACapture, match=r"README.md: not a capture"):
         libcarry.check(SOURCE / "README.md")
     with pytest.raises(libcarry.CaptureError):
@@ -336,7 +336,7 @@ def test_wrong_options(options: dict[str, Any], words: str) -> None:
 
 
 def test_wrong_sources() -> None:
-    """A file opened for text, and an object that cannot be read, are a TypeError."""
+    """A file opened for text, and an object that cannot be read, raise TypeError."""
     with pytest.raises(TypeError, match="opened for text"), open(BROKEN) as file:
         libcarry.check(file)
     for source in (5, None, ["a"]):
@@ -408,7 +408,7 @@ def test_reader_that_uses_its_own_capture() -> None:
 
 
 def test_progress() -> None:
-    """The last call of progress has the totals; its exceptions reach the caller."""
+    """The last call of progress receives the totals; its exceptions reach the caller."""
     calls: list[tuple[int, int, int]] = []
     libcarry.check(Plain(BROKEN.read_bytes()), progress=lambda *numbers: calls.append(numbers))
     assert calls and calls[-1] == (BROKEN.stat().st_size, 11, 5)
@@ -673,7 +673,7 @@ print(*(after - before for before, after in zip(before, memory())))
 
 @pytest.mark.skipif("CARRY_SANITIZED" in os.environ, reason="sanitizers keep what is freed")
 def test_nothing_leaks(script: Script) -> None:
-    """A thousand rounds of all calls leave neither objects nor heap behind."""
+    """A thousand rounds of all calls leak neither objects nor heap."""
     done = script(LEAKS, str(BROKEN))
     assert done.stdout, done.stderr
     blocks, size = map(int, done.stdout.split())

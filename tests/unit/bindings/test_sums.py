@@ -42,7 +42,8 @@ def runs(parts: list[bytes]) -> tuple[bytes, array.array[int], array.array[int]]
 
 
 def test_header() -> None:
-    """The checksum of a valid header is 0; without its checksum, it is the right value."""
+    """The checksum of a valid header is 0; that of a header without its checksum is the right
+    value."""
     assert libcarry.checksum(HEADER) == 0
     blank = HEADER[:10] + bytes(2) + HEADER[12:]
     assert libcarry.checksum(blank) == 0xB1E6
@@ -82,7 +83,7 @@ def test_crc32c_continues(data: bytes, at: int) -> None:
 
 @given(st.binary(min_size=20, max_size=60), st.integers(0, 8), st.binary(min_size=4, max_size=4))
 def test_update(data: bytes, at: int, new: bytes) -> None:
-    """An update for changed bytes has the checksum of the new bytes (RFC 1624)."""
+    """An update for changed bytes gives the checksum of the new bytes (RFC 1624)."""
     at *= 2
     changed = data[:at] + new + data[at + 4 :]
     updated = libcarry.update(captures.finish(data), data[at : at + 4], new)
@@ -92,7 +93,7 @@ def test_update(data: bytes, at: int, new: bytes) -> None:
 
 @given(st.binary(max_size=3000))
 def test_copy_sum(data: bytes) -> None:
-    """A copy has the bytes, and their sum."""
+    """A copy contains the bytes, and their sum is returned."""
     target = bytearray(len(data))
     assert libcarry.finish(libcarry.copy_sum(target, data)) == captures.finish(data)
     assert target == data
@@ -188,7 +189,7 @@ def test_crc32c_agrees_with_the_oracle(oracle: ctypes.CDLL, data: bytes, seed: i
 
 @given(pieces)
 def test_many(parts: list[bytes]) -> None:
-    """Many sums at once are those of the single calls."""
+    """Many sums at once equal those of single calls."""
     data, offsets, sizes = runs(parts)
     sums = libcarry.sum_many(data, offsets, sizes)
     assert sums.format == "I"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reports as Arrow tables, which pyarrow, Polars, DuckDB and pandas read without a copy."""
+"""Reports as Arrow tables: pyarrow, Polars, DuckDB and pandas read them without a copy."""
 
 from __future__ import annotations
 

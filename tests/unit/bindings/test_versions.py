@@ -47,7 +47,7 @@ def run(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(params=PYTHONS)
 def python(request: pytest.FixtureRequest) -> str:
-    """Another CPython, of a version that the package supports."""
+    """Returns another CPython, of a version that the package supports."""
     said = run(request.param, "-c", "import sys; print(sys.version_info >= (3, 11))").stdout
     if said != "True\n":
         pytest.skip(f"{request.param} does not start, or is older than CPython 3.11")

@@ -16,7 +16,7 @@ from meanings import ARENAS, ROOM, Machine, Place, Trial
 MODEL = "corei7_icelake_u"
 FEATURES = {"avx2", "bmi2", "sse4_2", "pclmulqdq", "avx512f", "avx512bw", "avx512vl"}
 FEATURES |= {"avx512_vnni"}
-CODE = 32 << 20  # in 64 MiB, of which the kernel uses the first few
+CODE = 32 << 20  # in 64 MiB; the kernel uses the first few
 ARENA_SHIFT = 16  # as in trials.c
 
 

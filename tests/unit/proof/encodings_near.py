@@ -29,7 +29,7 @@ SKIPPED = ("push", "pop")  # trials of these need a valid stack
 
 
 def changes(code: bytes) -> Iterator[bytes]:
-    """Generates the encodings near one."""
+    """Generates the encodings near `code`."""
     for bit in range(8 * len(code)):
         changed = bytearray(code)
         changed[bit // 8] ^= 1 << bit % 8
@@ -56,7 +56,7 @@ def decoded(folder: Path, codes: list[bytes]) -> list[Instruction]:
 
 
 def near(folder: Path, instructions: list[Instruction]) -> list[Instruction]:
-    """Returns those near encodings that the prover decodes and has a meaning for."""
+    """Returns the encodings near `instructions` that the prover decodes and has a meaning for."""
     known = {i.code for i in instructions}
     codes = sorted({c for i in instructions for c in changes(i.code) if c} - known)
     all_near = {i.address: i for i in decoded(folder, codes)}
@@ -98,8 +98,8 @@ def compare(cpu: Cpu, i: Instruction, trials: int) -> str:
 
 
 def faults(cpu: Cpu, instructions: list[Instruction], trials: int) -> list[Fault]:
-    """Compares in child processes, which the CPU may end: the next one continues after that
-    instruction."""
+    """Compares instructions in child processes. If an instruction ends one, the next continues
+    after it."""
     found: list[Fault] = []
     at = mmap.mmap(-1, 8)
     text = mmap.mmap(-1, 1 << 22)

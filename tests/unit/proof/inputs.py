@@ -22,8 +22,8 @@ def call_at(address: int) -> Sum:
 
 
 def contents(size: int) -> Iterator[bytes]:
-    """Generates data: all bits set, which reveals lost carries; then single bytes, for wrong
-    positions."""
+    """Generates data: all bits set, which reveals lost carries; then single bytes, which reveal
+    wrong positions."""
     yield b"\xff" * size
     yield b"\0" * size
     yield b"\xff\x7f" * (size // 2) + b"\x80" * (size % 2)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Compares instructions executed by the CPU with their meanings in the proof of kernels.
 
-A trial gives values to registers and memory, and atoms for the same to the symbolic state: of
-bytes, words or whole registers, exact or only modulo 2^w, data or sizes. After the execution, the
-state with the values in place of the atoms must equal the state of the CPU.
+A trial gives values to registers and memory. The symbolic state gets atoms for these values: for
+bytes, words or whole registers; exact, or only modulo 2^w; as data or as sizes. After the
+execution, the state with the values in place of the atoms must equal the state of the CPU.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Machine:
 
     @property
     def vectors(self) -> int:
-        """The bytes of a vector."""
+        """Returns the number of bytes of a vector."""
         wide = {"avx512f", "avx512bw"} <= self.features
         return 64 if wide else 32 if "avx2" in self.features else 16
 
@@ -244,7 +244,7 @@ class Trial:
         self.registers[RSP] = self.cpu.arenas["stack"].base + PAGE
         self.addresses: dict[int, Num] = {}
         self.place(gpr)
-        masks = [number(m) for m in self.masks]  # which a place has chosen
+        masks = [number(m) for m in self.masks]  # place() has chosen them
         return State(0, gpr, vec, masks, self.first_flags(), regions)
 
     def choose(self) -> None:
@@ -435,7 +435,7 @@ class Trial:
                 raise Unproven("many cases")
 
     def side(self, state: State, split: Split) -> State:
-        """Returns the case to which the values belong."""
+        """Returns the state in the case to which the values belong."""
         value = self.value_of_atom(split.atom)
         for case in split.values:
             if not case.terms:
@@ -473,9 +473,9 @@ class Trial:
         return value
 
     def linear(self, words: Words, word: Word) -> int:
-        """Returns a number from its bits, each of which is an exclusive or of others."""
+        """Returns the number `word`: each of its bits is an exclusive or of other bits."""
         variables = 1
-        made = {atom for n in words.words.values() for atom in n.terms}  # of other unknowns
+        made = {atom for n in words.words.values() for atom in n.terms}  # not independent
         for atom, own in words.known.items():
             if own and atom not in made:
                 shift = own[0].bit_length() - 1
@@ -507,7 +507,7 @@ class Trial:
     def store(self, memory: bytearray, a: Access) -> None:
         at, width = self.value(a.offset), self.value(a.width)
         assert a.content is not None
-        if a.content[0][0] == 0:  # as many bytes as the width, from a byte on
+        if a.content[0][0] == 0:  # a copy of `width` bytes of memory
             (source,) = a.content[0][1].terms
             place = self.atoms.all[source].place
             assert place

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The mutants of tests/mutants are not proven, each for the reason of its fault. Where a sum is
-wrong, or memory outside of the data is read, an input of that execution fails on the CPU.
+"""The mutants of tests/mutants are not proven, and each reason is the mutant's fault. Where a sum
+is wrong, or memory outside the data is read, an input of that execution fails on the CPU.
 """
 
 from __future__ import annotations

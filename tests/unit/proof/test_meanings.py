@@ -47,7 +47,7 @@ CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "le", "g", "ge", "s", "ns")
 SETTERS = ("cmp rax, rcx", "cmp eax, ecx", "sub rax, rcx", "cmp al, cl", "neg rax", "neg ecx")
 AFTER_SUMS = ("add rax, rcx", "add eax, ecx", "dec rax", "inc eax", "test rax, rax", "and rax, rax")
 SIGNED = {"l", "le", "g", "ge"}
-CARRIES = {"a", "ae", "b", "be"}  # which increments and decrements do not set
+CARRIES = {"a", "ae", "b", "be"}  # increments and decrements leave the carry
 
 MORE = """
 add al, cl; add ax, cx; add QWORD PTR [rdi], rax; add DWORD PTR [rdi + 4], 7; add ah, cl
@@ -244,8 +244,7 @@ def test_meaning_is_what_the_cpu_does(cpu: Cpu, name: str) -> None:
 
 @pytest.mark.parametrize("pool", [SUMS, VECTOR_SUMS], ids=["general", "vectors"])
 def test_chains_are_what_the_cpu_does(cpu: Cpu, pool: str) -> None:
-    """Compares chains; checks that no number exceeds its bounds, from which it follows that no
-    carry is lost."""
+    """Compares chains; checks that no number exceeds its bounds, so that no carry is lost."""
     single = [p[0] for p in instructions(cpu)[pool]]
     if {f for i in single for f in needs(i)} - cpu.features:
         pytest.skip("this CPU lacks avx2 or bmi2")

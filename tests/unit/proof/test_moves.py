@@ -129,7 +129,7 @@ def prove(library: Path, name: str, cases: tuple[Case, ...] = CASES) -> None:
 
 
 def places(overlap: bool) -> Iterator[tuple[int, int]]:
-    """Generates sizes, and the distances of the target after the source."""
+    """Generates sizes, and distances from the source to the target."""
     for size in [*range(70), 97, *range(126, 132), 255, 256, 257, 300, 700, 4096, 4300, 70000]:
         near = {0, 1, 2, 7, 15, 16, 17, 31, 33, 63, 65, 127, 200, size - 1} if overlap else {-1}
         for distance in sorted(d for d in near if 0 <= d < size):
@@ -150,7 +150,8 @@ def is_wrong(library: Path, name: str, overlap: bool = True) -> bool:
 
 
 def differs(library: Path, name: str, overlap: bool) -> bool:
-    """Moves between all those places, at the start of memory, at its end, and in the middle."""
+    """Checks whether a move over one of places() goes wrong, at the start, end or middle of
+    memory."""
     move = ctypes.CDLL(str(library))[name]
     move.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
     room, page = 64 * mmap.PAGESIZE, mmap.PAGESIZE

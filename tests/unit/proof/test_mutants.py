@@ -34,8 +34,8 @@ LIBRARY = Path(os.environ["CARRY_BUILD"]) / "src/libcarry.so"
 COUNT = {"short": 6, "medium": 16, "long": 1 << 20}[os.environ.get("CARRY_TEST_LEVEL", "medium")]
 STEPS = 10  # times as many as the proof of the kernel itself needs
 
-# Mutants that are equivalent to the kernel, with the instruction before. After a test, which clears
-# the carry, nothing is added: it may be added to an unused pointer, or be skipped.
+# Mutants that are equivalent to the kernel, with the instruction before. A test clears the carry,
+# so that 0 is added: to an unused pointer, without harm, or not at all.
 EQUIVALENT = {("jne", "adc rdx,0x0", "adc rdi,0x0"), ("test", "je", "je")}
 
 

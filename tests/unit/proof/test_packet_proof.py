@@ -24,7 +24,7 @@ needs_frama_c = pytest.mark.skipif(
 # File, text, its replacement, and the goal that must then not be proven; for large files, the
 # function.
 MUTANTS = {
-    "reads two bytes behind those it requested": (
+    "reads two bytes after those it requested": (
         "chdlc.c",
         "carry_walk_take(walk, 4)",
         "carry_walk_take(walk, 2)",
@@ -36,7 +36,7 @@ MUTANTS = {
         "",
         "assert_rte_mem_access",
     ),
-    "moves behind a header that was not captured": (
+    "moves past a header that was not captured": (
         "ah.c",
         "    if (!carry_walk_header(walk, size))\n        return CARRY_NEXT_NONE;\n",
         "",
@@ -48,7 +48,7 @@ MUTANTS = {
         "carry_walk_header(walk, 8)",
         "loop_variant",
     ),
-    "writes a sum behind the end of the array": (
+    "writes a sum past the end of the array": (
         "igmp.c",
         "    carry_walk_require_length(walk);\n",
         "    carry_walk_require_length(walk);\n    walk->sums[walk->count].cause = 0;\n",
@@ -74,7 +74,7 @@ MUTANTS = {
         "call_carry_walk_set_end_requires",
         "carry_walk_ethertype",
     ),
-    "reads addresses behind the header that was captured": (
+    "reads addresses past the header that was captured": (
         "packet.c",
         "walk->network + (version4 ? 12 : 8)",
         "walk->network + (version4 ? 16 : 8)",
@@ -271,7 +271,7 @@ GRE = ("src/packet/gre.c", "proof/packet/contracts_gre.acsl")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """All that a digest depends on, with a result for gre.c and one for igmp.c."""
+    """Returns a folder with all that a digest depends on, and with results for gre.c and igmp.c."""
     for name in ("proof/packet", "src/base", "src/packet", "src/sum", "include/carry"):
         shutil.copytree(ROOT / name, tmp_path / name)
     run = load_run(tmp_path / "proof/packet/run")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Wrong kernels in large numbers: the CPU finds them wrong, the prover refuses them, and refute.py
-reports it otherwise. The step `proof` tries some of each kernel.
+reports those that it does not refuse. The step `proof` tries some of each kernel.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def kernel_aarch64(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Builds the same for AArch64."""
+    """Builds the test kernel for AArch64."""
     if not shutil.which("aarch64-linux-gnu-gcc"):
         pytest.skip("there is no compiler for AArch64 (package gcc-aarch64-linux-gnu)")
     given = os.environ.get("CARRY_RING0")

@@ -28,7 +28,8 @@ class DebianKernel:
 
 
 def ask(*words: str | Path, cwd: Path) -> str:
-    """Returns the output of a command of apt or dpkg, with a configuration there or above."""
+    """Returns the output of a command of apt or dpkg; uses an apt.conf in `cwd` or the folder
+    above."""
     found = [path for path in (cwd / "apt.conf", cwd.parent / "apt.conf") if path.exists()]
     settings = {"APT_CONFIG": str(found[0])} if found else {}
     if not shutil.which(str(words[0])):
@@ -52,7 +53,7 @@ def ask(*words: str | Path, cwd: Path) -> str:
 
 
 def depends(package: str, cwd: Path) -> list[str]:
-    """Returns the packages of the kernel's source that a package depends on."""
+    """Returns the packages that a package depends on and that the kernel's source builds."""
     shown = ask("apt-cache", "depends", package, cwd=cwd)
     return re.findall(
         r"^  Depends: (linux-(?:image|headers|kbuild|compiler)-\S+)$", shown, re.MULTILINE
@@ -67,14 +68,15 @@ def packages(cwd: Path) -> list[str]:
 
 
 def find_compiler(names: list[str]) -> None:
-    """Finds the compiler of the kernel, which must build its modules."""
+    """Raises NoKernelError unless the compiler that built the kernel is installed."""
     found = re.search(r"linux-compiler-(gcc-\d+)-", " ".join(names))
     if found and not shutil.which(found[1]):
         raise NoKernelError(f"{found[1]}, which the kernel was built by, is not installed")
 
 
 def relocate(root: Path) -> None:
-    """Changes the headers' makefiles, which name the folder where they would be installed."""
+    """Makes the headers' makefiles include files below `root` instead of the installation's
+    folder."""
     for makefile in root.glob("usr/src/linux-headers-*/Makefile"):
         text = makefile.read_text()
         makefile.write_text(re.sub(r"^include /usr/", f"include {root}/usr/", text))

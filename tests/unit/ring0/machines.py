@@ -130,7 +130,7 @@ def bochs_version() -> tuple[int, ...]:
 
 
 def boot_bochs(kernel: Path, folder: Path, model: str, options: str, *words: str) -> Result:
-    """In Bochs, which has AVX-512. Its exit status is always 1, so the output decides."""
+    """Boots in Bochs, which has AVX-512. Its exit status is always 1, so the output decides."""
     (kernel.parent / "disk.img").unlink(missing_ok=True)
     make(kernel.parent, "disk", f"OPTIONS={options}", *words)
     disk = folder / "disk.img"
@@ -141,5 +141,5 @@ def boot_bochs(kernel: Path, folder: Path, model: str, options: str, *words: str
     settings.write_text(
         BOCHS_SETTINGS.format(model=model, disk=disk, serial=serial, log=folder / "log")
     )
-    run([bochs(), "-q", "-f", settings], text="c\n")  # to the debugger, which it starts in
+    run([bochs(), "-q", "-f", settings], text="c\n")  # continues from the debugger
     return Result(None, serial.read_text(errors="replace").splitlines() if serial.exists() else [])

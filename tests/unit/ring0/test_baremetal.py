@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from machines import Result, bochs_version, boot, boot_bochs
 
-# Each with the largest size of which all kernels are tested at every one; larger sizes are sampled.
+# CPUs, each with the size up to which kernels are tested at every size; larger sizes are sampled.
 MODELS = {"qemu64": 512, "Nehalem": 512, "Haswell": 512, "max": 2048}
 
 
@@ -51,8 +51,8 @@ def test_row_off_by_one(kernel: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["frame", "interrupted-frame"])
 def test_fault_without_frame(kernel: Path, broken: str) -> None:
-    """A fault of a thread without a frame ends the kernel, and so does one of an interrupt, which
-    must not use the frame of the interrupted code."""
+    """A fault of a thread without a frame ends the kernel. So does a fault of an interrupt: it must
+    not use the frame of the interrupted code."""
     result = boot(kernel, "max", f"only=frames break={broken}")
     assert result.gave_up.startswith("Bail out! trap 14 "), result.text()
 
@@ -64,8 +64,8 @@ def test_without_second_synchronisation(kernel: Path) -> None:
 
 
 def test_stop_that_does_not_look(kernel: Path) -> None:
-    """A stop that does not check where the other CPU was interrupted lets it continue inside of a
-    new instruction."""
+    """A stop that does not check where the other CPU was interrupted lets it continue inside a new
+    instruction."""
     result = boot(kernel, "max", "only=inline break=stop")
     assert result.gave_up.startswith("Bail out! trap ") or result.failed, result.text()
 
