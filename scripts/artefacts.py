@@ -49,7 +49,8 @@ ALL_OF_TOOL = ("elfutils", "libmd", "Zydis", *TOOL)
 
 @dataclass(frozen=True)
 class Artefact:
-    """Files of one kind, and which components they contain, or need beside them."""
+    """Files of one kind, with the components that they contain, and those that they need but do not
+    contain."""
 
     target: str  # of make
     pattern: str  # of the files' names
@@ -116,7 +117,7 @@ def output_of(*command: str | Path) -> str:
 
 
 def gcc() -> str:
-    """Returns the major version of GCC, which names of Debian's packages contain."""
+    """Returns GCC's major version: names of Debian's packages contain it."""
     return output_of("gcc", "-dumpversion").split(".")[0]
 
 

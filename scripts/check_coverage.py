@@ -112,7 +112,7 @@ class Sources:
         return name if name.startswith(("src/", "capture/")) else ""
 
     def text(self, file: str, start: Position, end: Position) -> str:
-        """Returns the text between two positions, which count from 1, with single spaces."""
+        """Returns the text between two positions, with single spaces. Positions count from 1."""
         if file not in self.lines:
             self.lines[file] = (self.root / file).read_text().split("\n")
         lines = self.lines[file][start[0] - 1 : end[0]]

@@ -128,7 +128,7 @@ TEST_NAME = re.compile(r"\btest_(?:what|of|whoever|the_same|nobody|somebody)_\w+
 
 DOCUMENTS = {".md", ".1"}
 
-# Code in documents and comments, which is not English.
+# Code in documents and comments: it is not English.
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`[^`\n]*`")
 

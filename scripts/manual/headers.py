@@ -94,7 +94,7 @@ def text_of(comment: str) -> str:
 
 
 def only_c(text: str) -> str:
-    """Returns a header without code for C++ alone, and without conditional directives."""
+    """Returns a header without code that is only for C++, and without conditional directives."""
     text = CONDITION.sub(lambda found: found[0].replace("\\\n", " "), text)
     kept, skipping, levels = [], 0, []
     for line in text.splitlines(keepends=True):

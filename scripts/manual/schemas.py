@@ -204,8 +204,7 @@ def section(title: str, place: Place) -> str:
 
 
 def origin(document: Document) -> str:
-    """Returns a sentence with the command lines, from the title, whose output the schema
-    describes."""
+    """Returns sentences that name the schema's file, and the command lines in its title."""
     calls = [code(each) for each in document.root["title"].split(", ") if each[:6] == "carry "]
     schema = code(f"docs/schema/{document.path.name}")
     return f"Written by {' and '.join(calls)}. Schema: {schema}." if calls else f"Schema: {schema}."

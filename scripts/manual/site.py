@@ -264,7 +264,7 @@ def by_index(sources: list[str]) -> list[str]:
 
 
 def modules() -> list[str]:
-    """Returns the manuals of modules, which the README lists."""
+    """Returns the manuals of modules that the README lists."""
     table = (ROOT / "README.md").read_text().partition("\n## Modules\n")[2].partition("\n## ")[0]
     return list(dict.fromkeys(targets("README.md", table)))
 

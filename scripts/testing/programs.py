@@ -74,7 +74,7 @@ def documents(log: Log) -> None:
 
 
 def clang(log: Log) -> None:
-    """Tests the tool alone: other steps run the tests in C as Clang compiles them."""
+    """Tests only the tool: other steps run the tests in C as Clang compiles them."""
     folder = build(log, "clang", "-Dtool=enabled", compiler="clang")
     python_tests(log, folder, marked="of_compilers")
 
@@ -245,7 +245,7 @@ def linkers(log: Log) -> None:
 
 
 def ring0(log: Log) -> None:
-    """Tests the core in kernels, which are built from its sources in one folder for all tests."""
+    """Tests the core in kernels. They are built from its sources, in one folder for all tests."""
     folder = BUILDS / "ring0"
     folder.mkdir(parents=True, exist_ok=True)
     python_tests(log, folder, {"CARRY_RING0": str(folder)}, tests="unit/ring0", at_once=0)

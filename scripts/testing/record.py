@@ -60,7 +60,7 @@ class Row:
 
 
 def read_row(line: str) -> Row:
-    """Returns the row in a line, which may be damaged: its seal is wrong then."""
+    """Returns the row in a line. The seal of a damaged row is wrong."""
     words = line.split()
     try:
         step, digest, passed, skipped, seconds, day, seal = words

@@ -271,7 +271,7 @@ V6 = {"src": "2001:db8::1", "dst": "2001:db8::2"}
 
 @functools.cache
 def mixture() -> bytes:
-    """Returns a capture of many batches, which exercises everything that depends on the order of
+    """Returns a capture of many batches. It exercises everything that depends on the order of
     packets:
     - more senders than the tool remembers;
     - more unknown link types than it lists;

@@ -100,8 +100,8 @@ def check(carry: Run) -> Check:
 
 @pytest.fixture
 def check_all(carry: Run, tmp_path: Path) -> CheckAll:
-    """Checks several captures in one call; returns, for each, the exit status that a check of it
-    alone has, and its JSON object without the name."""
+    """Checks several captures in one call; returns, for each, the exit status that a separate check
+    has, and its JSON object without the name."""
 
     def run(captures: Iterable[bytes]) -> list[Report]:
         paths = []
@@ -180,8 +180,8 @@ def wait_until_read(child: subprocess.Popen[bytes]) -> None:
 
 
 def peak_kib(command: list[str], feed: list[bytes]) -> int:
-    """Returns the peak resident memory, in KiB, of a command that has read `feed` from a pipe. (Not
-    from rusage, which counts the memory of the parent before exec.)"""
+    """Returns the peak resident memory, in KiB, of a command that has read `feed` from a pipe. Does
+    not use rusage, which counts the memory of the parent before exec."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
         for data in feed:
             child.stdin.write(data)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 SECONDS = 120  # limit for operations that take milliseconds: the machine may be busy
 
-# The folders of network tools, which may be missing from the user's PATH.
+# The user's PATH, with the folders of network tools, which it may lack.
 PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
 
 # Options to create a namespace, and to enter it: as an ordinary user, and as root.

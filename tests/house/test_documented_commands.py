@@ -55,7 +55,8 @@ LINES = dict(command_lines())
 
 
 def used_options(words: list[str]) -> set[str]:
-    """Returns the options as a help text shows them: without values; a letter alone."""
+    """Returns the options as a help text shows them: without values, and one letter after one
+    dash."""
     options = {word.partition("=")[0] for word in words if re.match("--?[^0-9-]", word)}
     return {name if name.startswith("--") else name[:2] for name in options}
 

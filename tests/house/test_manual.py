@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Manual pages: every command has one, without warnings, which agrees with --help; examples run."""
+"""Manual pages: every command has one that agrees with --help and causes no warnings; examples
+run."""
 
 from __future__ import annotations
 
@@ -284,7 +285,8 @@ def fill(folder: Path, tool: str) -> None:
 
 @pytest.fixture
 def place(tool: str, tmp_path: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yields a folder to run examples in, and their environment; a process waits there, too."""
+    """Yields a folder to run examples in, and their environment; SERVER is a process that waits for
+    input."""
     fill(tmp_path, tool)
     with subprocess.Popen([tmp_path / "server", "check", "-"], stdin=subprocess.PIPE) as server:
         wait_until_read(server)

@@ -31,7 +31,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def paths(root: dict[str, Any], node: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Yields the paths of all members of a part of a schema, in which no reference leads back."""
+    """Yields the paths of all members of a part of a schema that does not refer to itself."""
     if "$ref" in node:
         file, name = re.fullmatch(r"(common\.json)?#/\$defs/(\w+)", node["$ref"]).groups()
         root = schemas.load("common") if file else root

@@ -78,7 +78,7 @@ def test_moves_overlap(carry: Run) -> None:
 
 
 def test_copies_beside_other_work(carry: Run) -> None:
-    """The mode beside times one copy and a mix, minus the time of an empty function."""
+    """The mode `beside` times one copy and a mix, minus the time of an empty function."""
     beside = measure(carry, "--quick", "--mode", "beside", "--size", "64")["cells"]
     assert {cell["size"] for cell in beside} == {64, None}
     assert {cell["mode"] for cell in beside} == {"beside"}

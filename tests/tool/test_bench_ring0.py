@@ -24,7 +24,7 @@ Table = dict[tuple[str, str], dict[str, Any]]
 
 @pytest.fixture(scope="session")
 def kernel() -> Path:
-    """Builds the test kernel, where the tests in ring 0 build it too."""
+    """Builds the test kernel in the folder in which the tests in ring 0 build it."""
     if platform.machine() != "x86_64":
         pytest.skip("the kernel is of x86-64")
     if not shutil.which("qemu-system-x86_64"):

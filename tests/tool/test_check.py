@@ -204,7 +204,8 @@ def test_packet_larger_than_its_wire_is_complete(check: Check) -> None:
 
 
 def test_an_option_without_its_value_is_ignored(check: Check) -> None:
-    """The length of the block, which follows, must not be read as the length of the FCS."""
+    """The length of the block, which follows the option, must not be read as the length of the
+    FCS."""
     frame = ethernet(packet(TCP, b"12345678901234"))
     file = Pcapng().section().interface(options=struct.pack("<HH", 13, 1)).packet(frame)
     assert counts(check(file.bytes())[1], "tcp") == {"good": 1}

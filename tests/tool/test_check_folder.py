@@ -60,7 +60,7 @@ BROKEN = {
 }
 
 
-# Foreign captures, which are recognised whatever their names are.
+# Foreign captures: they are recognised whatever their names are.
 FOREIGN = {
     "monitor": (b"GMBU\0\1", "a Network Monitor file"),
     "old-monitor": (b"RTSS\0\1", "a Network Monitor file"),

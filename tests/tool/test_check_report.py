@@ -380,7 +380,7 @@ def test_list_bad(carry: Run, folder: Path) -> None:
 
 
 def test_list_bad_for_programs(carry: Run, folder: Path) -> None:
-    """--list-bad combines with JSON and columns, and with --null for names alone."""
+    """--list-bad combines with JSON and columns, and, for names only, with --null."""
     found = carry("check", "--list-bad", "-J", folder).stdout.splitlines()
     assert [json.loads(line)["file"][-6] for line in found] == list("bde")
     rows = carry("check", "--list-bad", "-t", folder).stdout.splitlines()

@@ -277,7 +277,7 @@ def test_incomplete_datagrams(carry: Run) -> None:
 
 
 def test_a_frame_of_several_datagrams(carry: Run) -> None:
-    """The frame completes a packet of a tunnel, which contains a fragment itself."""
+    """The frame completes a packet of a tunnel, and that packet contains a fragment."""
     parts = [
         part
         for ident, inner in enumerate(fragments(datagram(sums="bad"), 160))

@@ -772,7 +772,7 @@ def needs_filters(there: Namespace, tool: str) -> None:
 def test_filters(
     wire: Namespace, tool: str, tmp_path: Path, words: list[str], passed: list[int]
 ) -> None:
-    """Filters can test VLAN tags too, which the kernel has removed."""
+    """Filters can also test VLAN tags, although the kernel has removed them."""
     path = tmp_path / "packets.pcapng"
     tagged = [ethernet(packet(UDP), [tag]) for tag in (5, 6)]
     frames = [GOOD_TCP, BAD_UDP, *tagged]

@@ -235,7 +235,8 @@ def test_fragments_of_fragments(
 
 @pytest.mark.parametrize("size", [8, 16, 24])
 def test_a_header_in_a_tunnel_that_is_cut(check: Check, size: int) -> None:
-    """The first fragment has only a part of the inner header, which waits for the rest."""
+    """The first fragment may contain only a part of the inner header; the header's sum then waits
+    for the rest."""
     inner = datagram(V4)
     outer = network("10.0.0.1", "10.0.0.2", 4, inner)
     report = check_raw(check, fragments(outer, size))
@@ -319,7 +320,7 @@ def test_unknown_times_evict_no_datagram(check: Check) -> None:
 
 @VERSIONS
 def test_overlap_with_other_bytes(check: Check, ends: tuple[str, str]) -> None:
-    """A fragment that overlaps with different bytes makes its datagram unusable for good."""
+    """A fragment that overlaps with different bytes makes its datagram unusable from then on."""
     ip = datagram(ends)
     parts = fragments(ip)
     forged = fragments(ip[:-1] + b"\xff")
@@ -486,7 +487,7 @@ def test_a_field_in_nested_fragments_has_no_offset(carry: Run) -> None:
 
 
 def test_each_sum_is_reported_once(carry: Run, check: Check) -> None:
-    """A verdict that the first fragment alone permits is reported there, and not again."""
+    """A verdict that needs only the first fragment is reported there, and not again."""
     parts = fragments(datagram(V6, sums="none"))
     done = carry("check", "--bad-only", "-", stdin=raw(parts))
     (line,) = done.stdout.splitlines()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`carry-rotated`, as `tcpdump -z` runs it: one file, which is whole at any time, and repaired at
-the end."""
+"""`carry-rotated`, as `tcpdump -z` runs it on a file: the file is whole at any time, and repaired
+at the end."""
 
 from __future__ import annotations
 

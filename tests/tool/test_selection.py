@@ -54,7 +54,8 @@ def filters(carry: Run) -> None:
 
 
 def selected(carry: Run, path: Path, *arguments: str) -> list[int]:
-    """Returns the numbers of the selected packets; each is also selected alone."""
+    """Returns the numbers of the selected packets; checks that each can also be selected by
+    itself."""
     done = carry("check", "-J", *arguments[:1], path, *arguments[1:])
     assert done.stderr == ""
     whole = conforming("check", done.stdout)

@@ -169,7 +169,7 @@ def test_a_library_with_nothing_broken_is_right(carry: Run) -> None:
 
 
 def test_each_file_that_is_tested_is_named(carry: Run) -> None:
-    """The file is named whatever its name is."""
+    """Each tested file is named, whatever characters its name contains."""
     _, report = run(carry, broken_library(), CARRY_BROKEN="", **FEW)
     files = {Path(file["path"]).name: file["build_id"] for file in report["files"]}
     assert files["libbroken_library.so"] == build_id(build() / "tests/libbroken_library.so")

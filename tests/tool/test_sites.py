@@ -161,7 +161,7 @@ HOSTED = (
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Compiles the module `patch` without sanitizers, which the tool's build may have."""
+    """Compiles the module `patch` without sanitizers, even if the tool's build has them."""
     folder = tmp_path_factory.mktemp("library")
     sources = [
         *(SOURCE / "src/patch").glob("*.c"),
@@ -196,7 +196,7 @@ def compiled(library: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ca
 
 @pytest.fixture
 def build(compiled: Callable[..., Path], tmp_path: Path) -> Build:
-    """Returns a function that makes a copy of a compiled program, which the test may change."""
+    """Returns a function that copies a compiled program; the test may change the copy."""
 
     def run(source: str, mode: str = "pie", *flags: str, name: str = "program") -> Path:
         return Path(shutil.copy(compiled(source, mode, *flags), tmp_path / name))
@@ -971,7 +971,7 @@ def test_two_records_of_one_site(carry: Run, build: Build) -> None:
 
 
 def compile_alone(folder: Path, source: str, *options: str, name: str = "source.c") -> Path:
-    """Compiles a source without the library, which is another object."""
+    """Compiles a source without the library, as if that were a separate object."""
     (folder / name).write_text(source)
     command = ["gcc", "-O2", "-w", f"-I{SOURCE / 'include'}", *options]
     path = folder / "alone"

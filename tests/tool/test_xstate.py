@@ -344,7 +344,7 @@ def verdict(in_use: set[str]) -> str:
 
 @pytest.fixture(scope="session")
 def dirty_program(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Compiles the helper without sanitizers, which the tool's build may have."""
+    """Compiles the helper without sanitizers, even if the tool's build has them."""
     if "xsave" not in flags():
         pytest.skip("this CPU has no XSAVE")
     program = tmp_path_factory.mktemp("dirty") / "dirty_threads"

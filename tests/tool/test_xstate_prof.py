@@ -286,7 +286,7 @@ Functions = dict[str | None, dict[str, Any]]
 
 
 def parse(text: str) -> tuple[Functions, dict[str, Any]]:
-    """Returns the functions by name (None: no name) and the summary, which must agree."""
+    """Returns the functions by name (None: no name) and the summary; checks that they agree."""
     *rows, summary = (conforming("xstate_prof", line) for line in text.splitlines())
     assert {row["type"] for row in rows} <= {"function"} and summary["type"] == "summary"
     for count in ("samples", "dirty", "ymm", "zmm"):

@@ -76,7 +76,7 @@ def write_files(folder: Path, files: dict[str, bytes]) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder of captures, which tests must not change."""
+    """Returns a folder of captures; tests must not change it."""
     folder = tmp_path_factory.mktemp("archive")
     write_files(folder, ARCHIVE)
     return folder

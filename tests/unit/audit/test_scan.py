@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libcarry.audit.scan(): a stream of Arrow with the rows of captures, which DuckDB queries."""
+"""libcarry.audit.scan(): a stream of Arrow with the rows of captures; DuckDB can query it."""
 
 from __future__ import annotations
 

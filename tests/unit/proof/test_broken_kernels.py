@@ -64,7 +64,7 @@ REASONS = {
     "dirty_ymm": "leaves the upper halves of vectors dirty",
     "dirty_zmm": "leaves the upper halves of vectors dirty",
 }
-# These are not proven because the prover does not support their code.
+# Mutants that are not proven because the prover does not support their code.
 NOT_FOLLOWED = {
     "ones_for_zeros": "a branch depends on the data",
     "rounds_up": "execution leaves the function",  # to fesetround() of the C library

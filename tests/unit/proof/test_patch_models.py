@@ -18,7 +18,7 @@ FOLDER = ROOT / "proof/patch"
 
 
 def load_runner() -> ModuleType:
-    """Loads proof/patch/run, whose name is that of a command."""
+    """Loads proof/patch/run as a module: its name has no suffix."""
     loader = importlib.machinery.SourceFileLoader("proof_patch_run", str(FOLDER / "run"))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     assert spec

@@ -54,7 +54,7 @@ def make(out: Path, *words: str) -> None:
 
 
 def run(command: list[str | Path], text: str = "") -> tuple[int, list[str]]:
-    """Returns the status and output of an emulator, which is killed at a time limit."""
+    """Returns the status and output of an emulator; kills it at a time limit."""
     limit = ["timeout", "--signal=KILL", str(KERNEL_SECONDS)]
     done = subprocess.run(
         [*limit, *command],
@@ -130,7 +130,8 @@ def bochs_version() -> tuple[int, ...]:
 
 
 def boot_bochs(kernel: Path, folder: Path, model: str, options: str, *words: str) -> Result:
-    """Boots in Bochs, which has AVX-512. Its exit status is always 1, so the output decides."""
+    """Boots in Bochs, which has AVX-512. The exit status of Bochs is always 1: the output
+    decides."""
     (kernel.parent / "disk.img").unlink(missing_ok=True)
     make(kernel.parent, "disk", f"OPTIONS={options}", *words)
     disk = folder / "disk.img"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in its own kernel, on old and new CPUs, and mutants, which must be caught."""
+"""The core in its own kernel, on old and new CPUs; mutants must be caught."""
 
 from __future__ import annotations
 

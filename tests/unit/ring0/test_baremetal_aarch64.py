@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core in its own kernel on CPUs of AArch64, and mutants, which must be caught."""
+"""The core in its own kernel on CPUs of AArch64; mutants must be caught."""
 
 from __future__ import annotations
 

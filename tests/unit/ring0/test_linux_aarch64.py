@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core as a module of Linux on AArch64, and mutants, which must be caught."""
+"""The core as a module of Linux on AArch64; mutants must be caught."""
 
 from __future__ import annotations
 
