@@ -60,7 +60,8 @@ class Artefact:
 
 
 def debian_package(name: str, holds: tuple[str, ...] = (), needs: tuple[str, ...] = ()) -> Artefact:
-    """Returns the row of a Debian package. The version of an early package has a suffix."""
+    """Returns the row of a Debian package. The version of a package has a suffix before the
+    release."""
     return Artefact("deb", f"deb/{name}_{{version}}[-~]*.deb", "Debian package", holds, needs)
 
 

@@ -41,7 +41,7 @@ def folder(file: str) -> list[str]:
 
 
 def object_sources(build: Path) -> dict[str, str]:
-    """Returns the file that each object of the build was made from."""
+    """Returns the source file of each object of the build."""
     found = {}
     for row in json.loads((build / "compile_commands.json").read_text()):
         file, made = (Path(row["directory"], row[key]).resolve() for key in ("file", "output"))

@@ -61,7 +61,7 @@ class Code:
             self.tokens = self.others(text)
 
     def literal(self, text: str) -> str:
-        """Returns what is compared of a string literal; notes a text."""
+        """Returns a string literal as it is compared; notes a text that may change."""
         if not self.may_change or plain(text) == text:
             return text
         self.texts.append(text)

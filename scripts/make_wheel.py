@@ -175,7 +175,7 @@ def only_wheel(folder: Path) -> Path:
 
 
 def build_wheel(shop: Workshop, cpu: str, to: Path) -> Path:
-    """Builds a wheel by meson-python; the compiler knows the symbols of each glibc."""
+    """Builds a wheel by meson-python, with a compiler that links for the glibc of the target."""
     machine = shop.folder / f"{cpu}.ini"
     python, root = shop.tools / "bin/python", shop.libraries(cpu)
     machine.write_text(MACHINE.format(root=root, python=python, cpu=cpu, target=target_name(cpu)))

@@ -39,7 +39,8 @@ def has_bytes(path: Path, data: bytes) -> bool:
 
 
 def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -> None:
-    """Writes a member, unless a file has its bytes already. A written file has the present time."""
+    """Writes a member, unless a file has its bytes already. A written file gets the present
+    time."""
     path = to / member.name
     file = archive.extractfile(member) if member.isfile() else None
     if not (file and has_bytes(path, file.read())):

@@ -39,7 +39,7 @@ def what_else(rows: Mapping[str, record.Row]) -> str:
 
 
 def run_and_print(steps: Sequence[Step], recorded: bool = False) -> int:
-    """Runs steps and prints the sum; returns the exit status."""
+    """Runs steps and prints the total; returns the exit status."""
     keep = record.recorder(steps, NAMES) if recorded else keep_nothing
     results, seconds = run_steps(steps, check_inputs, keep)
     line = f"{total(results.values())} in {minutes(seconds)}"

@@ -30,7 +30,7 @@ ACCEPTED = re.compile(
     "no kernel was built with this tool|unknown name|beside the tool or where it is installed|"
     "root may read everything|hides its bound|suricata|older than CPython|CPU|Bochs keeps AVX"
 )
-# Variables that make a run test less than usual.
+# Variables that reduce what a run tests.
 NARROWING = ("CARRY_TEST_", "CARRY_CPU_MASK", "CARRY_COVERAGE", "PYTEST_ADDOPTS")
 HEAD = """\
 # What each step of `make test-all` last passed on; `make test-all RECORD=1` writes it.
@@ -78,7 +78,7 @@ def read_record(path: Path = RECORD) -> dict[str, Row]:
 
 
 def narrowing() -> list[str]:
-    """Returns the variables of the environment that make a run test less than usual."""
+    """Returns the variables of the environment that reduce what a run tests."""
     return [name for name in os.environ if name.startswith(NARROWING)]
 
 

@@ -262,7 +262,7 @@ class Log:
 
 
 class Place(Enum):
-    """Which commands run a step."""
+    """The commands that run a step."""
 
     FIRST = "make test"  # another step of `make test-all` runs all of it
     SAME = "make test, make test-all"
