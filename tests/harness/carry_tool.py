@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fixtures and helpers of the tests of the tool: run it, and watch it run."""
+"""Fixtures and helpers of the tests of the tool: they run and observe it."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def available(carry: Run, mask: str = "", table: str = "sum") -> list[str]:
 
 
 def kernels_of(report: dict[str, Any]) -> list[str]:
-    """Returns the kernels that a report has times for, in the order of its first cell."""
+    """Returns the kernels whose times a report contains, in the order of its first cell."""
     return list(dict.fromkeys(cell["kernel"] for cell in report["cells"]))
 
 

@@ -38,7 +38,7 @@ def flipped(dice: random.Random, data: bytes) -> bytes:
 
 
 def zeroed(dice: random.Random, data: bytes) -> bytes:
-    """Sets a random word to 0; it may be a checksum."""
+    """Returns the data with a random word set to 0, which may be a checksum."""
     at = dice.randrange(0, max(len(data) - 1, 1), 2)
     return put16(data, at, 0)[: len(data)]
 

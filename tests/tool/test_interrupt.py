@@ -129,8 +129,8 @@ def cut_stream(kind: str, cut: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def interrupted(tools: Start) -> dict[tuple[str, int], subprocess.Popen[bytes]]:
-    """Returns the interrupted tool for each cut stream. All wait at once for more input after the
-    signal."""
+    """Returns the interrupted tool for each cut stream. After the signal, all wait for more input
+    at the same time."""
     children = {key: tools(cut_stream(*key), "check", "-J", "-") for key in CUTS}
     for child in children.values():
         wait_until_read(child)

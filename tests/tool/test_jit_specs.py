@@ -100,7 +100,7 @@ def stored(total: int) -> int:
 
 
 def result_of(partial: int, result: int) -> int:
-    """Returns what the library makes of a partial sum."""
+    """Returns the result that the library computes from a partial sum."""
     folded = fold(struct.pack("=L", partial))
     match result:
         case x if x == FINISH:

@@ -67,7 +67,7 @@ PRINT = {
     "xstate_leavers": [["xstate", "leavers", "-J", "-o", "OUT", "--", "true"]],
 }
 
-# Commands that print an object a line; the others print one object.
+# Commands that print one object per line; the others print a single object.
 LINES = {"check", "check_bad_only", "fix_log", "sites", "xstate_who", "xstate_prof"}
 LINES |= {"xstate_leavers", "live", "live_bad_only"}
 

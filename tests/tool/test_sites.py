@@ -1052,7 +1052,7 @@ def test_a_table_registers(carry: Run, tmp_path: Path, mode: str) -> None:
 
 
 def test_bytes_that_look_like_a_call(carry: Run, build: Build) -> None:
-    """An immediate operand has the bytes of a call, in a function that has a symbol."""
+    """An immediate operand contains the bytes of a call, in a function that has a symbol."""
     number = ".byte 0x48, 0xb8, 0xff, 0x15\\n .long carry_op_route - . - 4\\n .byte 0, 0\\n"
     source = f'HERE void f(void) {{ __asm__ volatile("{number}" ::: "rax"); }}'
     assert check(carry, build(add_source(source), "no-pie")) == (CLEAN, [])

@@ -171,7 +171,7 @@ def test_stripped(carry: Run, build: Build) -> None:
 
 
 def test_states(carry: Run, build: Build) -> None:
-    """The text is changed as commits change it."""
+    """Each state is shown after the change that a commit would make to the text."""
     path = build(SITES)
     found = sites_of(carry, path)
     call, step, jump = found["call", "route"], found["call", "step"], found["jump", "route"]

@@ -251,7 +251,8 @@ def test_cost_uses_save_instructions_of_the_cpu(carry: Run, mask: str) -> None:
 
 @pytest.mark.parametrize("mask", ["", "avx512f", "avx", "xsavec", "xsave"])
 def test_cost_of_sections_that_save_components_in_use(carry: Run, mask: str) -> None:
-    """A section saves what the thread has in use, and x87 is initialised in every available way."""
+    """A section saves the components that the thread has in use; x87 is initialised in every
+    available way."""
     shown = show(carry, "cost", "--quick", mask=mask)
     has = save_features(mask)
     assert len(shown["sections"]) == len(shown["saves"]) == len(save_rows(mask))

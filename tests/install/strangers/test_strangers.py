@@ -12,8 +12,7 @@ import pytest
 from cells import TABLE, WAYS, Cell, Way
 from conftest import FOLDER, SECONDS, Library, Strangers, ask, needs
 
-# The source files of each program; and the flags of a program without the library, which its plugin
-# contains.
+# The source files of programs that do not consist of NAME.c.
 SOURCES = {
     "keys": ["keys.c", "keys_use.c"],
     "namespaces": ["namespaces.cc"],

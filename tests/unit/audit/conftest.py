@@ -104,7 +104,7 @@ def s3() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def bucket(s3: Any) -> str:  # noqa: ANN401
-    """Returns the URL of a bucket with the same captures."""
+    """Returns the URL of a bucket with the captures of ARCHIVE."""
     s3.create_bucket(Bucket=BUCKET)
     for name, data in ARCHIVE.items():
         s3.put_object(Bucket=BUCKET, Key=name, Body=data)

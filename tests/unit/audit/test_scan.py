@@ -28,7 +28,7 @@ def test_rows_are_those_of_a_check(archive: Path, table: str) -> None:
 
 
 def test_a_store(bucket: str, archive: Path) -> None:
-    """A glob in a store has the rows of the same files on disk."""
+    """A glob in a store yields the rows of the same files on disk."""
     rows = libcarry.audit.scan(f"{bucket}/wan/*.pcap*").read_all()
     files = [path for path in sorted((archive / "wan").iterdir())]
     own = checked(archive, "counts", files, named=lambda name: f"{bucket}/{name}")

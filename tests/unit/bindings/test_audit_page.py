@@ -361,7 +361,7 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_any_store(audit: Path) -> None:
-    """A page of an audit in a store is that of the same audit on disk."""
+    """A page of an audit in a store equals that of the same audit on disk."""
     import fsspec
 
     memory = fsspec.filesystem("memory")

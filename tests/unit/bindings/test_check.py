@@ -303,7 +303,7 @@ def test_not_a_capture() -> None:
 
 
 def test_system_errors(tmp_path: Path) -> None:
-    """Errors of the system are raised as Python's own."""
+    """Errors of the system are raised as Python's own exceptions."""
     with pytest.raises(FileNotFoundError, match="missing"):
         libcarry.check(tmp_path / "missing")
     with pytest.raises(IsADirectoryError):
@@ -554,7 +554,8 @@ def test_interpreter_exits_during_a_check(script: Script) -> None:
 
 
 def test_subinterpreter(script: Script) -> None:
-    """Subinterpreters that share the GIL work; test_versions.py has those with their own."""
+    """Subinterpreters that share the GIL work; test_versions.py tests those with a GIL of their
+    own."""
     done = script(
         "import sys, libcarry\n"
         "try:\n"

@@ -31,7 +31,7 @@ ROWS = {name: check for _, name, check, _ in ROW.findall((BROKEN / "mutants.def"
 # More than 64 KiB, but few enough for a sum of 64 bits.
 CLAIM = replace(SUM, size_max=1 << 30, compiled=True)
 
-# The reason why each is not proven.
+# The reason why each mutant is not proven.
 REASONS = {
     "loses_carry": "loses a carry",
     "loses_rare_carry": "depends on what a loop leaves in",

@@ -24,7 +24,7 @@ SOURCE = Path(__file__).resolve().parents[3]
 PROVE = SOURCE / "proof/kernels/prove.py"
 BUILD = Path(os.environ["CARRY_BUILD"])
 
-# Kernels whose proof needs seconds; `make proof` proves all.
+# Kernels whose proof takes only seconds; `make proof` proves all.
 QUICK = ["carry_sum_generic", "carry_sum_copy_generic", "carry_sum_adc", "carry_sum_copy_try_adc"]
 QUICK += ["carry_copy_generic", "carry_copy_try_rep", "carry_copy_avx2", "carry_copy_try_avx512"]
 

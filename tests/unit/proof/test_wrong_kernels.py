@@ -25,7 +25,7 @@ SOURCE = Path(__file__).with_name("wrong_x86_64.S")
 RIGHT = ["sum_right", "copy_right"]
 # The proven claim follows from the start of the name; `summed` is for loops of compilers.
 CLAIMS = {"sum": SUM, "summed": replace(SUM, size_max=1 << 30, compiled=True), "copy": COPY}
-# The reason why each is not proven.
+# The reason why each kernel is not proven.
 WRONG = {
     "copy_jumps_by_register": "goes on where a register or memory says",
     "copy_jump_with_prefix": "is not encoded as assemblers do it",

@@ -61,7 +61,7 @@ def depends(package: str, cwd: Path) -> list[str]:
 
 
 def packages(cwd: Path) -> list[str]:
-    """Returns the packages of the version that apt would install."""
+    """Returns the kernel's packages, in the version that apt would install."""
     image = depends(f"linux-image-{FLAVOUR}", cwd)
     headers = depends(f"linux-headers-{FLAVOUR}", cwd)
     return image + headers + [name for package in headers for name in depends(package, cwd)]
