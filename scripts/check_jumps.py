@@ -4,7 +4,7 @@
 
 usage: check_jumps.py OBJECT_OR_ARCHIVE...
 
-Intel's CPUs from Skylake to Comet Lake decode such a jump anew at each execution (Intel,
+Intel's CPUs from Skylake to Comet Lake decode such a jump again at each execution (Intel,
 "Mitigations for Jump Conditional Code Erratum", 2019). A comparison that fuses with the jump after
 it counts as part of it. Exit status: 0 if there is no such jump, 1 otherwise.
 """

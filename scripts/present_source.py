@@ -52,7 +52,7 @@ def unpack_member(archive: tarfile.TarFile, member: tarfile.TarInfo, to: Path) -
 
 
 def unpack_archive(packed: Path, to: Path) -> None:
-    """Makes the content of a folder that of an archive."""
+    """Makes a folder contain exactly the files of an archive."""
     to.mkdir(exist_ok=True)
     names = {to}
     with tarfile.open(fileobj=io.BytesIO(lzma.decompress(packed.read_bytes()))) as archive:

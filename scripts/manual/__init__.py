@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""The reference manual, made from what it is about: the public headers and the schemas."""
+"""Makes the reference manual from the public headers and the schemas."""

@@ -209,7 +209,7 @@ def constant(name: str, directive: str) -> Declaration | None:
 
 
 def source_of(path: Path) -> str:
-    """Returns what a header declares for C, with its parts included."""
+    """Returns the text of a header for C, with its parts included."""
     text = only_c(path.read_text().partition("*/")[2])
     return INCLUDED.sub(lambda found: part(found[1]), text)
 

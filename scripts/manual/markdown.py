@@ -108,7 +108,8 @@ def entry_of(entry: headers.Entry) -> Iterator[str]:
 
 
 def header_page(path: Path) -> str:
-    """Returns a public header as a page: what it says, in its order, with links."""
+    """Returns a public header as a page: its comments and declarations, in their order, with
+    links."""
     header = headers.read_header(path)
     parts = [f"# carry/{header.name}", *described(header.overview)]
     parts.append(f"```c\n#include <carry/{header.name}>\n```")
