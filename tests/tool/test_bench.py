@@ -710,7 +710,7 @@ def test_xstate_of_a_cpu_without_avx(carry: Run) -> None:
 
 @swaps_contexts
 def test_xstate_text_shows_calls_and_switches(carry: Run) -> None:
-    """The table shows calls and switches by what is in use."""
+    """The table shows calls and switches by the components in use."""
     done = carry("bench", "xstate", "--quick", env=masked(""))
     assert (done.returncode, done.stderr) == (CLEAN, "")
     if "There is no extended state" in done.stdout:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels contain no jump that some of Intel's CPUs decode anew at each execution."""
+"""Kernels contain no jump that some of Intel's CPUs decode again at each execution."""
 
 from __future__ import annotations
 

@@ -173,8 +173,8 @@ def running(tool: str) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         child.communicate()
 
 
-# Signals that end a program by default, except for those of faults, each with a signal sent before
-# it.
+# Signals that end a program by default, except faults, each with a signal that is sent first, or
+# None.
 SIGNALS = {
     **{signal.Signals[f"SIG{name}"]: None for name in ("HUP", "QUIT", "ABRT", "ALRM", "USR1")},
     **{signal.Signals[f"SIG{name}"]: None for name in ("USR2", "POLL", "PROF", "VTALRM")},

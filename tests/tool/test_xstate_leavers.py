@@ -576,7 +576,7 @@ def test_leavers_are_counted(carry: Run, build: Build, folder: Path, binding: st
 
 @pytest.mark.skipif(not HAS_AVX512, reason="this CPU has no AVX-512")
 def test_zmm(carry: Run, build: Build) -> None:
-    """Dirty upper halves of ZMM are counted apart from those of YMM."""
+    """Dirty upper halves of ZMM are counted separately from those of YMM."""
     leavers, _ = find_leavers(carry, build(ZMM))
     assert (leavers["leave_zmm"]["zmm"], leavers["leave_zmm"]["ymm"]) == (9, 0)
 

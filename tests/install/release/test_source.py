@@ -51,7 +51,7 @@ def test_holds_what_the_commit_has(release: Path) -> None:
 
 
 def test_builds_without_git(release: Path) -> None:
-    """The tool is that of the first of the compared builds."""
+    """The tested tool is from the first of the compared builds."""
     if not (release / "builds").is_dir():
         pytest.skip(
             "nothing was built twice: reprotest is not installed (Debian package reprotest)"
