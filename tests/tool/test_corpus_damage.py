@@ -68,7 +68,7 @@ def judge(check_all: CheckAll, *captures: bytes) -> list[dict[str, Any]]:
 def test_damage_is_reported_and_all_before_it_judged(
     check: Check, check_all: CheckAll, capture: str
 ) -> None:
-    """A pipe has the report of the file."""
+    """A capture from a pipe has the same report as the file."""
     data = (CAPTURES / capture).read_bytes()
     [report] = judge(check_all, data)
     assert check(data) == (status_of(report), {"file": "-", **report})

@@ -43,8 +43,8 @@ def empty(ip: bytes) -> bytes:
 
 
 def left(src: str) -> bytes:
-    """Returns a frame that shows that a sender leaves headers to its card: it leaves both sums to
-    it."""
+    """Returns a frame whose two sums are left to the card: evidence that the sender leaves headers
+    to it."""
     return empty(packet(TCP, src=src, sums="partial"))
 
 

@@ -122,7 +122,7 @@ def test_a_table_without_rows_is_a_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("partition", ["day", "folder"])
 def test_partitions(archive: Path, tmp_path: Path, partition: str) -> None:
-    """Tables in partitions have the rows of tables without them."""
+    """Partitioned tables contain the same rows as tables without partitions."""
     run(tmp_path / "out", archive, partition=partition)
     whole = expected(archive)
     for name in tables.NAMES:

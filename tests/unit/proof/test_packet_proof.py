@@ -313,8 +313,8 @@ def test_renamed_functions_stay_proven(project: Path) -> None:
     assert record_renamed(project, *pairs) == (0, "")  # nothing is stale
 
 
-# Changes in gre.c besides that of `walk_gre_content` to `walk_content`; the arguments; and the
-# answer.
+# Changes in gre.c besides the renaming of `walk_gre_content` to `walk_content`; the arguments; and
+# the answer.
 NOT_ONLY_RENAMED = {
     "code changes": (
         [("carry_load16", "carry_load_le16")],
