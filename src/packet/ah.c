@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The IP authentication header (RFC 4302). It encrypts nothing: sums behind it can be verified. Its
+ * The IP authentication header (RFC 4302). It encrypts nothing: sums after it can be verified. Its
  * integrity value needs a key and is no checksum.
  */
 #include "packet/walk.h"

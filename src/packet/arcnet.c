@@ -10,7 +10,8 @@ enum type { TYPE_IPV6 = 0xc4, TYPE_IP = 0xd4, TYPE_IP_WHOLE = 0xf0 };
 #define SPLIT_EXCEPTION 0xff /* a packet of 253 to 255 bytes: the whole header follows again */
 #define SPLIT_FIRST     0x01 /* set in the first fragment, clear in all others */
 
-/* Moves behind split flag and sequence number. Returns false for fragments except the first. */
+/* Moves past the split flag and the sequence number. Returns false for fragments except the
+ * first. */
 static bool enter_frame(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 3);
     if (header && header[0] == SPLIT_EXCEPTION) {

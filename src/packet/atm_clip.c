@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Classical IP over ATM (RFC 2225) as Linux records it: with an LLC header, or IP alone. SuSE's
+ * Classical IP over ATM (RFC 2225) as Linux records it: IP with or without an LLC header. SuSE's
  * kernels used link type 18 for it. OpenBSD uses 18 for frames that never begin like IP.
  */
 #include "packet/snap.h"

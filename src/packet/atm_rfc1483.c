@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The content of AAL5 (RFC 2684, which replaces RFC 1483): a packet behind an LLC header, or IP
- * alone (section 6.1). Only the two ends know which: IP alone must fill the frame.
+ * The content of AAL5 (RFC 2684, which replaces RFC 1483): a packet after an LLC header, or IP
+ * without a header (section 6.1). Only the two ends know which: without a header, IP must fill the
+ * frame.
  */
 #include "packet/snap.h"
 

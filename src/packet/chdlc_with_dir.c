@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Cisco HDLC behind a byte that is 0 in received frames. */
+/* Cisco HDLC after a byte that is 0 in received frames. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_chdlc_with_dir(struct carry_walk *walk) {

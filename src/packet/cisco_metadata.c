@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cisco MetaData, which carries a security group tag: 6 bytes, which begin with version and length,
- * then a type field. Behind GRE the type field comes first.
+ * then a type field. After GRE, the type field comes first.
  */
 #include "packet/walk.h"
 

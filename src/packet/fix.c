@@ -26,7 +26,7 @@ static uint32_t set_without(uint32_t members, size_t index) {
     return members & ~BIT(index);
 }
 
-/* Checks whether sum `index` covers a sum of the set `inner` that is listed behind it. */
+/* Checks whether sum `index` covers a sum of the set `inner` that is listed after it. */
 static bool covers_any(const struct repair *repair, size_t index, uint32_t inner) {
     for (size_t i = index + 1; i < repair->count; i++)
         if (set_contains(inner, i) && carry_walk_covers(&repair->sums[index], &repair->sums[i]))
@@ -41,8 +41,9 @@ static bool is_around_partial(const struct carry_packet_sum *sum) {
 
 /*
  * Checks whether the bytes that a sum covers must not change. A change could make an unverifiable
- * sum bad without anyone noticing. It makes a sum around a partial one bad, which is repaired only
- * if partial sums are `wanted`. Quoted sums cover nothing behind the quote, whatever they state.
+ * sum bad without anyone noticing. It makes a sum around a partial one bad; such a sum is repaired
+ * only if partial sums are `wanted`. Quoted sums cover nothing after the quote, whatever they
+ * state.
  */
 static bool blocks_change(const struct carry_packet_sum *sum, uint32_t wanted) {
     if (sum->verdict == CARRY_VERDICT_UNVERIFIABLE)
@@ -111,7 +112,7 @@ static bool can_be_written(const struct carry_packet_sum *sum) {
     case CARRY_VERDICT_ABSENT:
     case CARRY_VERDICT_ILLEGAL:
         return sum->expected != 0;
-    default: /* all of the header is there; only the reason for its 0 is unknown */
+    default: /* the header is complete; only the reason for its 0 is unknown */
         return sum->cause == CARRY_CAUSE_HEADER;
     }
 }
@@ -137,7 +138,10 @@ static bool is_stale(const struct repair *repair) {
     return false;
 }
 
-/* Repairs the sums with a `wanted` verdict. Ends because each field is written once at most. */
+/*
+ * Repairs the sums with a `wanted` verdict. The loop ends because each field is written once at
+ * most.
+ */
 static size_t repair_sums(const struct carry_frame *frame,
                           const struct carry_packet_options *options, uint32_t wanted,
                           struct carry_packet_sum *changes, size_t capacity) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Frame Relay (RFC 2427, section 3): an address of 2 to 4 bytes (Q.922, section 3.2), then control
- * and a protocol identifier. Cisco's encapsulation has an ethertype instead of these two.
+ * and a protocol identifier. In Cisco's encapsulation, an ethertype replaces control and
+ * identifier.
  */
 #include "packet/snap.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Frame Relay behind a byte that is 0 in received frames. */
+/* Frame Relay after a byte that is 0 in received frames. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_frelay_with_dir(struct carry_walk *walk) {

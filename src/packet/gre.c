@@ -31,7 +31,7 @@ static bool is_aruba(uint32_t type) {
 }
 
 /*
- * Returns the protocol of a packet that WCCP redirects. Version 2 puts 4 bytes before it, which
+ * Returns the protocol of a packet that WCCP redirects. Version 2 puts 4 bytes before it; these
  * differ from the start of any IPv4 header.
  */
 static uint32_t walk_redirected(struct carry_walk *walk) {
@@ -64,7 +64,8 @@ static bool skip_routes(struct carry_walk *walk) {
     return false;
 }
 
-/* Walks version 0. The checksum also covers the header; its field also precedes routes. */
+/* Walks version 0. The checksum also covers the header; headers with routes contain its field
+ * too. */
 static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     if (flags & CHECKSUM)
         carry_walk_sum(walk, CARRY_PROTOCOL_GRE, 4, carry_walk_size(walk), 0, CARRY_ZERO_IS_PLAIN);
@@ -77,7 +78,7 @@ static uint32_t walk_version_0(struct carry_walk *walk, uint32_t flags, uint32_t
     return walk_gre_content(walk, flags, type);
 }
 
-/* Walks version 1, whose key holds the size of the payload, then the number of the call. */
+/* Walks version 1. Its key holds the size of the payload, then the number of the call. */
 static uint32_t walk_version_1(struct carry_walk *walk, uint32_t flags, uint32_t type) {
     uint32_t size = 4 + optional_size(flags & (KEY | SEQUENCE | ACKNOWLEDGMENT));
     const uint8_t *header = carry_walk_header(walk, size);

@@ -2,7 +2,7 @@
 /*
  * User packets of mobile networks: GTP-U (3GPP TS 29.281), and version 0 of GTP (GSM 09.60). They
  * are recognised by their length: it equals that of the datagram, or is smaller and equals that of
- * an IP packet. The walk ignores bytes behind that packet, as receivers do.
+ * an IP packet. The walk ignores bytes after that packet, as receivers do.
  */
 #include "packet/walk.h"
 
@@ -40,7 +40,7 @@ static bool skip_version_1(struct carry_walk *walk, uint32_t flags) {
     return !(flags & EXTENSIONS) || skip_gtp_extensions(walk);
 }
 
-/* Skips a header of version 0, whose tunnel is identified by the subscriber and a context. */
+/* Skips a header of version 0. The subscriber and a context identify its tunnel. */
 static bool skip_version_0(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_take(walk, 20);
     if (!header)

@@ -20,7 +20,7 @@ static inline void carry_icmp_start_quote(struct carry_walk *walk) {
 void carry_icmp_cut_quote(struct carry_walk *walk, uint32_t size);
 
 /*
- * Enters the packet that an ICMP error quotes, for errors that may have an extension behind it: the
+ * Enters the packet that an ICMP error quotes, for errors that may have an extension after it: the
  * walk returns to the extension. `size` is the number of quoted bytes that the error states, or 0.
  */
 void carry_icmp_start_extended_quote(struct carry_walk *walk, uint32_t size);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The extension of ICMP messages (RFC 4884, section 7): objects behind the packet that an error
+ * The extension of ICMP messages (RFC 4884, section 7): objects after the packet that an error
  * quotes, or in an extended echo request (RFC 8335), with a checksum of their own.
  */
 #include "packet/icmp.h"
 
 #define VERSION        0xf000 /* of the first 16 bits; the others are reserved */
 #define VERSION_2      0x2000
-#define QUOTE_SIZE_MIN 128 /* packets with an extension behind them are padded to it */
+#define QUOTE_SIZE_MIN 128 /* packets with an extension after them are padded to it */
 
 uint32_t carry_packet_walk_icmpext(struct carry_walk *walk) {
     carry_walk_sum(walk, CARRY_PROTOCOL_ICMPEXT, 2, carry_walk_size(walk), 0, CARRY_VERDICT_ABSENT);

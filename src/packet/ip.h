@@ -23,7 +23,7 @@ static const uint8_t *carry_ip_end_of_route(const uint8_t *option, uint32_t size
 }
 
 /*
- * Returns the destination for pseudo-headers behind a header with options: the final one (RFC 1122,
+ * Returns the destination for pseudo-headers after a header with options: the final one (RFC 1122,
  * section 4.1.3.4).
  */
 static CARRY_COLD const uint8_t *carry_ip_final_destination(const uint8_t *header, uint32_t size) {
@@ -63,7 +63,7 @@ static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
 static CARRY_ALWAYS_INLINE uint32_t carry_ip_enter(struct carry_walk *walk, const uint8_t *header,
                                                    uint32_t size) {
     /* Segmentation offload leaves a total length of 0 where 16 bits cannot hold it, or where the
-       card fills it in: then the datagram is all that is there. */
+       card fills it in: then the datagram fills the layer around it. */
     uint32_t total = carry_load16(header + 2);
     uint64_t end = total ? walk->offset + (uint64_t)total : walk->end;
     carry_walk_start_datagram(walk, 4, header + 12, header + 16, end);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IP over InfiniBand (RFC 4391, section 6), behind a global route header of 40 bytes. */
+/* IP over InfiniBand (RFC 4391, section 6), after a global route header of 40 bytes. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_ipoib(struct carry_walk *walk) {

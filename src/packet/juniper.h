@@ -12,7 +12,7 @@
 #define CARRY_JUNIPER_NO_LINK        0x02     /* 4 bytes, then a packet */
 #define CARRY_JUNIPER_HAS_EXTENSIONS 0x80
 
-/* Returns the protocol behind the header: the frame of a link type, behind `cookie` bytes. */
+/* Returns the protocol after the header and `cookie` more bytes: the frame of a link type. */
 static inline uint32_t carry_walk_juniper(struct carry_walk *walk, uint32_t cookie,
                                           uint32_t linktype) {
     const uint8_t *header = carry_walk_take(walk, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mobility header of IPv6 (RFC 6275, section 6.1.1): the checksum covers this header alone. */
+/* The mobility header of IPv6 (RFC 6275, section 6.1.1): the checksum covers only this header. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_mipv6(struct carry_walk *walk) {

@@ -8,9 +8,9 @@
 #define CARRY_MPLS_ENTROPY_FOLLOWS 7 /* the label of RFC 6790, section 4.3 */
 
 /*
- * Moves behind the label at the bottom of the stack. Returns false if that label is missing.
- * Entropy labels stay out of the scope: they depend on ports, which only the first fragment of a
- * datagram shows.
+ * Moves past the label at the bottom of the stack. Returns false if that label is missing. Entropy
+ * labels stay out of the scope: they depend on ports, which only the first fragment of a datagram
+ * shows.
  */
 static inline bool carry_mpls_skip_labels(struct carry_walk *walk) {
     uint32_t above = 0;

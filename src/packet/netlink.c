@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Linux's netlink (RFC 3549, section 2), behind the header of cooked captures, whose last two bytes
- * are the family. Packets are in the messages of two subsystems of netfilter: its log and its
- * queue. Messages are in the byte order of the capturing host, which their type shows.
+ * Linux's netlink (RFC 3549, section 2), after the header of cooked captures. That header ends with
+ * the family. Packets are in the messages of two subsystems of netfilter: its log and its queue.
+ * Messages are in the byte order of the capturing host; their type shows this order.
  */
 #include "packet/netlink.h"
 

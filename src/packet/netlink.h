@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages of Linux's netlink, behind the header of a capture. */
+/* Messages of Linux's netlink, after the header of a capture. */
 #ifndef CARRY_PACKET_NETLINK_H
 #define CARRY_PACKET_NETLINK_H
 

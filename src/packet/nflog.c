@@ -15,7 +15,7 @@ struct field {
     uint32_t type;
 };
 
-/* Reads the header of a field. Types are small numbers, which shows the byte order. */
+/* Reads the header of a field. Types are small numbers: this shows the byte order. */
 static struct field read_nflog_field(const uint8_t *header) {
     if (header[2] == 0)
         return (struct field){carry_load16(header), header[3]};

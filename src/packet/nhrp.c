@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NHRP (RFC 2332, section 5.2.1), with which ends of GRE find each other. The checksum covers as
- * many bytes as NHRP's length says.
+ * NHRP (RFC 2332, section 5.2.1), which the ends of GRE tunnels use to find each other. The
+ * checksum covers as many bytes as NHRP's length says.
  */
 #include "packet/walk.h"
 

@@ -4,8 +4,8 @@
  * completes one sum of a frame or several, and some cards also fill in the sums of IPv4 headers:
  *
  * - A header's sum of 0 is left to the card if a sum in the same packet is partial. One header in
- *   65,535 holds 0 by chance, and hardly ever beside a partial sum. Without a partial sum, 0 is
- *   damage, unless the caller knows the sender.
+ *   65,535 holds 0 by chance, and hardly ever together with a partial sum. Without a partial sum, 0
+ *   is damage, unless the caller knows the sender.
  * - The sums of tunnels around a partial sum become right once the card has completed the inner one
  *   ("local checksum offload"): they are no damage either.
  */
@@ -20,7 +20,10 @@ static uint32_t packet_end(const struct carry_walk *walk, const struct carry_pac
     return total && total < left ? header->cover_offset + total : walk->wire;
 }
 
-/* From here on, headers and outer sums are passed as indices into walk->sums. */
+/*
+ * Checks whether a header's packet holds a partial sum. From here on, headers and outer sums are
+ * passed as indices into walk->sums.
+ */
 static bool holds_partial(const struct carry_walk *walk, size_t header) {
     uint32_t end = packet_end(walk, &walk->sums[header]);
     for (size_t i = header + 1; i < walk->count; i++)
@@ -29,7 +32,8 @@ static bool holds_partial(const struct carry_walk *walk, size_t header) {
     return false;
 }
 
-/* Checks whether covered bytes are missing. The reason is no sign: a fragment's has precedence. */
+/* Checks whether covered bytes are missing. The reason does not show it: FRAGMENT has
+ * precedence. */
 static bool is_cut(const struct carry_walk *walk, const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;
     return sum->verdict == CARRY_VERDICT_UNVERIFIABLE && end > walk->captured;
@@ -54,8 +58,8 @@ static bool may_be_partial(const struct carry_walk *walk, const struct carry_pac
 }
 
 /*
- * Checks whether a longer capture could show sums behind the last one, which is not partial. Behind
- * TCP and UDP there are none: a walk does not end at UDP with a packet in it.
+ * Checks whether a longer capture could show sums after the last one, given that this one is not
+ * partial. After TCP and UDP there are none: a walk does not end at UDP with a packet in it.
  */
 static bool may_list_more(const struct carry_walk *walk) {
     const struct carry_packet_sum *last = &walk->sums[walk->count - 1];
@@ -66,7 +70,7 @@ static bool may_list_more(const struct carry_walk *walk) {
 
 /*
  * Checks whether the header's packet may hold a partial sum that was not captured: a cut must not
- * turn partial into bad. Behind a quoted packet there are only extensions, which are never partial.
+ * turn partial into bad. After a quoted packet there are only extensions, which are never partial.
  */
 static bool is_hidden(const struct carry_walk *walk, size_t header) {
     if (walk->captured >= packet_end(walk, &walk->sums[header]))
@@ -98,7 +102,7 @@ static void judge_empty_header(const struct carry_walk *walk, size_t header) {
 
 /* --- Sums around others --- */
 
-/* Returns by what a partial sum over the field changes when the card stores the expected value. */
+/* Returns the change of a partial sum over the field when the card stores the expected value. */
 static uint32_t completion_change(const struct carry_packet_sum *sum) {
     const uint8_t bytes[4] = {(uint8_t)(sum->expected >> 8), (uint8_t)sum->expected,
                               (uint8_t) ~(sum->stored >> 8), (uint8_t)~sum->stored};

@@ -18,7 +18,10 @@ static inline bool carry_offload_is_partial(const struct carry_packet_sum *sum, 
                            stored == carry_sum_fold(carry_sum_combine(sum->pseudo, ~size, 0)));
 }
 
-/* Checks whether a card will complete the sum, or one that it covers. No card completes quotes. */
+/*
+ * Checks whether a card will complete the sum, or one that it covers. No card completes quoted
+ * sums.
+ */
 static inline bool carry_offload_is_left(const struct carry_packet_sum *sum) {
     return sum->verdict == CARRY_VERDICT_PARTIAL && !sum->quoted;
 }

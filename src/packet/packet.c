@@ -27,8 +27,8 @@
 /* --- Judgement --- */
 
 /*
- * For what nearly every sum goes through: inlined, so that the size of the field, the absence of a
- * gap and most offsets are constants.
+ * Inlines the functions that nearly every sum goes through, so that the size of the field, the
+ * absence of a gap and most offsets are constants.
  */
 #define ALWAYS_INLINE static CARRY_ALWAYS_INLINE
 
@@ -108,7 +108,7 @@ static uint32_t pseudo_less_gap(const uint8_t *data, const struct carry_packet_s
     return carry_sum_combine(sum->pseudo, less, 0);
 }
 
-/* Returns the sum to start from if all covered bytes are added, those of the gap too. */
+/* Returns the sum to start from if all covered bytes are added, including those of the gap. */
 ALWAYS_INLINE uint32_t seed_of_sum(const uint8_t *data, const struct carry_packet_sum *sum) {
     return sum->gap_size ? pseudo_less_gap(data, sum) : sum->pseudo;
 }
@@ -230,15 +230,18 @@ ALWAYS_INLINE void read_field(const uint8_t *data, struct carry_packet_sum *sum,
         sum->verdict = (uint8_t)zero;
 }
 
-/* Checks whether `expected` is wanted: that of an absent sum only if the caller fills sums in. */
+/*
+ * Checks whether `expected` is wanted. For an absent sum, it is wanted only by callers that fill in
+ * sums.
+ */
 static bool is_worth_computing(enum carry_effort effort, enum carry_verdict verdict) {
     return effort == CARRY_EFFORT_FILL ||
            (effort == CARRY_EFFORT_JUDGE && verdict == CARRY_VERDICT_ILLEGAL);
 }
 
 /*
- * Sets `expected` of a sum that a stored 0 or the header has judged already. All covered bytes must
- * be captured.
+ * Sets `expected` of a sum whose verdict follows from a stored 0 or from the header. All covered
+ * bytes must be captured.
  */
 static CARRY_COLD void set_expected(const uint8_t *data, enum carry_effort effort,
                                     struct carry_packet_sum *sum, enum carry_verdict zero) {
@@ -296,7 +299,7 @@ void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *fie
     judge_field(walk, sum, zero);
 }
 
-/* Sets `sum` to what carry_walk_sum() lists, before it is judged. */
+/* Initialises the sum that carry_walk_sum() lists. It is not judged yet. */
 ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_packet_sum *sum,
                                 enum carry_protocol protocol, uint32_t field, uint32_t size,
                                 uint32_t pseudo) {
@@ -314,7 +317,8 @@ ALWAYS_INLINE void describe_sum(const struct carry_walk *walk, struct carry_pack
     };
 }
 
-/* Not through carry_walk_list(): nearly all sums go through here, and are written in place. */
+/* Does not call carry_walk_list(): nearly all sums are listed here, so they are written in
+ * place. */
 CARRY_ALWAYS_INLINE void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol,
                                         uint32_t field, uint32_t size, uint32_t pseudo,
                                         enum carry_verdict zero) {
@@ -356,7 +360,10 @@ bool carry_walk_enter_tunnel(struct carry_walk *walk) {
     return true;
 }
 
-/* Describes a fragment that lies in its frame as a whole, so that its size is reliable. */
+/*
+ * Describes a fragment, unless it is quoted or its frame does not hold all of it: then its size is
+ * not reliable.
+ */
 static CARRY_ALWAYS_INLINE void describe_fragment(const struct carry_walk *walk, uint8_t protocol,
                                                   uint32_t identification, uint32_t place,
                                                   bool more) {
@@ -432,7 +439,7 @@ CARRY_ALWAYS_INLINE uint32_t carry_walk_on_ip(uint32_t protocol) {
 #undef CARRY_ON_IP
 #define CARRY_ON_IP(number)
 
-/* Its size is the largest port number of the table: larger ports need no switch. */
+/* The size of this union is the largest port number of the table: larger ports need no switch. */
 #undef CARRY_PROTOCOL
 #define CARRY_PROTOCOL(id, name, keys) keys
 #undef CARRY_ON_UDP
@@ -494,7 +501,7 @@ static CARRY_ALWAYS_INLINE uint32_t take_step(struct carry_walk *walk, uint32_t 
 /* Starts the walk at the first byte of the frame. */
 static CARRY_ALWAYS_INLINE void start_walk(struct carry_walk *walk,
                                            const struct carry_frame *frame) {
-    /* Member by member: not all members need clearing for each frame. */
+    /* Assigned member by member, because not all members need clearing for each frame. */
     walk->data = frame->data;
     walk->captured = frame->captured;
     walk->offset = 0;
@@ -580,7 +587,7 @@ void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame) 
 
 #define LINKTYPE_ETHERNET 1
 
-/* The most sums that these steps list. */
+/* The maximum number of sums that these steps list. */
 #define IN_LINE_SUMS_MAX 2
 
 /* These functions take a step if `next` is one of their protocols, and return the next protocol. */

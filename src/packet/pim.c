@@ -29,7 +29,7 @@ static uint32_t walk_shown_header(const struct carry_walk *walk) {
 }
 
 uint32_t carry_packet_walk_pim(struct carry_walk *walk) {
-    if (carry_walk_size(walk) == 0) /* behind a dummy header */
+    if (carry_walk_size(walk) == 0) /* after a dummy header */
         return CARRY_NEXT_NONE;
     carry_walk_require_length(walk);
     const uint8_t *header = carry_walk_header(walk, REGISTER_SIZE);

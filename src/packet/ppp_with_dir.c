@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* PPP behind a byte that is 0 in received frames. */
+/* PPP after a byte that is 0 in received frames. */
 #include "packet/walk.h"
 
 uint32_t carry_packet_walk_ppp_with_dir(struct carry_walk *walk) {

@@ -15,7 +15,7 @@
 #define CARRY_SNAP_ETHERNET         0x0007
 
 /*
- * Returns the protocol behind a SNAP header, which holds an organisation and a type (RFC 2427,
+ * Returns the protocol after a SNAP header, which holds an organisation and a type (RFC 2427,
  * section 4; RFC 2684, section 5). `padding` is the number of bytes before a bridged frame.
  */
 static inline uint32_t carry_walk_snap(struct carry_walk *walk, uint32_t padding) {
@@ -30,7 +30,7 @@ static inline uint32_t carry_walk_snap(struct carry_walk *walk, uint32_t padding
     return is_ethernet && carry_walk_take(walk, padding) ? CARRY_NEXT(LINK, 1) : CARRY_NEXT_NONE;
 }
 
-/* Returns the protocol behind a network layer protocol identifier (NLPID, ISO/IEC TR 9577). */
+/* Returns the protocol after a network layer protocol identifier (NLPID, ISO/IEC TR 9577). */
 static inline uint32_t carry_walk_nlpid(struct carry_walk *walk, uint32_t padding) {
     const uint8_t *identifier = carry_walk_take(walk, 1);
     switch (identifier ? *identifier : 0) {

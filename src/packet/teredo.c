@@ -22,7 +22,7 @@ static uint32_t indication_size(const struct carry_walk *walk) {
     }
 }
 
-/* Checks whether an address is Teredo's. A source that has none yet uses its link-local address. */
+/* Checks whether an address is Teredo's. A source without one uses its link-local address. */
 static bool is_teredo(const uint8_t *src, const uint8_t *dst) {
     enum { PREFIX = 0x20010000 };
     return carry_load32(src) == PREFIX || carry_load32(dst) == PREFIX ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * TaZmen Sniffer Protocol, with which access points and RouterOS mirror frames: version, type, kind
- * of frame, then fields of a tag, a size and data. Two kinds of field consist of a tag alone.
+ * of frame, then fields of a tag, a size and data. Two kinds of field consist only of a tag.
  */
 #include "packet/ieee80211.h"
 

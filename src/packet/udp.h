@@ -25,7 +25,7 @@ static inline uint32_t carry_udp_tunnel_on(const uint8_t *header) {
     return to != CARRY_NEXT_NONE ? to : CARRY_NEXT(UDP, carry_load16(header));
 }
 
-/* Checks whether `next` is a tunnel. SCTP (RFC 6951, section 5.3) and mirrored frames are none. */
+/* Checks whether `next` is a tunnel. SCTP (RFC 6951, section 5.3) and mirrored frames are not. */
 static inline bool carry_udp_is_tunnel(uint32_t next) {
     switch (next) {
     case CARRY_NEXT_NONE:

@@ -25,17 +25,20 @@
  */
 #define CARRY_ALWAYS_INLINE inline __attribute__((__always_inline__))
 
-/* For what hardly any packet needs: never inlined. (Linux defines a macro `noinline`.) */
+/*
+ * Marks functions that hardly any packet needs: they are never inlined. (Linux defines a macro
+ * `noinline`.)
+ */
 #define CARRY_COLD __attribute__((__noinline__))
 
 #define CARRY_LIKELY(condition) __builtin_expect(!!(condition), 1)
 
 struct carry_walk;
 
-/* A place at which the walk continues after the present packet, and the state that it has there. */
+/* A place at which the walk continues after the present packet, and the state of the walk there. */
 struct carry_walk_resume_point {
     uint32_t (*walk)(struct carry_walk *walk);
-    uint64_t end; /* this and the others as in struct carry_walk */
+    uint64_t end; /* this and the members below: as in struct carry_walk */
     uint32_t offset;
     uint32_t bound;
     uint32_t network;
@@ -46,7 +49,7 @@ struct carry_walk_resume_point {
     bool quoted;
 };
 
-/* How many places can be nested; deeper ones are dropped. */
+/* The maximum number of nested places; deeper ones are dropped. */
 #define CARRY_WALK_RESUME_POINTS_MAX 4
 
 /* Members of a walk that few frames need. They are always in memory. */
@@ -116,7 +119,7 @@ static inline void carry_walk_prepare(struct carry_walk *walk,
     walk->cold = NULL;
 }
 
-/* Walks over a frame: fills what was prepared, and sets walk->count. */
+/* Walks over a frame, fills the prepared arrays, and sets walk->count. */
 void carry_walk_frame(struct carry_walk *walk, const struct carry_frame *frame);
 
 /*
@@ -155,8 +158,8 @@ void carry_walk_sum(struct carry_walk *walk, enum carry_protocol protocol, uint3
                     uint32_t size, uint32_t pseudo, enum carry_verdict zero);
 
 /*
- * Lists and judges any field; one of 4 bytes is a CRC32c. `field` holds protocol, field_size,
- * cover_size, pseudo, gap, and field_offset from the start of the header. Its verdict is
+ * Lists and judges any field; a field of 4 bytes is a CRC32c. `field` holds protocol, field_size,
+ * cover_size, pseudo, gap, and field_offset from the start of the header. On entry, its verdict is
  * CARRY_VERDICT_UNVERIFIABLE, or CARRY_VERDICT_ABSENT if the header says that the field is unused.
  */
 void carry_walk_list(struct carry_walk *walk, const struct carry_packet_sum *field,
@@ -170,7 +173,7 @@ struct carry_cover {
 
 /*
  * Lists and judges a checksum for which senders differ in what they cover. It is good if it
- * verifies with `cover` or with `other`; if not, `expected` is that of `cover`.
+ * verifies with `cover` or with `other`; if not, `expected` is computed over `cover`.
  */
 void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol, uint32_t field,
                            struct carry_cover cover, struct carry_cover other);
@@ -179,8 +182,8 @@ void carry_walk_sum_either(struct carry_walk *walk, enum carry_protocol protocol
 uint32_t carry_walk_pseudo(struct carry_walk *walk, uint8_t protocol, uint32_t size);
 
 /*
- * Returns the next protocol after a header that announces a fragment. `place` is the offset in the
- * datagram's content of the bytes at `offset`. Describes the fragment if the caller wants that.
+ * Returns the next protocol after a header that announces a fragment. The bytes at `offset` are
+ * `place` bytes into the datagram's content. Describes the fragment if the caller asked for it.
  */
 uint32_t carry_walk_fragment(struct carry_walk *walk, uint8_t protocol, uint32_t identification,
                              uint32_t place, bool more);
@@ -232,7 +235,7 @@ static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_header(const struct carry_w
     return size <= carry_walk_readable(walk) - walk->offset ? walk->data + walk->offset : NULL;
 }
 
-/* Like carry_walk_header(), but also moves `offset` past the header unless it returns NULL. */
+/* Returns the header like carry_walk_header(), and moves `offset` past it unless it is NULL. */
 static CARRY_ALWAYS_INLINE const uint8_t *carry_walk_take(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_header(walk, size);
     if (header)
@@ -340,7 +343,7 @@ static inline uint32_t carry_walk_ip_version(const struct carry_walk *walk) {
 }
 
 /*
- * Returns IPv4 or IPv6 if the length in the header equals the rest of this layer. For places where
+ * Returns IPv4 or IPv6 if the length in the header equals the rest of this layer. Called where
  * nothing else distinguishes IP from other bytes.
  */
 static inline uint32_t carry_walk_exact_ip(const struct carry_walk *walk) {
@@ -370,7 +373,7 @@ static inline uint32_t carry_walk_exact_ethernet(struct carry_walk *walk) {
     return fills ? CARRY_NEXT(ETHERTYPE, 0x6558) : CARRY_NEXT_NONE;
 }
 
-/* Returns the protocol after a header of `size` bytes whose last two are such a type field. */
+/* Returns the protocol after a header of `size` bytes that ends with a type field of Ethernet. */
 static CARRY_ALWAYS_INLINE uint32_t carry_walk_typed(struct carry_walk *walk, uint32_t size) {
     const uint8_t *header = carry_walk_take(walk, size);
     return header ? carry_walk_ethertype(walk, carry_load16(header + size - 2)) : CARRY_NEXT_NONE;
@@ -387,7 +390,7 @@ static CARRY_ALWAYS_INLINE void carry_walk_narrow_scope(struct carry_walk *walk,
  */
 bool carry_walk_enter_tunnel(struct carry_walk *walk);
 
-/* Enters a tunnel if there is an IP header already. Returns whether the next one is wanted. */
+/* Enters a tunnel if there is an IP header already. Returns whether the next header is wanted. */
 static CARRY_ALWAYS_INLINE bool carry_walk_enter_ip(struct carry_walk *walk) {
     return !walk->version || carry_walk_enter_tunnel(walk);
 }
@@ -404,7 +407,7 @@ static CARRY_ALWAYS_INLINE void carry_walk_start_datagram(struct carry_walk *wal
     carry_walk_set_end(walk, end);
 }
 
-/* Makes sums over this datagram's content unverifiable. Malformed replaces an earlier reason. */
+/* Makes sums over this datagram's content unverifiable. `MALFORMED` replaces an earlier reason. */
 static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *walk,
                                                              enum carry_reason reason) {
     if (walk->why_unverifiable == CARRY_REASON_NONE || reason == CARRY_REASON_MALFORMED)
@@ -413,8 +416,8 @@ static CARRY_ALWAYS_INLINE void carry_walk_mark_unverifiable(struct carry_walk *
 
 /*
  * Marks an IP length of 0 as malformed, for protocols that no card segments. Segmentation offload
- * leaves a length of 0 for TCP and UDP, and jumbograms (RFC 2675) have it too; elsewhere it says
- * that there is no content.
+ * leaves a length of 0 for TCP and UDP, and so do senders of jumbograms (RFC 2675); elsewhere it
+ * says that there is no content.
  */
 static inline void carry_walk_require_length(struct carry_walk *walk) {
     bool is_jumbogram = walk->version == 6 && walk->end - walk->network - 40 > UINT16_MAX;
