@@ -37,11 +37,11 @@
 .endm
 
 /*
- * The end of a copy that survives faults: defines the labels above. Requires, at each access that
- * may fault: [x1, x1 + x2) must still be copied to [x0, x0 + x2), all bytes before are copied, and
- * no byte behind the `done` ones is written. So the bytes from there up to the faulting page can
- * still be copied. They are copied one by one: if one faults, the other side faults, or a page was
- * mapped or unmapped meanwhile. Returns x0 = the bytes left, x1 = -1.
+ * Ends a copy that survives faults: defines the labels above. Requires, at each access that may
+ * fault: [x1, x1 + x2) must still be copied to [x0, x0 + x2), all bytes before are copied, and no
+ * byte after the `done` ones is written. So the bytes from there up to the faulting page can still
+ * be copied. They are copied one by one: if one faults, the other side faults, or a page was mapped
+ * or unmapped meanwhile. Returns x0 = the bytes left, x1 = -1.
  *
  * Clobbers: x2, x9 to x11, x16, flags
  */

@@ -59,14 +59,14 @@
 .endm
 
 /*
- * The end of a copy that survives faults: defines the labels above. Requires, at each access that
- * may fault: [rsi, rsi + rdx) must still be copied to [rdi, rdi + rdx), all bytes before are
- * copied, and no byte behind the `done` ones is written. So the bytes from there up to the faulting
- * page can still be copied. They are copied one by one. If one faults, the copy ends there: the
- * other side faults, a page was mapped or unmapped meanwhile, or the page is unknown. No access
- * faults more than a page behind the bytes that are done. So if all bytes of a page are copied, it
- * is mapped again, and words are copied; if a word faults, its bytes are tried again.
- * Returns rax = the bytes left, rdx = -1.
+ * Ends a copy that survives faults: defines the labels above. Requires, at each access that may
+ * fault: [rsi, rsi + rdx) must still be copied to [rdi, rdi + rdx), all bytes before are copied,
+ * and no byte after the `done` ones is written. So the bytes from there up to the faulting page can
+ * still be copied. They are copied one by one. If one faults, the copy ends there: the other side
+ * faults, a page was mapped or unmapped meanwhile, or the page is unknown. No access faults more
+ * than a page after the bytes that are done. So if all bytes of a page are copied, it is mapped
+ * again, and words are copied; if a word faults, its bytes are tried again. Returns rax = the bytes
+ * left, rdx = -1.
  *
  * `unit` is the unit of CARRY_DONE_END(); `clean` is an instruction that cleans the upper halves of
  * vector registers.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How copies, and code in frames, survive faults: the host handles the fault, and looks up where
- * execution goes on. A process does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), an
+ * execution continues. A process does so in handlers of SIGSEGV and SIGBUS (src/hosted/fault.c), an
  * operating-system kernel in its page-fault handler.
  */
 #ifndef CARRY_BASE_FAULT_HOST_H
@@ -19,29 +19,31 @@
 
 /*
  * Returns the address at which execution continues after a fault of the instruction at
- * `instruction`, or 0 if it belongs to none of the library's copies. For fault handlers. On entry
- * *value is the start of the page that could not be accessed (see base/fault_asm.h), on return the
- * new value of rax, or on AArch64 of x16. Takes no lock, and reads only the table.
+ * `instruction`, or 0 if it belongs to none of the library's copies. Fault handlers call this
+ * function. On entry *value is the start of the page that could not be accessed (see
+ * base/fault_asm.h), on return the new value of rax, or on AArch64 of x16. Takes no lock, and reads
+ * only the table.
  */
 uintptr_t carry_fault_find(uintptr_t instruction, uintptr_t *value);
 
 struct carry_fault_frame;
 
 /*
- * Returns where the host keeps the innermost frame of this thread (carry_fault_enter()), NULL at
- * first. Fault handlers call this function too. In an operating-system kernel each interrupt counts
- * as a thread: it starts with NULL. Otherwise a fault in the interrupt would leave a frame of the
- * interrupted code.
+ * Returns the address of the host's pointer to the innermost frame of this thread
+ * (carry_fault_enter()). The pointer is NULL at first. Fault handlers call this function too. In an
+ * operating-system kernel each interrupt counts as a thread: it starts with NULL. Otherwise a fault
+ * in the interrupt would leave a frame of the interrupted code.
  */
 struct carry_fault_frame **carry_host_fault_frames(void);
 
 /*
  * Leaves the innermost frame of this thread, and stores `address` (NULL: not known) and `signal` in
- * it. For fault handlers, after carry_fault_find() returned 0. Returns the address at which
- * execution continues, with *value as the new value of rax, or on AArch64 of x16; or 0 if there is
- * no frame. The handler of an operating-system kernel restores other state that frames rely on,
- * such as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: the faulting instruction may have been the
- * first one behind an indirect branch. If SVCR.SM is set (SME), the handler adds 1 to *value.
+ * it. Fault handlers call this function after carry_fault_find() returned 0. Returns the address at
+ * which execution continues, with *value as the new value of rax, or on AArch64 of x16; or 0 if
+ * there is no frame. The handler of an operating-system kernel restores other state that frames
+ * rely on, such as EFLAGS.AC, or PSTATE.BTYPE, which must be 0: the faulting instruction may have
+ * been the first one after an indirect branch. If SVCR.SM is set (SME), the handler adds 1 to
+ * *value.
  */
 uintptr_t carry_fault_unwind(const void *address, int signal, uintptr_t *value);
 

@@ -18,14 +18,14 @@ struct carry_context;
 bool carry_host_has_fibers(void);
 
 /*
- * Called on the stack of `from`, just before the thread goes on with `to`. `from` will be resumed
- * later, unless it has finished. The host keeps its data in the contexts' member `fiber`, including
- * the bounds of stacks that no caller has stated.
+ * Reports a switch. Called on the stack of `from`, just before the thread continues with `to`.
+ * `from` will be resumed later, unless it has finished. The host keeps its data in the contexts'
+ * member `fiber`, including the bounds of stacks that no caller has stated.
  */
 void carry_host_fiber_switch(struct carry_context *from, struct carry_context *to, bool finished);
 
 /*
- * Called before a context is preempted. Returns CARRY_OK, CARRY_ERROR_BUSY if the signal
+ * Checks whether a context can be preempted now. Returns CARRY_OK, CARRY_ERROR_BUSY if the signal
  * interrupted the function above, or CARRY_ERROR_UNSUPPORTED if signal handlers do not get the
  * registers that were interrupted.
  */

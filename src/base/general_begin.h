@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * From here to general_end.h, functions use only general registers, whatever CPU they are compiled
- * for. Otherwise compilers copy through vector registers, and put VZEROUPPER behind XRSTOR, and so
+ * for. Otherwise compilers copy through vector registers, and put VZEROUPPER after XRSTOR, and so
  * change the registers that these functions have just loaded, or are about to save.
  *
  * Include this file first, so that inline functions of headers are compiled in the same way. It has

@@ -51,7 +51,7 @@ struct carry_hook_host {
     uintptr_t (*find)(const struct carry_host_object *object, const char *symbol,
                       const char *version, bool own_first);
 
-    /* Finds the text that contains `address`. Returns false if no object has it. */
+    /* Finds the text that contains `address`. Returns false if no object contains it. */
     bool (*text_at)(uintptr_t address, struct carry_host_text_range *range);
 
     /* Checks whether the word at `address` can be read. Callable in any context; must not make
@@ -66,7 +66,7 @@ struct carry_hook_host {
 
     /*
      * Maps a copy of `text`, readable and executable and never written again, and zeroed data in
-     * the pages behind it, less than `reach` away from `near` unless `near` is 0. Returns the
+     * the pages after it, less than `reach` away from `near` unless `near` is 0. Returns the
      * address of the text, or NULL.
      */
     void *(*map)(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
@@ -83,7 +83,7 @@ void carry_hook_forked(void);
 struct carry_host_hook_thread {
     int *error_number;       /* carry_host_errno() of this thread, or NULL before the first call */
     const void *counted;     /* the point whose callback runs, if detaching waits for it */
-    uintptr_t readable_page; /* the last page found readable behind arguments of a call, or 0 */
+    uintptr_t readable_page; /* the last page found readable after arguments of a call, or 0 */
     bool inside;             /* in a callback or in the library: hooks call no callbacks */
 };
 

@@ -20,9 +20,10 @@ enum carry_host_hwcap { CARRY_HOST_HWCAP, CARRY_HOST_HWCAP2 };
 /*
  * Returns the features that the CPU has and that the system lets code use (AArch64 only), as the
  * bits that Linux gives them in that word (arm64, uapi/asm/hwcap.h). An operating-system kernel
- * without an answer returns 0: then the library uses what each CPU has. One that sums in sections
- * (carry/section.h) leaves SVE and SVE2 out: sections keep neither, so kernels that use them would
- * lose their registers to a section within. Called like carry_host_cpu_mask().
+ * that does not know them returns 0: then the library uses only what every CPU has. An
+ * operating-system kernel that sums in sections (carry/section.h) omits SVE and SVE2: sections save
+ * neither, so a nested section would overwrite the registers of a sum that uses them. Called like
+ * carry_host_cpu_mask().
  */
 uint64_t carry_host_hwcap(enum carry_host_hwcap word);
 

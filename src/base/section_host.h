@@ -15,8 +15,8 @@ struct carry_section_cpu;
 struct carry_section_thread;
 
 /*
- * Keep this thread on its CPU, and end that. Calls nest. In interrupts both functions may do
- * nothing.
+ * Keep this thread on its CPU, and allow it to move again. Calls nest. In interrupts both functions
+ * may do nothing.
  */
 void carry_host_preempt_off(void);
 void carry_host_preempt_on(void);
@@ -29,7 +29,7 @@ struct carry_section_cpu *carry_host_section_cpu(void);
 
 /*
  * Makes vector instructions run on this CPU: CLTS, in kernels that set CR0.TS; CPACR_EL1.FPEN, in
- * kernels that clear it. Such a kernel lets them trap again on the way to user mode only, if the
+ * kernels that clear it. Such a kernel lets them trap again only on the way to user mode, if the
  * state of the thread must be loaded there.
  */
 void carry_host_vectors_allow(void);
@@ -38,8 +38,8 @@ void carry_host_vectors_allow(void);
  * Arranges that carry_section_reload(thread) is called before `thread` returns to user mode.
  * `thread` runs on this CPU, or is about to. The last check for pending loads must run with
  * interrupts off. Until the load, the registers do not hold the state of `thread`. Returns false if
- * the thread never returns to user mode, as threads of the kernel itself: the state is then loaded
- * at once.
+ * the thread never returns to user mode, such as a thread of the operating system itself: the state
+ * is then loaded at once.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread);
 

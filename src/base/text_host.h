@@ -10,8 +10,8 @@
 #include <carry/base.h>
 
 /*
- * A function, and the byte of its text that it returns. With these a host verifies that the CPU
- * runs the text that the host writes.
+ * Returns a byte of its own text, carry_patch_probe_byte. With this function, a host verifies that
+ * the CPU runs the text that the host writes.
  */
 uint8_t carry_patch_probe(void);
 extern const uint8_t carry_patch_probe_byte[];
@@ -29,7 +29,7 @@ struct carry_text_part {
     bool executable;
 };
 
-/* When other threads see the writes of a session. */
+/* How a session writes, and when other threads see its writes. */
 struct carry_text_session {
     bool writes_pairs; /* a write of two bytes is one store; so is one of four aligned ones */
     bool holds_traps;  /* a thread that meets a trap waits for the end: guards may be traps */
@@ -111,9 +111,9 @@ struct carry_text_host {
     void (*before_register)(uintptr_t address);
 
     /*
-     * NULL, or finds the loaded parts of the object that has `address`, outside lock(). Returns how
-     * many there are, of which it fills in `limit` at most; 0 if no object has it, as memory that
-     * the program allocated.
+     * NULL, or finds the loaded parts of the object that contains `address`, outside lock(). Fills
+     * in `limit` parts at most, and returns how many there are: 0 if no object contains the
+     * address, for example because the program allocated that memory.
      */
     size_t (*parts)(uintptr_t address, struct carry_text_part *parts, size_t limit);
 
