@@ -240,7 +240,7 @@ static int plan_match(struct carry_hook_plan *plan, const struct carry_hook *hoo
     point = carry_point_make(match->place.address, match->place.function);
     if (!point)
         return CARRY_ERROR_PERMISSION;
-    if (point->planned) { /* for a second relocation of the slot, or to be detached */
+    if (point->planned) { /* planned for another relocation of the slot, or being detached */
         plan->skipped += point->hook != hook;
         return CARRY_OK;
     }

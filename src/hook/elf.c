@@ -190,7 +190,7 @@ void carry_elf_open(struct carry_elf *elf, uintptr_t base, const void *segments,
         uintptr_t address = base + segment.address;
         if (segment.type == SEGMENT_DYNAMIC)
             read_dynamic(elf, address, &dynamic);
-        else if (segment.type == SEGMENT_RELRO) /* may end behind the segment that contains it */
+        else if (segment.type == SEGMENT_RELRO) /* may end past the segment that contains it */
             elf->constant = inner_pages(address, segment.size);
     }
     use_dynamic(elf, &dynamic);
@@ -234,8 +234,8 @@ static bool is_constant(const struct carry_elf *elf, uintptr_t address) {
     return address - elf->constant.address < elf->constant.size;
 }
 
-/* Checks for a slot of the right kind. Slots of the PLT count only in the first table, whose
- * indices binders use; the second table may contain the first. */
+/* Checks for a slot of the right kind. Slots of the PLT count only in the first table, because
+ * binders use its indices; the second table may contain the first. */
 static bool is_slot(const struct carry_elf *elf, const struct carry_elf_cursor *at,
                     const struct relocation *relocation, uintptr_t slot) {
     enum carry_slot_kind kind = carry_slot_kind(relocation->type);

@@ -74,7 +74,7 @@ static void add_entry(struct carry_hook_block *block, uintptr_t address,
     point->key.value = 0;
 }
 
-/* Checks whether the whole block is in reach: with its stubs it may have a mebibyte. */
+/* Checks whether the whole block is in reach: with its stubs it may be a mebibyte long. */
 static bool is_block_near(const struct carry_hook_block *block, uintptr_t address) {
     return is_in_reach((uintptr_t)block, address) && is_in_reach((uintptr_t)(block + 1), address);
 }
@@ -123,7 +123,7 @@ static int add_sites(struct entries *entries) {
     int error = CARRY_OK;
     for (struct carry_hook_block *block = entries->blocks; block && !error; block = block->next) {
         error = carry_patch_register(block->records, block->records + block->used);
-        if (error != CARRY_ERROR_MEMORY) /* registered, and as the compiler made them */
+        if (error != CARRY_ERROR_MEMORY) /* registered, but not patched */
             error = CARRY_OK;
     }
     return error;
@@ -228,8 +228,8 @@ static int commit_entries(const struct carry_hook_point *points, uintptr_t value
     return carry_commit_changes(&patch);
 }
 
-/* Makes entries jumps. A commit succeeds without writing if sites can read their keys instead,
- * which entries do not: so each entry is checked. */
+/* Makes entries jumps. A commit also succeeds if text cannot be written but sites can read their
+ * keys. Entries cannot read them, so this function checks each entry. */
 static int make_jumps(const struct carry_hook_point *points) {
     int error = commit_entries(points, 1);
     const struct carry_hook_point *point = points;

@@ -21,7 +21,7 @@ struct carry_hook_point {
     uint32_t generation;      /* incremented when callbacks change; odd while they are enabled */
     bool constant;            /* the slot is in read-only memory */
     bool whole;               /* an argument of carry_stub_thunk() */
-    uint32_t running;         /* how many callbacks run of hooks that wait for them */
+    uint32_t running;         /* the number of running callbacks that a hook waits for */
     bool counted;             /* whether the present hook waits for its callbacks */
     bool planned;             /* whether it is being attached or detached */
     bool around; /* had a hook with `leave`: threads may be in the thunk that copies arguments */
@@ -45,7 +45,7 @@ struct carry_hook_point {
 
 #define CARRY_STACK_WORDS_MAX 4096 /* the limit of carry_thunk.stack_words */
 
-/* The points of a block of stubs, in reach of these, and the records of their sites. */
+/* The points of a block of stubs, within reach of the stubs, and the records of their sites. */
 struct carry_hook_block {
     struct carry_hook_block *next;
     struct carry_hook_block *made_before; /* in the list of all blocks */
@@ -54,7 +54,7 @@ struct carry_hook_block {
     struct carry_hook_point points[CARRY_BLOCK_POINTS];
 };
 
-/* Makes a block, in reach of a jump from `near` unless that is 0. Returns NULL on failure. */
+/* Makes a block, within reach of a jump from `near` unless that is 0. Returns NULL on failure. */
 struct carry_hook_block *carry_block_make(uintptr_t near);
 
 /* Returns the existing or a new point for calls of `target` through `slot`, or NULL on failure. */

@@ -30,9 +30,9 @@ struct callback {
 };
 
 /*
- * Reads the callbacks of a point. Returns false if none are enabled, or if they changed meanwhile,
- * which the generation shows. Inlined, like the functions below: that saves a sixth of the cost of
- * a hooked call.
+ * Reads the callbacks of a point. Returns false if none are enabled, or if the generation shows
+ * that they changed meanwhile. Inlined, like the functions below, because this saves a sixth of the
+ * cost of a hooked call.
  */
 CARRY_INLINE bool take_callback(const struct carry_hook_point *point, struct callback *callback) {
     callback->generation = __atomic_load_n(&point->generation, __ATOMIC_ACQUIRE);
@@ -68,7 +68,7 @@ static void call_back(const struct carry_hook_point *point, carry_hook_callback 
  * function sees that the point was stopped. */
 static void call_back_counted(struct carry_hook_point *point, carry_hook_callback *function,
                               struct carry_thunk_call *call, const struct callback *callback) {
-    /* Not NULL if a signal interrupted another counted callback before it began. */
+    /* Not NULL if a signal interrupted another counted callback before that callback began. */
     const void *interrupted = carry_host_hook_thread.counted;
     carry_host_hook_thread.counted = point;
     __atomic_fetch_add(&point->running, 1, __ATOMIC_SEQ_CST);

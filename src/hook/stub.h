@@ -9,13 +9,13 @@
 bool carry_stub_supported(void);
 
 /*
- * The size of a stub. A stub jumps to a thunk and passes the address of a descriptor, by which the
- * thunk knows what was called. The return address stays where the call has put it.
+ * The size of a stub. A stub jumps to a thunk and passes the address of a descriptor, which
+ * identifies the called function. The return address remains where the call stored it.
  */
 #define CARRY_STUB_BYTES 16
 
 /*
- * Writes a stub for a descriptor that begins `distance` bytes behind the start of the stub. The
+ * Writes a stub for a descriptor that begins `distance` bytes after the start of the stub. The
  * address of the thunk is `thunk_offset` bytes from the start of the descriptor.
  */
 void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
@@ -29,7 +29,7 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset);
 /*
  * Returns the thunk that calls back before and after the function, or, without `around`, only
  * before. `whole`: for functions whose calls may pass or preserve other registers than most, and
- * for the code behind the NOPs of an entry.
+ * for the code after the NOPs of an entry.
  */
 const void *carry_stub_thunk(bool around, bool whole);
 
@@ -48,10 +48,10 @@ bool carry_is_binder(const uint8_t *text, size_t index);
 size_t carry_entry_bytes(void);
 uintptr_t carry_entry_reach(void);
 
-/* Returns how many instructions the NOPs of a compiler at `text` are; 0 if they are none. */
+/* Returns how many NOP instructions a compiler emitted at `text`; 0 if it emitted none. */
 unsigned carry_entry_nops(const uint8_t *text);
 
-/* The size of a landing pad for indirect branches; and whether `text` begins with one. */
+/* Checks whether `text` begins with a landing pad for indirect branches. */
 #define CARRY_LANDING_BYTES 4
 bool carry_is_landing_pad(const uint8_t *text);
 

@@ -35,7 +35,10 @@ bool carry_stub_supported(void) {
     return true;
 }
 
-/* Returns an ADR for a distance of less than 1 MiB, whose two low bits are a field of their own. */
+/*
+ * Returns an ADR for a distance of less than 1 MiB. The two low bits of the distance have a field
+ * of their own.
+ */
 static uint32_t adr_x16(uint32_t distance) {
     return ADR_X16 | (distance & 3) << 29 | (distance >> 2 & 0x7ffff) << 5;
 }
@@ -76,7 +79,7 @@ bool carry_is_landing_pad(const uint8_t *text) {
     return instruction_at(text, 0) == BTI_C;
 }
 
-/* Checks for the start of a PLT, the value of unbound slots: [bti c], stp x16, x30, [sp, #-16]!,
+/* Checks for the start of a PLT, to which unbound slots point: [bti c], stp x16, x30, [sp, #-16]!,
  * adrp x16. */
 bool carry_is_binder(const uint8_t *text, size_t index) {
     (void)index;
