@@ -206,10 +206,13 @@ static bool write_copies(void) {
     return ok;
 }
 
-/* How often catch_up() reads a page that keeps changing. */
+/* How many times at most catch_up() reads a page that keeps changing. */
 #define LOOKS_MAX 100
 
-/* Updates a copy until the page is what the copy was made from: one system call is left then. */
+/*
+ * Updates a copy until the page has not changed since it was copied: only one system call is left
+ * then.
+ */
 static bool catch_up(size_t i) {
     for (unsigned look = 0; look < LOOKS_MAX; look++) {
         if (is_as_seen(i))

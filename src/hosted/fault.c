@@ -37,8 +37,8 @@ static bool is_no_address(const siginfo_t *info) {
     return info->si_code == SI_KERNEL;
 }
 
-/* Checks whether the whole page faults. Otherwise other bytes of it may not: their tags match
- * (MTE), or their addresses are aligned. */
+/* Checks whether the whole page faults. If not, other bytes of it may be accessible, because their
+ * tags match (MTE) or their addresses are aligned. */
 static bool is_of_page(const siginfo_t *info) {
     return info->si_code != (info->si_signo == SIGBUS ? BUS_ADRALN : SEGV_MTESERR);
 }
@@ -181,8 +181,8 @@ static size_t copy_piece_otherwise(uintptr_t dst, uintptr_t src, size_t size) {
     return done ? piece : 0;
 }
 
-/* Copies a piece without cancellation, which would leave the ends open: copies must not be
- * cancellation points. */
+/* Copies a piece with cancellation disabled: a cancelled thread would leave the pipe or sockets
+ * open, and copies must not be cancellation points. */
 static size_t copy_uncancelled(uintptr_t dst, uintptr_t src, size_t size) {
     int cancellation;
     int reason = errno;
@@ -199,7 +199,8 @@ size_t carry_host_copy(void *dst, const void *src, size_t size) {
     size_t left = size, done = 1;
     while (left && done) {
         done = copy_pieces(to, from, left, PIECES);
-        /* One piece alone: if a later one is outside the address space, the system copies none. */
+        /* Tries a single piece: if a later one is outside the address space, the system copies
+         * none. */
         if (!done && errno == EFAULT)
             done = copy_pieces(to, from, left, 1);
         if (!done)

@@ -11,7 +11,7 @@ uintptr_t *carry_ucontext_pc(void *context);
 /* Returns whether traps can guard sites. */
 bool carry_ucontext_has_traps(void);
 
-/* The bytes of a trap: the program counter in its context lies behind it. */
+/* The bytes of a trap: the program counter in its context is the address after it. */
 #define CARRY_TRAP_BYTES 1
 #define CARRY_TRAP       0xcc
 
@@ -26,9 +26,8 @@ bool carry_ucontext_is_exact(void);
 void carry_ucontext_recover(void *context, uintptr_t recovery, uintptr_t value);
 
 /*
- * Resets state that functions never return with, before a frame continues with *value, which does
- * not restore it: empties the x87 stack, and adds 1 to *value in streaming mode
- * (base/fault_host.h).
+ * Resets state in which functions never return, and which is not restored when a frame continues
+ * with *value: empties the x87 stack, and adds 1 to *value in streaming mode (base/fault_host.h).
  */
 void carry_ucontext_leave_frame(void *context, uintptr_t *value);
 

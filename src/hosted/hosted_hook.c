@@ -69,8 +69,8 @@ struct census {
 };
 
 /*
- * Notes an object. The dynamic linker holds a lock meanwhile, under which its other locks must not
- * be taken. So names are copied: once the lock is released, objects may be unloaded.
+ * Notes an object. The dynamic linker holds a lock meanwhile, and its other locks must not be taken
+ * under that lock. So names are copied: once the lock is released, objects may be unloaded.
  */
 static int note_loaded_object(struct dl_phdr_info *info, size_t size, void *context) {
     struct census *census = context;
@@ -264,7 +264,7 @@ static bool map_file(uint8_t *place, const void *text, size_t size) {
 }
 
 /* Writes text to memory before it becomes executable, where no such file can be created. Systems
- * that forbid this have such files. */
+ * that forbid this support such files. */
 static bool fill_memory(uint8_t *place, const void *text, size_t size) {
     if (mprotect(place, size, PROT_READ | PROT_WRITE))
         return false;
@@ -279,7 +279,10 @@ static void watch_forks(void) {
     pthread_atfork(NULL, NULL, carry_hook_forked);
 }
 
-/* Maps text and data. The data contains points, which count threads: so forks are watched. */
+/*
+ * Maps text and data. Also watches forks, because the data contains points, and points count
+ * threads.
+ */
 static void *map_block(uintptr_t near, uintptr_t reach, const void *text, size_t text_size,
                        size_t data_size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

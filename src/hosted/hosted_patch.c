@@ -33,7 +33,7 @@ struct lock {
 };
 
 static struct lock transactions;
-static struct lock objects; /* and commits; locked after `transactions` */
+static struct lock objects; /* also guards commits; locked after `transactions` */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const struct carry_text_writer *writer; /* of the open session */
@@ -244,7 +244,8 @@ static bool open_in_place(const struct carry_text_run *runs, size_t count) {
 
 /*
  * Checks whether guards may be traps. A thread that runs into a trap while SIGTRAP is blocked kills
- * the process. Only text that is partly written is worse.
+ * the process. This is risked only if the program chose traps, or if text is already written in
+ * part.
  */
 static bool may_trap(void) {
     if (!carry_ucontext_has_traps())

@@ -87,7 +87,8 @@ enum carry_exchange {
 enum carry_exchange carry_exchange_close(void);
 void carry_exchange_drop(void);
 
-/* Does what carry_text_host.parts does. Asks the dynamic linker, so never call it with a lock. */
+/* Does what carry_text_host.parts does. Asks the dynamic linker, so never call it with a lock
+ * held. */
 size_t carry_object_parts(uintptr_t address, struct carry_text_part *parts, size_t limit);
 
 /* Returns the protection of text in an object with these GNU properties (NULL: none). */
@@ -99,7 +100,10 @@ int carry_text_file(void);
 /* Forgets what is known of text in this range, which is about to be unmapped. */
 void carry_text_forget(uintptr_t low, uintptr_t high);
 
-/* Notes that pages are shared with another process. Called after fork() in both, with the lock. */
+/*
+ * Notes that pages are shared with another process. Called after fork() in both processes, with the
+ * lock held.
+ */
 void carry_text_after_fork(bool in_child);
 
 /*

@@ -27,7 +27,7 @@
 #define SEGV_MTEAERR 8
 #endif
 
-/* The most levels of other copies to follow: a damaged chain may be a circle. */
+/* The maximum number of levels of other copies to follow: a damaged chain may be a circle. */
 #define STEPS 1024
 
 struct carry_signal_link carry_signal_links[CARRY_SIGNAL_LEVELS];
@@ -64,7 +64,10 @@ static void act_by_default(int number, const siginfo_t *info) {
         raise(number);
 }
 
-/* Blocks what the system would block for the next handler. The library's handler blocks all. */
+/*
+ * Blocks the signals that the system would block for the next handler. The library's handler blocks
+ * all signals.
+ */
 static void restore_mask(const struct sigaction *to, int number, void *context) {
     sigset_t mask = to->sa_mask;
     sigset_t interrupted;
@@ -93,7 +96,10 @@ static void call_handler(const struct sigaction *to, sighandler_t handler, int n
         handler(number);
 }
 
-/* Passes a signal on. The next handler may be hooked as if it were alone, and may jump out. */
+/*
+ * Passes a signal on. While the next handler runs, hooks work as if it were the only handler. It
+ * may jump out.
+ */
 static void pass_signal_on(struct sigaction *to, int number, siginfo_t *info, void *context,
                            bool inside) {
     sighandler_t handler = take_handler(to);
@@ -109,8 +115,8 @@ static void pass_signal_on(struct sigaction *to, int number, siginfo_t *info, vo
     carry_host_go_inside(true);
 }
 
-/* Handles a signal, or passes it on. No hook calls a callback meanwhile: a callback that ran a site
- * or faulted would not survive that here. */
+/* Handles a signal, or passes it on. No hook calls a callback meanwhile: here, a callback could not
+ * run a site or survive a fault. */
 CARRY_SIGNAL_ENTRY void carry_signal_handle(int number, siginfo_t *info, void *context,
                                             unsigned level) {
     bool inside = carry_host_go_inside(true);
@@ -148,8 +154,8 @@ static const struct sigaction *next_action(const struct chain *chain,
 }
 
 /*
- * Returns the level of this copy that signals reach from `action` through other copies alone, or
- * -1. Levels above it are gone: a handler between them has restored the one before it.
+ * Returns the level of this copy that signals reach from `action` only through other copies, or -1.
+ * Levels above it are gone: a handler between them has restored the one before it.
  */
 static int reached_level(const struct chain *chain, const struct sigaction *action) {
     int level = find_level(action);

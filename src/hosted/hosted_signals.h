@@ -35,7 +35,10 @@ bool carry_signal_install(const struct carry_signal *signal);
 /* Checks whether the installed handler belongs to the library: to this copy or another. */
 bool carry_signal_is_ours(int number);
 
-/* Removes the handler, unless a foreign one was installed over it: then it stays, and passes on. */
+/*
+ * Removes the handler, unless a foreign one was installed over it: then it remains, and passes
+ * signals on.
+ */
 void carry_signal_remove(const struct carry_signal *signal);
 
 #endif

@@ -35,8 +35,9 @@ typedef uint32_t unaligned_word __attribute__((aligned(1), may_alias));
 
 /*
  * Writes text. A size of two bytes, or of an aligned word, is a guard, its replacement or an
- * instruction, and is written with one store. A plain one: other writes of two bytes may straddle a
- * cache line, where a locked instruction stops the machine, and on some kernels the program.
+ * instruction, and is written with one store. The store is a plain one: other writes of two bytes
+ * may straddle a cache line, and a locked instruction that does so stops the machine, or with some
+ * kernels the program.
  */
 static void store_text(uintptr_t address, const void *bytes, size_t size) {
     if (size == 2) {
@@ -99,7 +100,10 @@ static bool are_aliased(const struct carry_text_run *runs, size_t count, bool sh
     return false;
 }
 
-/* Systems may be configured to refuse files with MFD_EXEC, or files without it. */
+/*
+ * Tries both kinds of file: a system may be configured to refuse those with MFD_EXEC, or those
+ * without.
+ */
 int carry_text_file(void) {
     int fd = memfd_create("carry-text", MFD_CLOEXEC | MFD_EXEC);
     return fd < 0 ? memfd_create("carry-text", MFD_CLOEXEC) : fd;
@@ -201,13 +205,14 @@ static bool alias_write(uintptr_t address, const void *bytes, size_t size) {
 
 static struct {
     int fd;
-    pid_t pid; /* that opened the file: in a child, the file still refers to the parent */
+    pid_t pid; /* of the process that opened the file: in a child, the file still refers to the
+                  parent */
     dev_t device;
     ino_t inode;
 } memory = {.fd = -1};
 
-/* Checks that the descriptor is still ours: the program may have closed all descriptors, and
- * opened another file with this number. */
+/* Checks that the descriptor still refers to the library's file: the program may have closed all
+ * descriptors, and opened another file with this number. */
 static bool memory_is_open(void) {
     struct stat now;
     return memory.fd >= 0 && !fstat(memory.fd, &now) && now.st_dev == memory.device &&

@@ -14,7 +14,7 @@
  */
 #define CARRY_SIGNAL_MAGIC 0x3167737972726163
 
-/* The alignment of a mark, which keeps it in the page of the function behind it. */
+/* The alignment of a mark. It keeps the mark in the page of the function that follows. */
 #define CARRY_SIGNAL_ALIGNMENT 64
 
 #ifndef __ASSEMBLER__

@@ -25,8 +25,8 @@ struct carry_text_origin {
 /*
  * carry_origin_look_up() returns the origin of the text at an address, or NULL if it is unknown. It
  * asks the dynamic linker, so never call it with the lock held: a thread with the linker's lock may
- * wait for ours. carry_origin_note() keeps an origin until carry_origin_forget() frees all origins
- * in a range; both require the lock.
+ * wait for the library's. carry_origin_note() keeps an origin until carry_origin_forget() frees all
+ * origins in a range; both require the lock.
  */
 struct carry_text_origin *carry_origin_look_up(uintptr_t address);
 void carry_origin_note(struct carry_text_origin *origin);

@@ -67,12 +67,13 @@ static bool wait_for_guard(uintptr_t address) {
     }
 }
 
-/* How many threads block all signals to wait for a guard now, and how many ever did. */
+/* How many threads block all signals now to wait for a guard, and how often threads have done
+ * so. */
 static uint32_t waiting;
 static uint32_t waits;
 
-/* Blocks all signals while it waits. A handler that jumped out would leave this thread counted as a
- * reader of the list of objects, or as a sleeper. */
+/* Waits for a guard with all signals blocked. A handler that jumped out would leave this thread
+ * counted as a reader of the list of objects, or as a sleeper. */
 static bool wait_signals_blocked(uintptr_t address) {
     sigset_t all, before;
     sigfillset(&all);
@@ -165,8 +166,8 @@ static bool threads_let_traps_in(void) {
     return ok;
 }
 
-/* A thread that still waits for an earlier commit blocks the signal until it sees the end: it is
- * worth looking again. */
+/* How many times at most threads are examined. A thread that still waits for an earlier commit
+ * blocks the signal until it sees the end. */
 #define LOOKS 10000
 
 static bool any_thread_waited(uint32_t before) {

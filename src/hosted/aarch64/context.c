@@ -21,7 +21,8 @@ void carry_ucontext_serialise(void) {
     __asm__ __volatile__("isb" : : : "memory");
 }
 
-/* Passes `address` as a set of signals, which the system reads before it rejects the operation. */
+/* Passes `address` as a set of signals: the system reads the set before it rejects the
+ * operation. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     register uint64_t how __asm__("x0") = UINT64_MAX;
     register uint64_t set __asm__("x1") = address;
