@@ -14,12 +14,12 @@
  * guards, whatever the threads do.
  *
  * If calls are or become several instructions, a guard is not enough: a CPU that was interrupted
- * between two of them continues behind the guard. The host then stops all other CPUs outside of
- * sites, and the plan is written in one step.
+ * between two of them continues after the guard. The host then stops all other CPUs outside sites,
+ * and the plan is written in one step.
  */
 #include "patch/patch_internal.h"
 
-/* The size of a piece. A longer alternative has several pieces. */
+/* The maximum size of a piece. A longer alternative consists of several pieces. */
 #define PIECE_BYTES 16
 
 /* One write covers at most this many adjacent blocks. */
@@ -37,7 +37,7 @@ struct piece {
 /* Which other threads may run the sites of a plan, from most to fewest. */
 enum mode {
     LIVE,    /* threads may run all sites */
-    LOADING, /* the same, but none can have run the entries of an object that is being loaded */
+    LOADING, /* threads may run all sites except the entries of an object that is being loaded */
     ALONE,   /* there is no other thread now, but there may be one at the next commit */
     QUIET,   /* the caller or the host keeps all other threads out of the sites */
 };
@@ -99,7 +99,10 @@ static bool pieces_overlap(const struct piece *piece, const struct piece *next) 
     return next->address < piece->address + piece->length;
 }
 
-/* Copies at least `length` bytes, in a constant size. Nearly all sites fit the shorter one. */
+/*
+ * Copies at least `length` bytes, in one of two constant sizes. The smaller one fits nearly all
+ * sites.
+ */
 static void copy_state(uint8_t *to, const uint8_t *from, size_t length) {
     if (length <= PIECE_BYTES / 2)
         __builtin_memcpy(to, from, PIECE_BYTES / 2);
@@ -340,7 +343,7 @@ static void find_part(struct part *part, const struct piece *piece, enum step st
     part->bytes = step == GUARDS ? part->guard : bytes + skip;
 }
 
-/* Copies at most PIECE_BYTES without a call: two copies may overlap. */
+/* Copies at most PIECE_BYTES bytes without a function call, in two copies that may overlap. */
 static void copy_part_bytes(uint8_t *to, const uint8_t *from, size_t size) {
     if (size >= 8) {
         __builtin_memcpy(to, from, 8);
@@ -355,8 +358,8 @@ static void copy_part_bytes(uint8_t *to, const uint8_t *from, size_t size) {
 }
 
 /*
- * Writes the parts of all pieces in a span with one call of the host, which costs far more than the
- * bytes. The bytes between the parts are written unchanged.
+ * Writes the parts of all pieces in a span with one call of the host: a call costs far more than
+ * the bytes. The bytes between the parts are written unchanged.
  */
 static bool write_span(const struct piece *pieces, size_t count, enum step step, bool forward) {
     static uint8_t bytes[SPAN_BLOCKS * BLOCK_BYTES + PIECE_BYTES];
@@ -392,10 +395,10 @@ static size_t count_in_span(const struct piece *pieces, size_t count, size_t blo
 }
 
 /*
- * Writes one step of all pieces. With `singly`, each piece has a write of its own. Without
- * `forward`, restores the old bytes, and continues after a failed write: a site that cannot be
- * restored has not changed, and the others must be restored. Each write then covers one block, as a
- * longer one might end at the block that cannot be written.
+ * Writes one step of all pieces. With `singly`, writes each piece on its own. Without `forward`,
+ * restores the old bytes, and continues after a failed write: a site that cannot be restored has
+ * not changed, and the others must be restored. Each write then covers one block, because a longer
+ * write might end at the block that cannot be written.
  */
 static bool write_step(enum step step, bool forward, bool singly) {
     const size_t blocks = forward ? SPAN_BLOCKS : 1;
@@ -457,7 +460,7 @@ static enum carry_guard choose_guard(const struct piece *piece,
 
 /*
  * Chooses a guard for each piece. Returns false if a piece needs a guard that this architecture
- * lacks, or a trap, and the session does not hold threads at traps.
+ * lacks, or if it needs a trap and the session does not hold threads at traps.
  */
 static bool choose_guards(const struct carry_text_session *session) {
     last_guard = session->at_once ? CARRY_GUARD_REMAP : CARRY_GUARD_NONE;
@@ -491,7 +494,7 @@ static bool lost_a_site(void) {
     return lost && !changed;
 }
 
-/* Writes the plan in one session, or in several: until the host reports that all of it is seen. */
+/* Writes the plan in one session or several, until the host reports that all of it is seen. */
 static int write_session(void) {
     const struct carry_text_host *host = carry_host_text();
     for (;;) {
@@ -543,8 +546,8 @@ static int carry_out_once(make_plan *make, const void *of) {
 
 /*
  * Makes a plan and writes it. If a guard is missing, tries once more without changes that need one.
- * Sites in their original state read their keys from memory: if all sites are in it, `keys_change`
- * allows keys to change although text could not be written.
+ * Sites in their original state read their keys from memory: if all sites are in this state,
+ * `keys_change` allows keys to change although text could not be written.
  */
 static int carry_out_plan(make_plan *make, const void *of, bool keys_change) {
     int error = carry_out_once(make, of);
@@ -705,7 +708,7 @@ int carry_patch_select(const char *backend, const char *guard) {
     return error;
 }
 
-/* --- Accounts --- */
+/* --- Statistics --- */
 
 void carry_commit_account(struct carry_patch_counts *stats) {
     static const char *const guards[] = {"none", "remap", "jump", "trap", "none"};

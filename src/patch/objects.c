@@ -5,7 +5,10 @@
 
 struct carry_object *carry_objects;
 
-/* How many threads search the list without the lock: carry_object_remove() waits for them. */
+/*
+ * The number of threads that search the list without the lock: carry_object_remove() waits for
+ * them.
+ */
 static unsigned readers;
 
 /* --- Order --- */

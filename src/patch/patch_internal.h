@@ -110,7 +110,10 @@ void carry_sort(void *array, size_t count, size_t size, bool (*before)(const voi
 /* Patches all sites of an object. Returns the same errors as carry_patch_apply(). */
 int carry_commit_object(const struct carry_object *object);
 
-/* Patches the sites of all objects to the values of their keys. `quiet`: CARRY_PATCH_QUIET. */
+/*
+ * Patches the sites of all objects to the values of their keys. `quiet` stands for
+ * CARRY_PATCH_QUIET.
+ */
 int carry_commit_objects(bool quiet);
 
 /* Patches the sites of `import` to the value of its original. The caller then sets its value. */
@@ -179,7 +182,8 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length);
  * The guard that holds threads at a site while its other bytes change. A trap is one byte, which
  * can be stored at any address; a signal handler holds the threads that run into it. A jump to
  * itself needs no handler, but has two bytes, which must be stored together. A site needs no guard
- * if its page is exchanged. MISSING: the site needs a guard, and the architecture has none.
+ * if its page is exchanged. MISSING means that the site needs a guard, and the architecture has
+ * none.
  */
 enum carry_guard {
     CARRY_GUARD_NONE,
@@ -189,10 +193,11 @@ enum carry_guard {
     CARRY_GUARD_MISSING,
 };
 
-/* Returns the guard for a site. `writes_pairs`: the host writes two bytes with one store. */
+/* Returns the guard for a site. `writes_pairs` means that the host writes two bytes with one
+ * store. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs);
 
-/* Writes the bytes of a guard, at most two. Returns how many it has. */
+/* Writes the bytes of a guard, at most two. Returns how many it wrote. */
 size_t carry_encode_guard_bytes(enum carry_guard guard, uint8_t *bytes);
 
 #endif

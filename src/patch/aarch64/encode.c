@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The states of a site on AArch64 (Arm ARM, C6.2; the table is in <carry/patch/aarch64.h>). Every
- * site but an alternative is one instruction of four bytes, in little-endian order.
+ * site except an alternative is one instruction of four bytes, in little-endian order.
  */
 #include "patch/patch_internal.h"
 
@@ -104,7 +104,8 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Reads from `aux` two sizes and, from the fourth byte on, the default and the replacement. */
+/* Writes the default or the replacement. `aux` holds two sizes and, from the fourth byte on,
+ * both. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     const uint8_t *from = aux + INSTRUCTION_BYTES + (replaced ? aux[0] : 0);
@@ -194,7 +195,7 @@ bool carry_encode_swaps(const uint8_t *from, const uint8_t *to, size_t length) {
            insn_is_exchangeable(get_insn(to));
 }
 
-/* Finds no guard: not even a guard may be replaced by an instruction outside the list. */
+/* Returns MISSING: not even a guard may be replaced by an instruction outside the list. */
 enum carry_guard carry_encode_guard(uintptr_t site, size_t length, bool writes_pairs) {
     (void)site;
     (void)length;

@@ -7,8 +7,8 @@
  *
  * uint8_t carry_patch_probe(void)
  *
- * carry_patch_probe_byte is the second byte of the MOV, whose operand is eight times the byte. A
- * caller that rewrites this byte finds out whether the CPU runs the new text.
+ * carry_patch_probe_byte is the second byte of the MOV. The operand of the MOV is eight times this
+ * byte. A caller that rewrites this byte finds out whether the CPU runs the new text.
  */
     .text
     .globl carry_patch_probe, carry_patch_probe_byte

@@ -158,7 +158,10 @@ static void put_key_branch(const struct carry_site *site, bool on, uint8_t *byte
 
 /* --- Entries --- */
 
-/* Writes the NOPs of the compiler: five by GCC, one by Clang, which costs no more than ours. */
+/*
+ * Writes the NOPs of the compiler: five by GCC, or one by Clang. Clang's costs no more than the
+ * library's.
+ */
 static void put_compilers_nops(const struct carry_site *site, uint8_t *bytes) {
     static const uint8_t one[ENTRY_BYTES] = {0x0f, 0x1f, 0x44, 0x00, 0x08};
     if (site->flags & CARRY_SITE_SINGLE)
@@ -180,7 +183,7 @@ static bool put_entry(const struct carry_site *site, bool on, uint8_t *bytes) {
 
 /* --- Alternatives --- */
 
-/* Reads from `aux` two sizes, the bytes of the default and those of the replacement. */
+/* Writes the default or the replacement. `aux` holds two sizes, then the bytes of both. */
 static bool put_alternative(const struct carry_site *site, bool replaced, uint8_t *bytes) {
     const uint8_t *aux = aux_bytes(site);
     size_t size = aux[replaced];

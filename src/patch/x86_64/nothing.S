@@ -8,7 +8,7 @@
  * uintptr_t carry_patch_nothing(void)
  *
  * Its registered body is empty: calls of an operation that is patched to this function become NOPs.
- * In assembly because it is exported, and CARRY_BODY demands a hidden function.
+ * It is written in assembly because it is exported, and CARRY_BODY demands a hidden function.
  */
     .text
     .globl carry_patch_nothing
@@ -35,8 +35,9 @@ CARRY_END carry_patch_nothing
 /*
  * void carry_patch_never(void)
  *
- * The target of the calls behind sites, which the compiler sees and no CPU runs. In assembly: a
- * compiler that optimises across files must not see that it changes nothing.
+ * The target of the calls after sites: the compiler sees these calls, but no CPU runs them. It is
+ * written in assembly because a compiler that optimises across files must not see that it changes
+ * nothing.
  */
     .globl carry_patch_never
     .type carry_patch_never, @function
