@@ -36,8 +36,8 @@ static bool is_access_size(size_t size) {
 }
 
 /*
- * Copies all bytes or none, as one access does. Across two pages the system may copy a part: then
- * writes the earlier bytes back. Returns whether it copied them.
+ * Copies all bytes or none, as one access does. Across two pages the system may copy a part: this
+ * function then writes the earlier bytes back. Returns whether it copied them.
  */
 static bool access_by_system(void *dst, const void *src, size_t size) {
     unsigned char from[8];
@@ -67,7 +67,7 @@ bool carry_write_try(void *dst, const void *value, size_t size) {
 
 uint64_t carry_load_zeropad(const void *src) {
     uint64_t word = 0;
-    /* No page is smaller: within one, all bytes are readable if one is. */
+    /* No page is smaller than this, and within a page all bytes are readable if one is. */
     if ((uintptr_t)src % PAGE_BYTES <= PAGE_BYTES - sizeof word)
         __builtin_memcpy(&word, src, sizeof word);
     else

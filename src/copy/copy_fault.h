@@ -19,7 +19,7 @@ struct carry_fault_row {
 bool carry_read_once(void *value, const void *src, size_t size);
 bool carry_write_once(void *dst, const void *value, size_t size);
 
-/* The end of carry_fault_enter(), and the code that continues in a frame: src/copy/<arch>/enter. */
+/* End carry_fault_enter(), and continue in a frame: src/copy/frame.c, and src/copy/<arch>/enter. */
 int carry_fault_push(struct carry_fault_frame *frame);
 void carry_fault_resume(void);
 

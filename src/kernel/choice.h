@@ -46,7 +46,8 @@ static inline uintptr_t carry_kernels_in_use(const struct carry_kernels *kernels
     return run != kernels->undecided ? run : carry_kernels_choose(kernels);
 }
 
-/* These do for any table what carry_sum_select(), carry_sum_kernel() and so on do for sums. */
+/* Do for any table what carry_sum_select(), carry_sum_kernel() and similar functions do for
+ * sums. */
 int carry_kernels_select(const struct carry_kernels *kernels, const char *name);
 bool carry_kernels_describe(const struct carry_kernels *kernels, size_t index,
                             struct carry_kernel_state *state);

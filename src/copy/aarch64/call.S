@@ -4,8 +4,8 @@
 #include "patch/aarch64/jump.h"
 
 /*
- * A copy with the chosen kernel, with its form for ranges that overlap, and with its form that
- * survives faults
+ * Copy with the chosen kernel: with its plain form, its form for ranges that overlap, and its form
+ * that survives faults
  *
  * void carry_copy(void *dst, const void *src, size_t size)
  * void carry_copy_move(void *dst, const void *src, size_t size)

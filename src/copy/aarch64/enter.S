@@ -4,9 +4,9 @@
 
 /*
  * Stores or loads the registers that functions preserve (AAPCS64, 6.1), except sp, at offsets of
- * struct carry_fault_frame. An operating-system kernel is compiled for general registers alone: its
- * functions preserve no vectors, which belong to a thread. A load of d8 would clear the upper half
- * of v8.
+ * struct carry_fault_frame. An operating-system kernel is compiled for general registers only: its
+ * functions preserve no vectors, because these belong to a thread. A load of d8 would clear the
+ * upper half of v8.
  */
 .macro KEPT pair, frame
     \pair   x19, x20, [\frame, #0x08]
@@ -34,7 +34,7 @@
  *
  * In:       x0 frame
  * Out:      w0
- * Clobbers: as carry_fault_push(), which this ends in
+ * Clobbers: as carry_fault_push(), to which this function jumps
  */
     .text
     .globl carry_fault_enter
@@ -52,7 +52,8 @@ CARRY_END carry_fault_enter
 /*
  * w0 = 1, returned by the carry_fault_enter() that saved the registers
  *
- * Not called: the handler of a fault makes its context continue here, see carry_fault_unwind().
+ * No code calls this function: the handler of a fault makes its context continue here, see
+ * carry_fault_unwind().
  *
  * In:       x16 frame, + 1 in streaming mode (SME): functions never return in it, so it ends here
  * Out:      w0

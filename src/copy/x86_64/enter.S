@@ -11,7 +11,7 @@
  *
  * In:       rdi frame
  * Out:      eax
- * Clobbers: as carry_fault_push(), which this ends in
+ * Clobbers: as carry_fault_push(), to which this function jumps
  */
     .text
     .globl carry_fault_enter
@@ -36,8 +36,9 @@ CARRY_END carry_fault_enter
 /*
  * eax = 1, returned by the carry_fault_enter() that saved the registers
  *
- * Not called: the handler of a fault makes its context continue here, see carry_fault_unwind(). The
- * jump at the end needs no notrack: compilers put a landing pad behind calls that return twice.
+ * No code calls this function: the handler of a fault makes its context continue here, see
+ * carry_fault_unwind(). The jump at the end needs no notrack: compilers put a landing pad after
+ * calls that return twice.
  *
  * In:       rax frame
  * Out:      eax

@@ -16,7 +16,7 @@
  * may overlap.
  *
  * In:       rdi dst, rsi src, rdx size
- * Out:      rax the bytes left, of the form that recovers; nothing of the others
+ * Out:      rax the bytes left, in the form that recovers; the other forms return nothing
  *
  * Wherever a load or a store may fault, the first two forms meet the requirements of CARRY_RECOVER
  * (base/fault_asm.h).

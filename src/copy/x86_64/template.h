@@ -100,7 +100,7 @@
 
 #define X(n)        %xmm##n
 
-/* Moves to the first aligned address of the target behind its start. The first vector covers the
+/* Moves to the first aligned address of the target after its start. The first vector covers the
  * bytes before it. Moves store that vector last, as it may overlap the source of a block. */
 .macro COPY_ALIGN
 #if MOVES

@@ -5,7 +5,7 @@
  * includes it defines
  *
  *     FUNCTION    the kernel's name
- *     VECTORS     1 for vector registers, 0 for general registers alone
+ *     VECTORS     1 for vector registers, 0 for general registers only
  *     SUMS        1 if it sums too
  *
  * dst[i] = src[i]    for i from 0 to size - 1
