@@ -3,8 +3,8 @@
  * The portable kernel, for both byte orders. It adds 32-bit words to a 64-bit accumulator, which
  * loses no carry within 16 GiB; larger sizes are summed in parts.
  *
- * Both forms are one text: it copies nothing if `to` is NULL, which is a constant. Words are loaded
- * as a whole, because assembling them from bytes in memory stalls.
+ * Both forms are compiled from the same code: it copies nothing if `to` is NULL, which is a
+ * constant. Words are loaded as a whole, because assembling them from bytes in memory stalls.
  */
 #include "sum/sum_internal.h"
 

@@ -7,7 +7,7 @@
 
 #include "kernel/choice.h"
 
-/* Hold the chosen kernels as operations, so that a program may patch the calls of the kernels. */
+/* Operations that hold the chosen kernels, so that a program may patch the calls of the kernels. */
 CARRY_OP(uint32_t, carry_sum, const void *, size_t, uint32_t);
 CARRY_OP(uint32_t, carry_sum_copy, void *, const void *, size_t, uint32_t);
 CARRY_HIDDEN extern struct carry_key carry_op_carry_sum_copy_try;

@@ -8,7 +8,8 @@
  * parts are added with end-around carry. The last size % 16 bytes, which start at an even offset,
  * are summed by the portable kernel.
  *
- * Both forms are one text: it copies nothing if `to` is NULL, which is a constant.
+ * Both forms are compiled from the same code: it copies nothing if `to` is NULL, which is a
+ * constant.
  */
 #include <arm_neon.h>
 

@@ -14,7 +14,7 @@
  *
  * Parameters:
  *   KERNEL   the name of the kernel
- *   PAIRS    1: every second vector is summed by uadalp, which CPUs execute beside udot
+ *   PAIRS    1: every second vector is summed by uadalp, in parallel with udot
  *   COPIES   1: the form that copies
  *
  * In:       sums: x0 data, x1 size, w2 sum; copies: x0 dst, x1 src, x2 size, w3 sum

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* AVX2 with additions alone, for CPUs on which multiplications slow the core down (Cascade Lake).
+/* AVX2 with only additions, for CPUs on which multiplications slow the core down (Cascade Lake).
    Equation: halves.h; registers and clobbers: template.h. */
 #define KERNEL       avx2_add
 #define VECTOR_BYTES 32

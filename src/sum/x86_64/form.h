@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * The three forms of each kernel, which are one text:
+ * The three forms of each kernel, assembled from the same code:
  *
  *     uint32_t carry_sum_<KERNEL>(const void *data, size_t size, uint32_t sum)
  *
@@ -75,7 +75,7 @@
 #endif
 .endm
 
-/* Moves the pointers behind bytes that are done. */
+/* Moves the pointers past bytes that are done. */
 .macro ADVANCE bytes:vararg
     subq $-(\bytes), %rdi
 #if COPIES

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * The arithmetic of template.h with additions alone, for CPUs that lower their clock for vector
+ * The arithmetic of template.h with only additions, for CPUs that lower their clock for vector
  * multiplications.
  *
  * Each 64-bit lane is added as a whole, modulo 2^64, and its upper half is added again separately:

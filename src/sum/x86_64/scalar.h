@@ -99,7 +99,7 @@
 .endm
 
 /*
- * rax = the sum of the words behind the first `from` bytes, `end` bytes at most. These words are
+ * rax = the sum of the words after the first `from` bytes, `end` bytes at most. These words are
  * counted from the end of the data: if the number of bytes is odd, their bytes are swapped. So the
  * sum is rotated by 8 bits for each byte; rotations by whole words do no harm.
  */

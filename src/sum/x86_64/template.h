@@ -206,8 +206,8 @@ CARRY_FUNCTION FUNCTION
     shrq $32, %rax
     kmovd %eax, %k2
     /* If no byte of the second vector is wanted, it is loaded from the address of the first one.
-       Behind that there may be no page: a load there would cost hundreds of cycles even if all
-       bytes are masked out. */
+       After that there may be no page: a load there would cost hundreds of cycles even if all bytes
+       are masked out. */
     movl $32, %r9d
     cmpl %r9d, SIZE32
     cmovbel %ecx, %r9d
