@@ -163,7 +163,7 @@ enum carry_xstate_refusal carry_xstate_from_core(const void *image, size_t size,
 
 /* --- Signal frames --- */
 
-/* struct _fpx_sw_bytes, and the number behind the image. */
+/* struct _fpx_sw_bytes, and the number after the image. */
 #define FRAME_MAGIC1        CARRY_AREA_SOFTWARE
 #define FRAME_EXTENDED_SIZE (CARRY_AREA_SOFTWARE + 4)
 #define FRAME_XFEATURES     (CARRY_AREA_SOFTWARE + 8)

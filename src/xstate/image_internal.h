@@ -7,8 +7,8 @@
 
 #include "xstate/xstate_internal.h"
 
-/* The component has eight, but the other four are never written: in signal frames they hold bytes
- * of the stack. */
+/* The bytes of PKRU that hold state. The component has eight bytes, but the other four are never
+ * written: in signal frames they hold bytes of the stack. */
 #define CARRY_PKRU_BYTES 4
 
 /* Returns the components of user state; without XSAVE those of FXSAVE. */

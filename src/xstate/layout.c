@@ -12,7 +12,7 @@ union words {
 
 #define WORD_OF(member) (offsetof(struct carry_xstate_layout, member) / sizeof(uintptr_t))
 
-/* CPUID costs a microsecond in virtual machines. */
+/* Cached because CPUID costs a microsecond in virtual machines. */
 static union words cached;
 static bool is_cached;
 
@@ -95,7 +95,7 @@ static size_t compact_offset(const struct carry_xstate_layout *layout, uint64_t 
     return offset;
 }
 
-/* Returns the end of the last component. Offsets do not ascend: APX has that of BNDREGS. */
+/* Returns the end of the last component. Offsets need not ascend: APX has the offset of BNDREGS. */
 static size_t standard_end(const struct carry_xstate_layout *layout, uint64_t mask) {
     size_t end = CARRY_XSTATE_EXTENDED;
     for (unsigned i = CARRY_XSTATE_AVX; i < CARRY_XSTATE_COMPONENTS; i++) {

@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct frame) == 176 && offsetof(struct frame, d) == 96 &&
                    offsetof(struct carry_context, flags) == CONTEXT_FLAGS,
                "as assembly knows them");
 
-/* In switch.S. */
+/* Starts a new context. Defined in switch.S. */
 void carry_context_start(void);
 
 bool carry_context_supported(void) {

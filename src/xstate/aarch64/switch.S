@@ -105,8 +105,8 @@ carry_context_switch:
 /*
  * never returns
  *
- * The start of a new context, to which the first switch to it returns, and its end. There is no
- * caller, as the CFI says. The first instruction is for unwinders that look at the one before a
+ * The start and the end of a new context. The first switch to the context returns here. There is no
+ * caller, as the CFI states. The first instruction is for unwinders that look at the one before a
  * return address.
  *
  * In:  x0 value, x19 entry, x20 argument, x21 the context

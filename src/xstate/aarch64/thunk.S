@@ -298,7 +298,7 @@ CARRY_END \name
 .endm
 
 /* Copies the stack's arguments below the frame, the last first: the stack grows page by page.
- * Copies no more than CALL_WORDS_END allows, which `enter` may set. Clobbers x9 to x14. */
+ * Copies no more than CALL_WORDS_END allows; `enter` may set this limit. Clobbers x9 to x14. */
 .macro COPY_WORDS bytes
     ldr     x9, [x29, #FRAME_THUNK]
     ldr     x9, [x9, #THUNK_STACK_WORDS]

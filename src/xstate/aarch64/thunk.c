@@ -10,7 +10,9 @@
 
 uint32_t carry_thunk_machine;
 
-/* Returns the machine's features, also masked ones: a mask changes no register and no landing pad.
+/*
+ * Returns the machine's features, including masked ones: a mask changes no register and no landing
+ * pad.
  */
 uint32_t carry_thunk_detect(void) {
     static const struct {

@@ -18,7 +18,7 @@
 #define CALL_VECTOR_SIZE 104
 #define CALL_WORD        112
 #define CALL_LIBRARY     120
-#define CALL_WORDS_END   124 /* its upper half: 1 + the most words to copy, or 0: no limit */
+#define CALL_WORDS_END   124 /* its upper half: 1 + how many words to copy at most; 0: no limit */
 #define CALL_BYTES       128
 
 /* Bits of carry_thunk_machine, by number; the word is 0 before carry_thunk_prepare(). */

@@ -21,7 +21,7 @@ static uint32_t mxcsr_mask(void) {
     return mask ? mask : CARRY_MXCSR_MASK_OLDEST;
 }
 
-/* Detects a component with a name (LWP of old AMD CPUs, 62, has none). Returns whether it is there.
+/* Detects a component with a name (LWP of old AMD CPUs, 62, has none). Returns whether it exists.
  */
 static bool detect_part(struct carry_xstate_part *part, unsigned component) {
     struct carry_cpuid found = carry_cpuid(LEAF, component);
@@ -42,7 +42,10 @@ static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) 
     return found;
 }
 
-/* If firmware hides leaves beyond the third, the layout has the components of FXSAVE alone. */
+/*
+ * Detects the layout. If firmware hides leaves beyond the third, it has only the components of
+ * FXSAVE.
+ */
 void carry_xstate_detect(struct carry_xstate_layout *layout) {
     uint64_t xcr0 = carry_xcr0();
     layout->mxcsr_mask = mxcsr_mask();

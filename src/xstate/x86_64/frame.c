@@ -33,7 +33,7 @@ struct frame {
     uintptr_t pc;
 };
 
-/* In switch.S. */
+/* Labels in switch.S. */
 extern const char carry_context_switching[], carry_context_switched[];
 void carry_context_start(void);
 void carry_context_resume(void);
@@ -75,7 +75,7 @@ void *carry_context_first_frame(struct carry_context *context, void *end, carry_
 
 #define BIT(name) CARRY_XSTATE_BIT(name)
 
-/* Checks for a header. With the legacy components alone, images may have the form of FXSAVE. */
+/* Checks for a header. With only the legacy components, images may have the form of FXSAVE. */
 static bool has_header(uint64_t components) {
     return components & ~CARRY_LEGACY_STATE;
 }
@@ -114,7 +114,10 @@ static void suspend_context(const struct carry_xstate_layout *layout, struct car
     from->flags |= FLAG_PREEMPTED;
 }
 
-/* Marks components as in use. Those that the context does not keep stay: they are the thread's. */
+/*
+ * Marks components as in use. Those that the context does not keep are unchanged: they belong to
+ * the thread.
+ */
 static void set_in_use(const struct carry_context *to, uint8_t *image, uint64_t components,
                        uint64_t used) {
     if (has_header(components))

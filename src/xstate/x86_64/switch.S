@@ -308,7 +308,7 @@ CARRY_END carry_context_switch
  * all registers = the words at rsp
  *
  * The end of a switch to a preempted context. To unwinders, its caller is the interrupted
- * instruction, not one behind a call.
+ * instruction, not one after a call.
  *
  * In:  r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rflags, rip on the stack, below the red zone
  */
@@ -330,8 +330,8 @@ CARRY_END carry_context_restore
 /*
  * never returns
  *
- * The start of a new context, to which the first switch to it returns, and its end. There is no
- * caller, as the CFI says. The first instruction is for unwinders that look at the one before a
+ * The start and the end of a new context. The first switch to the context returns here. There is no
+ * caller, as the CFI states. The first instruction is for unwinders that look at the one before a
  * return address.
  *
  * In:  rax value, r12 entry, r13 argument, r14 the context

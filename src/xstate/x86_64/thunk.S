@@ -17,8 +17,8 @@
 #include "xstate/area.h"
 #include "xstate/x86_64/thunk.h"
 
-/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. Behind it,
- * below rbp, are rax, and the frame's address for code that moves the stack pointer. */
+/* The frame of calls: struct carry_thunk_call, the thunk's own words, zmm0 to zmm7. After it, below
+ * rbp, are rax, and the frame's address for code that moves the stack pointer. */
 #define FRAME_R10      112
 #define FRAME_THUNK    120
 #define FRAME_VECTORS  128
@@ -166,8 +166,8 @@
 .Lkept\@:
 .endm
 
-/* Loads these vectors. Upper halves that the callback left dirty are not for the target. The size
- * alone shows how vectors were stored: features may have been masked since. */
+/* Loads these vectors, and cleans upper halves that the callback left dirty. Only the size shows
+ * how vectors were stored: features may have been masked since. */
 .macro LOAD_VECTORS list:vararg
     testl   $MACHINE_AVX, carry_thunk_machine(%rip)
     jz      .Lclean\@
@@ -229,7 +229,7 @@ CARRY_END carry_thunk_enter
  * thunk->enter(thunk, &call); thunk->target(arguments); thunk->leave(thunk, &call)
  *
  * Clobbers what calls may. Stack: 784 bytes, and 8 for each of thunk->stack_words. Reads no more
- * words than CALL_WORDS_END allows, which `enter` may set.
+ * words than CALL_WORDS_END allows; `enter` may set this limit.
  */
 THUNK_FUNCTION carry_thunk_around
     BEGIN   .Ltarget_alone

@@ -9,7 +9,7 @@
 #define THUNK_TARGET      16
 #define THUNK_STACK_WORDS 24
 
-/* struct carry_thunk_call, and the thunk's own fields behind it */
+/* struct carry_thunk_call, and the thunk's own fields after it */
 #define CALL_INTEGER     0
 #define CALL_RESULT      48
 #define CALL_STACK       64
@@ -18,7 +18,7 @@
 #define CALL_VECTOR_SIZE 88
 #define CALL_WORD        96
 #define CALL_LIBRARY     104
-#define CALL_WORDS_END   108 /* its upper half: 1 + the most words to copy, or 0: no limit */
+#define CALL_WORDS_END   108 /* its upper half: 1 + how many words to copy at most; 0: no limit */
 #define CALL_BYTES       112
 
 /* Bits of carry_thunk_machine; 0 before carry_thunk_prepare(). */
