@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports switches between contexts to sanitizers, which keep data about each stack (the call stack
- * and clocks of ThreadSanitizer, the bounds and fake frames of AddressSanitizer), and which call a
- * context a fiber. In an operating-system kernel carry_host_has_fibers() returns false.
+ * Reports switches between contexts to sanitizers. These call a context a fiber, and keep data
+ * about each stack (the call stack and clocks of ThreadSanitizer, the bounds and fake frames of
+ * AddressSanitizer). In an operating-system kernel carry_host_has_fibers() returns false.
  */
 #ifndef CARRY_BASE_FIBER_HOST_H
 #define CARRY_BASE_FIBER_HOST_H

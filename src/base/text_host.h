@@ -93,7 +93,7 @@ struct carry_text_host {
     /*
      * NULL, or two functions with which several instructions may replace a call. stop() returns
      * true once all other CPUs stand still, and no interrupted code, on any CPU or waiting for one,
-     * would go on inside a site (carry_patch_is_inside()). If that cannot be reached, stop()
+     * would continue inside a site (carry_patch_is_inside()). If that cannot be reached, stop()
      * returns false, and no CPU stands still. Until start(), text may be written as if alone() were
      * true, and this CPU takes no interrupts. Anything that arrives nevertheless, such as an NMI,
      * must run no sites.

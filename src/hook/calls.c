@@ -2,7 +2,7 @@
 /*
  * Hooks of calls. Calls of the dynamic linker (to list objects and look up functions) come first,
  * without the lock: a thread that loads an object holds the linker's lock, and constructors then
- * take ours.
+ * take the library's.
  */
 #include "hook/hook_internal.h"
 

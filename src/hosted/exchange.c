@@ -210,8 +210,8 @@ static bool write_copies(void) {
 #define LOOKS_MAX 100
 
 /*
- * Updates a copy until the page has not changed since it was copied: only one system call is left
- * then.
+ * Updates a copy until the page has not changed since it was copied. Only the system call that puts
+ * the copy in place then remains.
  */
 static bool catch_up(size_t i) {
     for (unsigned look = 0; look < LOOKS_MAX; look++) {

@@ -14,7 +14,7 @@ static inline size_t carry_text_run_bytes(const struct carry_text_run *run) {
     return run->high - run->low;
 }
 
-/* A way to write text: a row of the table in hosted_text.c, which starts with the best. */
+/* A way to write text: a row of the table in hosted_text.c. The best is first. */
 struct carry_text_writer {
     const char *name;
     bool writes_pairs;
@@ -41,9 +41,8 @@ const struct carry_text_writer *carry_text_open(const struct carry_text_run *run
                                                 enum carry_text_need need);
 
 /*
- * Notes that the system refused a write. The writer is not opened again before
- * carry_text_forget_failures(), which the end of the commit calls, and then must be proved to work
- * again.
+ * Notes that the system refused a write. The writer is not opened again until the end of the commit
+ * calls carry_text_forget_failures(), and must then be proved to work again.
  */
 void carry_text_note_failure(const struct carry_text_writer *writer);
 void carry_text_forget_failures(void);

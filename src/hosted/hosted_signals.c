@@ -6,8 +6,8 @@
  * installed over that handler again, signals pass through all of them once, and never in a circle.
  *
  * Other copies of the library pass on signals that are not theirs. So a copy need not be installed
- * before another one, which would then install itself before it again: signals only have to reach
- * it.
+ * before another one: signals only have to reach it. Otherwise two copies would install themselves
+ * before each other again and again.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

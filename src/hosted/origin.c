@@ -31,7 +31,7 @@ static void note_pages(struct carry_text_origin *origin, uintptr_t low, const El
     origin->end = (off_t)(part->p_offset + part->p_filesz);
 }
 
-/* Copies the first bytes of an object, which identify it: they contain the build ID. */
+/* Copies the first bytes of an object. They identify it, because they contain the build ID. */
 static void note_head(struct carry_text_origin *origin, uintptr_t low, const ElfW(Phdr) * part) {
     origin->head_bytes = part->p_filesz < CARRY_ORIGIN_HEAD_BYTES ? (unsigned)part->p_filesz
                                                                   : CARRY_ORIGIN_HEAD_BYTES;

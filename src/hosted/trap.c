@@ -3,8 +3,8 @@
  * Threads that run into the trap that guards a site wait in a handler of SIGTRAP until the commit
  * ends, and then run the site again.
  *
- * Once installed, the handler stays: when the commit ends, a thread may have trapped whose signal
- * is not delivered yet.
+ * Once installed, the handler is not removed: when the commit ends, a thread may have trapped whose
+ * signal is not delivered yet.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -29,7 +29,7 @@
 static uint32_t turns;
 static uint32_t sleepers;
 
-/* Guards exist for some microseconds, which is less than sleeping and waking costs. */
+/* Threads spin first: guards exist for some microseconds, less than sleeping and waking costs. */
 #define SPINS 1000
 
 static bool is_trap(uintptr_t address) {
@@ -126,7 +126,7 @@ struct kernel_action {
 #define KERNEL_SIGNALS 64
 #define TRAP_BIT       (UINT64_C(1) << (SIGTRAP - 1))
 
-/* Checks that no handler blocks SIGTRAP, except those of the library, which run no sites. */
+/* Checks that no handler blocks SIGTRAP. The library's handlers may, because they run no sites. */
 static bool handlers_let_traps_in(void) {
     for (int number = 1; number <= KERNEL_SIGNALS; number++) {
         struct kernel_action action = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of kernels, and the choice of a row, which is the value of an operation. */
+/* Tables of kernels, and the choice of a row. The chosen row is the value of an operation. */
 #ifndef CARRY_KERNEL_CHOICE_H
 #define CARRY_KERNEL_CHOICE_H
 

@@ -49,7 +49,7 @@ static CARRY_ALWAYS_INLINE enum carry_reason carry_ip_missing(const struct carry
     return may_be_in_next ? CARRY_REASON_FRAGMENT : CARRY_REASON_NONE;
 }
 
-/* Lists an invalid or incomplete header, which ends the walk. */
+/* Lists an invalid or incomplete header, and ends the walk. */
 static CARRY_ALWAYS_INLINE uint32_t carry_ip_list_alone(struct carry_walk *walk,
                                                         enum carry_reason why_unverifiable) {
     walk->network = walk->offset;

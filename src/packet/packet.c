@@ -7,8 +7,8 @@
  *
  *  1. check() prepares the walk (start_walk()) and takes the steps of the most frequent packets.
  *  2. step_over_ethernet() calls carry_packet_walk_ethernet() in ethernet.h. Its helper in walk.h,
- *     carry_walk_typed(), takes the header and returns the protocol that comes next, which
- *     carry_walk_on_ethertype() finds. step_over_tag() does the same for a VLAN tag (vlan.h).
+ *     carry_walk_typed(), takes the header, finds the next protocol with carry_walk_on_ethertype(),
+ *     and returns it. step_over_tag() does the same for a VLAN tag (vlan.h).
  *  3. step_over_network() calls carry_packet_walk_ip() in ip.h, which enters the datagram
  *     (carry_walk_start_datagram() in walk.h) and lists the header's checksum with
  *     carry_walk_sum(). carry_walk_on_ip() returns the protocol that the header names.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The log of BSD's packet filter (pflog(4)): a header with an address family and with its own size,
- * which does not include the padding to 4 bytes.
+ * The log of BSD's packet filter (pflog(4)): a header with an address family and with its own size.
+ * This size does not include the padding to 4 bytes.
  */
 #include "packet/walk.h"
 

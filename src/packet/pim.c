@@ -2,8 +2,8 @@
 /*
  * PIM (RFC 7761, section 4.9). The checksum covers all, over IPv6 with a pseudo-header. In Register
  * messages, which hold a packet, it covers the bytes before that packet; some senders cover the
- * packet too, which receivers must accept. A Null-Register holds a dummy header (section 4.9.3),
- * that of IPv4 with a checksum or 0.
+ * packet too, and receivers must accept this. A Null-Register holds a dummy header (section 4.9.3).
+ * In a dummy IPv4 header, the checksum field holds a checksum or 0.
  */
 #include "packet/walk.h"
 

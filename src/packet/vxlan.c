@@ -16,7 +16,8 @@
 #define DONT_LEARN     0x40 /* of group policy */
 #define POLICY_APPLIED 0x08
 
-/* Ethertypes by the protocol number of VXLAN-GPE, which some senders store without its flag. */
+/* Ethertypes by the protocol number of VXLAN-GPE. Some senders store the number without its
+ * flag. */
 static const uint16_t ethertypes[] = {0x6558, 0x0800, 0x86dd, 0x6558, 0x894f, 0x8847};
 
 /* Returns the ethertype of the content, or 0 if undefined bits of the header are set. */

@@ -218,7 +218,7 @@ static inline uint32_t carry_load_le32(const uint8_t *p) {
     return carry_load_le16(p + 2) << 16 | carry_load_le16(p);
 }
 
-/* Loads an address family of 4 bytes. Families are small numbers, which shows the byte order. */
+/* Loads an address family of 4 bytes. Families are small numbers: this shows the byte order. */
 static inline uint32_t carry_load_family(const uint8_t *p) {
     uint32_t family = carry_load32(p);
     return family > 0xffff ? carry_load_le32(p) : family;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Transactions. A commit first plans all changes, which verifies every site, and then writes the
- * plan. While other threads run, writing takes three steps (Intel SDM vol. 3, "Cross-Modifying
- * Code", with a guard in place of the pause):
+ * Transactions. A commit first plans all changes and verifies every site, and then writes the plan.
+ * While other threads run, writing takes three steps (Intel SDM vol. 3, "Cross-Modifying Code",
+ * with a guard in place of the pause):
  *
  *     1. write a guard over the first one or two bytes of every site: threads wait there
  *     2. synchronise all cores, then write the bytes that follow the guards

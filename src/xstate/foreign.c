@@ -6,7 +6,7 @@
 
 /* --- Known machines --- */
 
-/* Sizes of components, which are the same on all CPUs so far. */
+/* Sizes of components. They are the same on all CPUs so far. */
 static const uint16_t sizes[CARRY_XSTATE_COMPONENTS] = {
     [CARRY_XSTATE_AVX] = 256,   [CARRY_XSTATE_BNDREGS] = 64,    [CARRY_XSTATE_BNDCSR] = 64,
     [CARRY_XSTATE_OPMASK] = 64, [CARRY_XSTATE_ZMM_HI256] = 512, [CARRY_XSTATE_HI16_ZMM] = 1024,

@@ -17,9 +17,9 @@
  * last vectors end where the data ends, for any size. Kernels with vectors of 64 bytes have masks:
  * up to 64 bytes are one masked vector. Larger sizes are copied in blocks of four vectors to
  * aligned addresses. If the data lie on two pages at most, their end is loaded first, so that its
- * loads do not wait for the stores before it. Stores go to ascending addresses. An exception are
- * copies of up to eight vectors, which lie on two pages: there the first store to an inaccessible
- * page is at that page's lowest address of the copy.
+ * loads do not wait for the stores before it. Stores go to ascending addresses. The exception is
+ * copies of up to eight vectors. They lie on two pages at most: their first store to an
+ * inaccessible page goes to the copy's lowest address in that page.
  *
  * A move is the same up to eight vectors. Larger moves start at the end that may be overwritten.
  * Vectors that are stored out of the order of the blocks are loaded before and stored after them:

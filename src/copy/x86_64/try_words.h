@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
 /*
- * A copy with general registers that survives faults: each word is loaded and stored by
- * instructions of its own, whose registers show what was stored. The file that includes it defines
- * NAME. Equation, prototypes, registers: kernel.h.
+ * A copy with general registers that survives faults: each word is loaded and stored by separate
+ * instructions, and their registers show what was stored. The file that includes it defines NAME.
+ * Equation, prototypes, registers: kernel.h.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags
  */

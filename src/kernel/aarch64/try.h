@@ -23,8 +23,8 @@
  *
  * The pages of the target are copied one after the other, because no store may cross the end of a
  * page (see base/fault_aarch64.h); stores need no alignment. A page need not start at a word of the
- * sum. After an odd number of bytes of a page, the sum is rotated by 8 bits, which swaps the bytes
- * of all its words: the bytes that follow can then be summed as if they began at a word.
+ * sum. After an odd number of bytes of a page, the sum is rotated by 8 bits. This swaps the bytes
+ * of all its words, so that the bytes that follow can be summed as if they began at a word.
  */
 #include "base/asm_aarch64.h"
 #include "base/fault_aarch64.h"

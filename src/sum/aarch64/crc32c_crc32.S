@@ -5,7 +5,7 @@
  *
  * uint32_t carry_crc32c_crc32(const void *data, size_t size, uint32_t crc);
  *
- * For CPUs without carry-less multiplication, which joins streams, such as the Cortex-A72 of a
+ * For CPUs without the carry-less multiplication that joins streams, such as the Cortex-A72 of a
  * Raspberry Pi 4.
  *
  * In:       x0 data, x1 size, w2 crc

@@ -6,8 +6,8 @@
  *     DOT ones, words, acc    acc.32[i] += words.16[2i] + words.16[2i + 1], signed; may spoil words
  *
  * A dot product with ones adds two words to each 32-bit lane, but treats them as signed. So their
- * sign bits are flipped, which turns each word w into w - 0x8000, and 0x8000 is added back for each
- * word, also for the zeros of a masked load:
+ * sign bits are flipped: this turns each word w into w - 0x8000. Then 0x8000 is added back for each
+ * word, including the zeros of a masked load:
  *
  *     sum of words = sum of (w ^ 0x8000, signed) + 0x8000 * words          (modulo 2^32)
  *

@@ -121,7 +121,7 @@
 #define TAKE_MASKED(done, index, k, n) vmovdqu8 (%rdi, index), V(n){k}{z}
 #endif
 
-/* V(8) = the last r9 bytes, which are fewer than a vector, and zeros. Spoils rax; rcx is 0. */
+/* V(8) = the last r9 bytes (fewer than a vector) and zeros. Spoils rax; rcx is 0. */
 .macro TAKE_TAIL
     movq $-1, %rax
     bzhiq %r9, %rax, %rax

@@ -299,7 +299,7 @@ CARRY_END carry_thunk_around
  * thunk->enter(thunk, &call); all registers are as before
  *
  * In: (rsp) = r11, 8(rsp) = the return address. Clobbers nothing. Stack: 280 bytes and an area. The
- * CFI describes all registers of the code around it, which may hold its CFA.
+ * CFI describes all registers of the surrounding code, because any of them may hold its CFA.
  */
 THUNK_FUNCTION carry_thunk_any
     .cfi_def_cfa_offset 16
