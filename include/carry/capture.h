@@ -28,9 +28,9 @@
  *    CARRY_ERROR_CANCELLED or CARRY_ERROR_MEMORY, what a summary holds may depend on the threads;
  *  - input is never trusted. Memory, and the time for each packet, have bounds that do not depend
  *    on the input's size;
- *  - a capture, checker, summary, account of repairs or writer must be used by one thread at a
- *    time. Different ones may be used by different threads at once: the library has no global and
- *    no thread-local state of its own;
+ *  - a capture, checker, summary, list of repairs or writer must be used by one thread at a time.
+ *    Different ones may be used by different threads at once: the library has no global and no
+ *    thread-local state of its own;
  *  - callbacks run in the thread that called the library, in the order of the packets, and must not
  *    use the object that is calling them. Those of a judge run in worker threads too;
  *  - worker threads block all signals. The library handles no signal, prints nothing and never ends
@@ -40,7 +40,7 @@
  *    use them through the pointers given. All other structures keep their size;
  *  - reserved members must be 0. `options` may be NULL (the defaults, the same as a struct of
  *    zeros). Structures of options, sources, sinks and judges are copied where they are kept. What
- *    their `user` points to must stay until the object is freed or closed;
+ *    their `user` points to must remain valid until the object is freed or closed;
  *  - offsets count bytes of the capture, uncompressed. Times are nanoseconds since 1970 in UTC.
  */
 #ifndef CARRY_CAPTURE_H
@@ -87,8 +87,8 @@ struct carry_capture_source {
  * EISDIR for a directory, and EBADF for a descriptor that is not open for reading. A path of NULL
  * is CARRY_ERROR_INVALID.
  *
- * A descriptor stays the caller's. It is read from its present position on, and must stay open
- * until the capture is closed. Bytes in memory must not change until then.
+ * A descriptor still belongs to the caller. It is read from its present position on, and must stay
+ * open until the capture is closed. Bytes in memory must not change until then.
  */
 CARRY_API int carry_capture_open_path(const char *path, struct carry_capture **capture,
                                       struct carry_capture_error *error);
@@ -144,12 +144,12 @@ CARRY_API uint64_t carry_capture_size(const struct carry_capture *capture);
 CARRY_API uint64_t carry_capture_position(const struct carry_capture *capture);
 
 /*
- * Bytes of the capture, uncompressed, that were read so far: what bounds how much is unpacked. This
- * function and carry_capture_descriptions() may be called by callbacks too.
+ * Bytes of the capture, uncompressed, that were read so far: a caller can use it to limit how much
+ * is unpacked. This function and carry_capture_descriptions() may be called by callbacks too.
  */
 CARRY_API uint64_t carry_capture_offset(const struct carry_capture *capture);
 
-/* pcapng blocks read so far that say how to read others: sections and interfaces. Other formats: 0.
+/* The pcapng blocks read so far that describe others: sections and interfaces. 0 for other formats.
  */
 CARRY_API uint64_t carry_capture_descriptions(const struct carry_capture *capture);
 
@@ -157,9 +157,9 @@ CARRY_API uint64_t carry_capture_descriptions(const struct carry_capture *captur
 CARRY_API int carry_capture_descriptor(const struct carry_capture *capture);
 
 /*
- * Ends a capture that was opened by path or descriptor once `descriptor` becomes readable. Of a
+ * Ends a capture that was opened by path or descriptor once `descriptor` becomes readable. From a
  * pipe, socket or device the library still reads the bytes that have arrived, and those that arrive
- * within half a second; of a regular file it reads no more. It drops a packet that this end cuts,
+ * within half a second; from a regular file it reads no more. It drops a packet that this end cuts,
  * and reports no damage, unless the end is within a pcapng block that is skipped. `descriptor` may
  * be an eventfd, or a pipe that a signal handler writes to; it is never read. -1 cancels the
  * request. Other captures ignore it.
@@ -237,7 +237,7 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
  * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
  * ONE_BIT once in 2,048. Causes by flow are named once bad checksums of one flow with
  * CARRY_CAPTURE_FLOW_AGREES different expected values are off by the same difference. A later bad
- * one with another difference, or a later good one behind the same headers, refutes them for the
+ * one with another difference, or a later good one after the same headers, refutes them for the
  * whole flow. At most 256 flows are kept: beyond these, a new one takes the place of another.
  */
 enum carry_capture_cause {
@@ -284,7 +284,7 @@ struct carry_capture_finding {
     uint64_t reserved[3];
 };
 
-/* True if sum->expected holds what should be stored. Of an illegal sum it may not be known. */
+/* True if sum->expected holds what should be stored. For an illegal sum it may not be known. */
 CARRY_API bool carry_capture_has_expected(const struct carry_packet_sum *sum);
 
 /* The name of a cause: "zero", "by_sender". */
@@ -331,17 +331,17 @@ typedef bool carry_capture_finding_fn(void *user, const struct carry_capture_fin
  * Returns whether a packet is selected. Called for each packet that is read, also for those of
  * unknown link types; a second time if carry_capture_fix() reads it twice. Packets that are not
  * selected are only counted, in `unselected` of the totals: verdicts, reassembly and senders are
- * those of a capture that holds the selected packets alone. Packets keep their numbers.
+ * those of a capture that holds only the selected packets. Packets keep their numbers.
  */
 typedef bool carry_capture_select_fn(void *user, const struct carry_capture_packet *packet);
 
 /*
- * Called, with options->alone, for each packet whose results depend on other packets, or on which
- * those of others depend: it holds a fragment, or a bad checksum that may have a cause by flow, or
- * an IPv4 header's sum of 0 that is bad by its own frame, or it is the first packet that shows that
- * its sender leaves such sums to a network card. Its findings are neither reported nor kept. To be
- * checked again, with those of other parts of the capture. Good checksums of flows are not
- * reported. Returns false to cancel.
+ * Called, with options->alone, for each packet whose results depend on other packets, or affect
+ * those of others: it holds a fragment, or a bad checksum that may have a cause by flow, or an IPv4
+ * header's sum of 0 that is bad by its own frame, or it is the first packet that shows that its
+ * sender leaves such sums to a network card. Its findings are neither reported nor kept. The caller
+ * must check these packets again, with those of other parts of the capture. Good checksums of flows
+ * are not reported. Returns false to cancel.
  */
 typedef bool carry_capture_related_fn(void *user, const struct carry_capture_packet *packet);
 
@@ -410,8 +410,8 @@ CARRY_API int carry_capture_check(struct carry_capture *capture,
 
 /*
  * A checker checks many captures, and keeps threads and memory between them. Options, protocols and
- * judge are copied. What their `user` points to must stay until the checker is freed. `summary`
- * must come from carry_capture_summary_create() or a check; it is cleared first.
+ * judge are copied. What their `user` points to must remain valid until the checker is freed.
+ * `summary` must come from carry_capture_summary_create() or a check; it is cleared first.
  * CARRY_ERROR_INVALID: too many threads, another verdict in `wrong` or `listed`, an unknown
  * protocol, or a judge without all functions.
  */
@@ -437,7 +437,7 @@ CARRY_API void carry_capture_checker_free(struct carry_capture_checker *checker)
  * After CARRY_ERROR_CANCELLED and CARRY_ERROR_MEMORY, further packets are not judged.
  * CARRY_ERROR_INVALID: begin while packets are being added, add or end while none are. While
  * packets are being added, carry_capture_checker_run() must not be called, and `summary` must
- * stay.
+ * remain valid.
  */
 CARRY_API int carry_capture_checker_begin(struct carry_capture_checker *checker,
                                           struct carry_capture_summary *summary);
@@ -484,7 +484,7 @@ struct carry_capture_totals {
     uint64_t last_ns;      /* and the latest; 0: no packet has one that is known */
 };
 
-/* The link header before a sender's IP header; in a tunnel, the inner one. */
+/* The link header before a sender's IP header; in a tunnel, before the inner IP header. */
 #define CARRY_CAPTURE_VLANS_MAX 4
 
 struct carry_capture_link {
@@ -501,7 +501,10 @@ struct carry_capture_sender {
     uint64_t reserved[2];
 };
 
-/* The most senders kept for each protocol and verdict (the most frequent). May grow later. */
+/*
+ * How many senders are kept at most for each protocol and verdict (the most frequent). May grow
+ * later.
+ */
 #define CARRY_CAPTURE_SENDERS_MAX 64
 
 /* An empty summary, for a checker or to merge others into; NULL if there is no memory. */
@@ -537,7 +540,7 @@ CARRY_API uint64_t carry_capture_certain_count(const struct carry_capture_summar
 CARRY_API uint64_t carry_capture_reassembly_count(const struct carry_capture_summary *summary,
                                                   unsigned reassembly);
 
-/* The most spans of time that are kept. May grow later. */
+/* How many spans of time are kept at most. May grow later. */
 #define CARRY_CAPTURE_SPANS_MAX 64
 
 /*
@@ -678,16 +681,16 @@ struct carry_capture_repairs;
 /*
  * Writes all bytes of a capture, from its first byte, to `sink`, and repairs checksums as
  * carry_packet_fix() does. Where that completes all partial checksums of a pcapng packet whose
- * flags say that one was left (SUM_LEFT), bit 9 of these flags is cleared. In fragments of a
- * datagram that has the checksum, the bit stays. Every other byte is copied as it is, including
- * damage and what follows it. A compressed capture is written uncompressed. No packet may have been
- * read before, unless the capture was rewound (otherwise CARRY_ERROR_INVALID). With `sink` NULL
- * nothing is written, and the repairs are those that would be made.
+ * flags say that one was left to the card (SUM_LEFT), bit 9 of these flags is cleared. In fragments
+ * of a datagram that has the checksum, the bit remains set. Every other byte is copied as it is,
+ * including damage and what follows it. A compressed capture is written uncompressed. No packet may
+ * have been read before, unless the capture was rewound (otherwise CARRY_ERROR_INVALID). With
+ * `sink` NULL nothing is written, and the repairs are those that would be made.
  *
  * A stream gets every whole packet that has been read before the library waits for input: before a
  * descriptor blocks, and whenever a source returns -EAGAIN. While the library need not wait, it
- * writes by the window, and keeps fragments of incomplete datagrams back: datagrams whose fragments
- * lie within 64 KiB of the capture are repaired.
+ * writes one window at a time, and holds back fragments of incomplete datagrams: datagrams whose
+ * fragments lie within 64 KiB of the capture are repaired.
  *
  * A checksum over a fragmented datagram is repaired when the last fragment arrives. If a fragment
  * was already written by then and sink->rewrite is NULL, the checksum is left
@@ -735,7 +738,7 @@ CARRY_API uint64_t carry_capture_repaired(const struct carry_capture_repairs *re
 CARRY_API uint64_t carry_capture_left(const struct carry_capture_repairs *repairs,
                                       unsigned protocol, unsigned verdict);
 
-/* How many packet numbers a group of checksums left for one reason holds: the first. */
+/* How many packet numbers, the first, a group of checksums left for one reason holds at most. */
 #define CARRY_CAPTURE_GROUP_FRAMES 5
 
 struct carry_capture_group {
@@ -746,7 +749,7 @@ struct carry_capture_group {
 
 /*
  * The checksums of one protocol and verdict that were left for one reason (enum
- * carry_capture_left); a group of none for values out of range. Valid until the repairs are freed.
+ * carry_capture_left); an empty group for values out of range. Valid until the repairs are freed.
  */
 CARRY_API const struct carry_capture_group *
 carry_capture_left_group(const struct carry_capture_repairs *repairs, unsigned protocol,

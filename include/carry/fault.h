@@ -33,14 +33,14 @@
  *    sockets. Each copy then costs half a microsecond or more.
  *  - On AArch64 addresses may have a tag in their top byte. Bytes that cannot be accessed because
  *    their own tag is another one (MTE) end a copy as bytes of other pages do, if the CPU checks
- *    tags synchronously. It may then have written up to 31 bytes behind them. System calls refuse
+ *    tags synchronously. It may then have written up to 31 bytes after them. System calls refuse
  *    tags unless the process has asked for them (PR_SET_TAGGED_ADDR_CTRL).
  *  - If a sandbox refuses all of these calls, the library cannot know what is readable: such copies
  *    leave all bytes, readable or not. To detect this, call carry_copy_try() for one byte of your
  *    own. With handlers no system call is needed.
  *  - In operating-system kernels, the handler of page faults calls carry_fault_find() and, for
  *    frames, carry_fault_unwind() of src/base/fault_host.h. A kernel with an exception table of its
- *    own, as Linux, needs neither: its port writes into that table.
+ *    own, such as Linux, needs neither: its port writes into that table.
  *  - The ranges must not overlap.
  */
 #ifndef CARRY_FAULT_H
@@ -51,11 +51,11 @@
 CARRY_BEGIN_DECLS
 
 /*
- * Asks for recovery from faults, and ends that. The first call installs the handlers. Each call
- * that returns 0 needs one call of carry_fault_release(), and no other call does. The last release
- * restores the previous handlers, unless other code has installed its own over them: the library's
- * then stay, and pass all signals on. No code may be in a copy or frame at the last release. Both
- * functions may be called from any thread, never from signal handlers. Returns 0, or
+ * Enables recovery from faults, and disables it again. The first call installs the handlers. Each
+ * call that returns 0 needs one call of carry_fault_release(), and no other call does. The last
+ * release restores the previous handlers, unless other code has installed its own over them: the
+ * library's then remain, and pass all signals on. No code may be in a copy or frame at the last
+ * release. Both functions may be called from any thread, never from signal handlers. Returns 0, or
  *  CARRY_ERROR_UNSUPPORTED  there are no handlers on this architecture: copies survive through
  *                           system calls, frames are refused
  *  CARRY_ERROR_PERMISSION   the system refuses the handlers; all levels of handlers are in use;

@@ -24,7 +24,7 @@
  *  - The function gets its arguments, and the caller its result, as without a hook, in all
  *    registers (see <carry/thunk.h>). With `leave` the function finds copies of its arguments on
  *    the stack: 34 words (enough for 40 integers), or as many as `stack_words` sets. A function
- *    with more arguments reads garbage. With `enter` alone there is no limit.
+ *    with more arguments reads garbage. With only `enter` there is no limit.
  *  - Attaching takes effect as a whole or not at all. Threads may run meanwhile: each of their
  *    calls passes through the hook or does not.
  *  - Callbacks run in the calling thread, in the context of the call, signal handlers included.

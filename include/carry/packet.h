@@ -133,23 +133,23 @@ struct carry_packet_options {
 };
 
 /*
- * The most sums of a frame, and the most layers. Headers that nest deeper are not examined:
- * carry_packet_check_fragment() reports whether a frame has any.
+ * How many sums of a frame, and how many layers, are listed at most. Headers that nest deeper are
+ * not examined: carry_packet_check_fragment() reports whether a frame has any.
  */
 #define CARRY_PACKET_SUMS_MAX 32
 
 /*
  * Finds the checksum fields of a frame and judges each. Writes at most `capacity` sums, the
  * outermost, and returns how many it wrote. Whether a frame shows an IPv4 header's sum of 0 to be
- * partial depends on the written sums alone: a smaller `capacity` may make the header's sum bad.
+ * partial depends only on the written sums: a smaller `capacity` may make the header's sum bad.
  */
 CARRY_API size_t carry_packet_check(const struct carry_frame *frame,
                                     const struct carry_packet_options *options,
                                     struct carry_packet_sum *sums, size_t capacity);
 
 /*
- * carry_packet_check() without summing any covered byte, for callers that sum elsewhere or need
- * only the offsets. A verdict that depends on a sum is UNVERIFIABLE, with reason NONE and
+ * Does what carry_packet_check() does, but sums no covered byte: for callers that sum elsewhere or
+ * need only the offsets. A verdict that depends on a sum is UNVERIFIABLE, with reason NONE and
  * `expected` 0.
  */
 CARRY_API size_t carry_packet_walk(const struct carry_frame *frame,
@@ -180,7 +180,7 @@ CARRY_API size_t carry_packet_layers(const struct carry_frame *frame,
  * each with its earlier verdict: the field held `stored` and now holds `expected`.
  *
  * In a fragment, or in a frame of which less was captured than was on the wire, a sum is repaired
- * only if all bytes that it covers are there, as those of the IP header's are.
+ * only if the captured bytes of this frame include all that it covers, such as the IP header's sum.
  *
  * carry_packet_fix() repairs what was captured (default: BAD, PARTIAL and ILLEGAL). It leaves sums
  * that verify as Adler-32 (CARRY_CAUSE_ADLER32) unless options->fix asks for BAD.
@@ -216,8 +216,8 @@ struct carry_packet_fragment {
 };
 
 /*
- * carry_packet_check() that also describes the frame's outermost fragment, for callers that
- * reassemble datagrams:
+ * Does what carry_packet_check() does, and describes the frame's outermost fragment, for callers
+ * that reassemble datagrams:
  *  - fragment->version is 0 if there is none;
  *  - fragment->deeper says of every frame whether some of its headers were not examined;
  *  - a fragment that an ICMP error quotes, or that goes beyond the wire, is not described;

@@ -47,7 +47,7 @@
  *    with -mcmodel=large, or with CARRY_NO_SITES defined, there are no sites: operations are calls
  *    through a pointer, and keys are flags. Files with and without sites may be linked together.
  *  - On AArch64 the functions that call operations must not be streaming (SME). Where pages cannot
- *    be exchanged, a live commit there changes calls, jumps and branches alone: calls of a function
+ *    be exchanged, a live commit there changes only calls, jumps and branches: calls of a function
  *    with a body are then direct, and alternatives stay as they are.
  *  - An operation has at most six arguments. Arguments and results must be integers, booleans,
  *    enumerations or pointers of at most 64 bits. The compiler refuses, in a message that names the
@@ -55,7 +55,7 @@
  *    differ from those of its operation, and a seventh argument.
  *  - In C++ the function that an operation calls must not throw. A name declared in a namespace
  *    belongs to that namespace: macros that use the name must be in the namespace or after a
- *    using-directive. Outside of namespaces a name is the same in C and in C++.
+ *    using-directive. Outside namespaces a name is the same in C and in C++.
  */
 #ifndef CARRY_PATCH_H
 #define CARRY_PATCH_H
@@ -228,7 +228,7 @@ CARRY_API void carry_patch_unimport(struct carry_key *import);
 CARRY_API uintptr_t carry_patch_nothing(void);
 
 /*
- * Never called. A call of this function behind each site makes the compiler prepare the stack for
+ * Never called. A call of this function after each site makes the compiler prepare the stack for
  * calls, and assume that any memory may change there. The function is not declared noreturn: the
  * compiler would ignore what a noreturn function may change.
  */
@@ -272,7 +272,7 @@ CARRY_END_DECLS
  * carry_call(name)(arguments...)     calls it.
  * carry_set(&patch, name, function)  changes its function at the next commit.
  * carry_get(name)                    returns its present function.
- * CARRY_OP_EXPORT(name)              beside its definition: lets other objects import it.
+ * CARRY_OP_EXPORT(name)              next to its definition: lets other objects import it.
  * CARRY_OP_IMPORT(name)              imports it, in one source file of another object.
  *
  * An operation belongs to one object (executable or shared object). Each object that uses the
@@ -351,7 +351,7 @@ CARRY_END_DECLS
         carry_patch_set(carry_open, &carry_op_##name, CARRY_CAST(uintptr_t, carry_function));      \
     }
 
-/* Is the function of the operation's type? C only warns about an incompatible pointer type. */
+/* Says that a function is not of the operation's type, about which C only warns. */
 #define CARRY_OP_UNLIKE                                                                            \
     ": the function is not of the result and the arguments that CARRY_OP declares; write one "     \
     "that is, and calls this one"
@@ -391,12 +391,12 @@ template <bool Fits> struct carry_set_check {
 /*
  * CARRY_KEY(name)                    declares a key.
  * CARRY_KEY_DEFINE(name, on)         defines it, in one source file, with its first value.
- * CARRY_KEY_STATIC(name, on)         does both for a key of this source file alone.
+ * CARRY_KEY_STATIC(name, on)         does both for a key that only this source file uses.
  * carry_unlikely(name)               true if it is on. Costs a NOP while off, a jump while on.
  * carry_likely(name)                 the same, with a NOP while on.
  * carry_enable(&patch, name), carry_disable(&patch, name)
  *                                    turn it on or off at the next commit.
- * CARRY_KEY_EXPORT(name)             beside its definition: lets other objects import it.
+ * CARRY_KEY_EXPORT(name)             next to its definition: lets other objects import it.
  * CARRY_KEY_IMPORT(name)             imports it, in one source file of another object.
  *
  * A static key is like a static variable: it lives as long as its object is loaded, and each file

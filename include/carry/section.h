@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections of operating-system kernels that use vector registers, which hold the state of threads.
+ * Sections of operating-system kernels that use vector registers. Those hold the state of threads.
  *
  *     struct carry_section section;
  *     if (size >= threshold && !carry_section_begin(&section, NULL, 0)) {

@@ -32,7 +32,7 @@
  *
  * x86-64 with the System V ABI, and little-endian AArch64 with AAPCS64: elsewhere CARRY_HAS_THUNKS
  * is 0, there is no CARRY_THUNK, and carry_thunk_prepare() returns CARRY_ERROR_UNSUPPORTED.
- * carry_thunk_any is of x86-64 alone (CARRY_HAS_THUNK_ANY).
+ * carry_thunk_any exists only on x86-64 (CARRY_HAS_THUNK_ANY).
  *
  * Source: System V ABI, AMD64 supplement, 3.2; Procedure Call Standard for the Arm 64-bit
  * Architecture (AAPCS64), 6.

@@ -16,9 +16,9 @@
  * threads run them. A stub branches by x16, which BTI accepts as a call at the start of a function.
  *
  * The statement says that it changes the link register, so the compiler saves that first. It also
- * says that it changes v8 to v15, whose lower halves functions keep: else the compiler would trust
- * in the upper ones. So a function that calls an operation saves d8 to d15, unless it is compiled
- * for general registers alone.
+ * says that it changes v8 to v15, whose lower halves functions keep: else the compiler would rely
+ * on the upper ones. So a function that calls an operation saves d8 to d15, unless it is compiled
+ * for general registers only.
  */
 #ifndef CARRY_PATCH_AARCH64_H
 #define CARRY_PATCH_AARCH64_H
@@ -46,8 +46,8 @@
 
 /* --- Operations --- */
 
-/* By the number of arguments: their registers, of which x0 is the result's too, and those that are
- * unused, which the callee may change. */
+/* By the number of arguments: their registers, and the unused ones, which the callee may change. x0
+ * also holds the result. */
 #define CARRY_LOAD_0 register uintptr_t carry_r0 __asm__("x0");
 #define CARRY_LOAD_1 CARRY_LOAD(0, "x0")
 #define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "x1")

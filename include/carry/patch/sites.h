@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parts that the sites of all architectures share. The file of an architecture,
- * <carry/patch/x86_64.h> or another, includes it, and defines beside it:
+ * <carry/patch/x86_64.h> or another, includes this file, and also defines:
  *
  *     CARRY_SITE_SYMBOL     the constraint of the address of a symbol, in position-independent code
  *     CARRY_SITE_ALIGN      text that aligns instructions in carry_bytes

@@ -48,7 +48,7 @@ template <> struct carry_type<unsigned long> : carry_type_taken {};
 template <> struct carry_type<long long> : carry_type_taken {};
 template <> struct carry_type<unsigned long long> : carry_type_taken {};
 
-/* Does a function, or one of its overloads, convert to a pointer to the type? */
+/* Checks whether a function, or one of its overloads, converts to a pointer to the type. */
 template <typename Function> char carry_function_fits(Function *);
 template <typename Function> short carry_function_fits(...);
 

@@ -37,8 +37,7 @@
 
 __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
-/* By the number of arguments: their registers, and those that are unused, which the callee may
- * change. */
+/* By the number of arguments: their registers, and the unused ones, which the callee may change. */
 #define CARRY_LOAD_0
 #define CARRY_LOAD_1 CARRY_LOAD(0, "rdi")
 #define CARRY_LOAD_2 CARRY_LOAD_1 CARRY_LOAD(1, "rsi")
@@ -58,8 +57,8 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 
 /*
  * The other registers that a function may change under the System V ABI. GCC refuses the names of
- * registers that the file is not compiled for. So a function that has AVX-512 from an attribute
- * alone must not call operations: GCC would keep values in AVX-512 registers across the call.
+ * registers that the file is not compiled for. So a function that has AVX-512 only from an
+ * attribute must not call operations: GCC would keep values in AVX-512 registers across the call.
  * Compile such a file with -mavx512f.
  */
 #ifdef __SSE__
@@ -104,7 +103,7 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
 /* --- Keys --- */
 
 /*
- * The original is a jump to a stub behind the function's code, which tests the key:
+ * The original is a jump to a stub after the function's code. The stub tests the key:
  *     cmpb $0, key; jne target; jmp back                (unlikely; je for likely)
  * The stub stays: commits read the target of the branch from it.
  */
@@ -143,8 +142,8 @@ __extension__ register uintptr_t carry_stack_pointer __asm__("rsp");
  * CARRY_BODY_RELATIVE is for an instruction that ends with an offset from the next instruction, as
  * in "mov counter(%%rip), %%eax". CARRY_BODY_SEVERAL is for several instructions of at most six
  * bytes in total, none of them a call or relative, as in "pushfq; popq %%rax". They replace calls
- * where the host can stop all CPUs outside of sites: in operating-system kernels. Elsewhere calls
- * of the function are direct.
+ * where the host can stop all CPUs outside sites: in operating-system kernels. Elsewhere calls of
+ * the function are direct.
  */
 #define CARRY_BODY_RELATIVE(function, instruction) CARRY_BODY_TEXT(function, instruction, "4")
 #define CARRY_BODY_SEVERAL(function, instructions) CARRY_BODY_TEXT(function, instructions, "8")
