@@ -4,7 +4,10 @@
 
 /* --- Detaching --- */
 
-/* Disables the callbacks of points and restores their places. `planned` reserves the points. */
+/*
+ * Disables the callbacks of points and restores their places. Meanwhile `planned` reserves the
+ * points.
+ */
 static int stop_points(struct carry_hook_point *points) {
     carry_host_text()->lock();
     for (struct carry_hook_point *point = points; point; point = point->next) {

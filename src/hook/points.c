@@ -7,7 +7,7 @@
 
 #define BUCKETS 1024
 
-/* The default of struct carry_hook: enough for 40 arguments. */
+/* The default of carry_hook.stack_words: enough for 40 arguments. */
 #define STACK_WORDS 32
 
 static struct carry_hook_block *last_made;

@@ -25,7 +25,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 unsigned carry_host_survives;
 
-/* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
+/* Lies in the static part of thread-local storage: a handler must not wait for its allocation. */
 static _Thread_local struct carry_fault_frame *innermost __attribute__((tls_model("initial-exec")));
 
 struct carry_fault_frame **carry_host_fault_frames(void) {
@@ -100,7 +100,7 @@ int carry_fault_acquire(void) {
         return system_can_copy() ? CARRY_ERROR_UNSUPPORTED : CARRY_ERROR_PERMISSION;
     pthread_mutex_lock(&mutex);
     int error =
-        install_handlers(); /* at each call: other handlers may have been installed over ours */
+        install_handlers(); /* at each call: other handlers may have been installed over these */
     if (!error)
         set_users(users + 1);
     pthread_mutex_unlock(&mutex);

@@ -20,7 +20,7 @@ void *__tsan_create_fiber(unsigned flags) WEAK;
 void __tsan_destroy_fiber(void *fiber) WEAK;
 void __tsan_switch_to_fiber(void *fiber, unsigned flags) WEAK;
 
-/* In the static part of the thread's storage: a handler must not wait for it to be allocated. */
+/* Lies in the static part of thread-local storage: a handler must not wait for its allocation. */
 static _Thread_local volatile bool switching __attribute__((tls_model("initial-exec")));
 
 static bool is_thread_sanitizer(void) {

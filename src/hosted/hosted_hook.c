@@ -251,7 +251,10 @@ static uint8_t *reserve_near(uintptr_t near, uintptr_t reach, size_t size) {
     return memory;
 }
 
-/* Maps text from a file that was written before, so that it is never writable and executable. */
+/*
+ * Maps text from a file that was written before, so that it is never writable and executable at
+ * once.
+ */
 static bool map_file(uint8_t *place, const void *text, size_t size) {
     int fd = carry_text_file();
     if (fd < 0)

@@ -12,7 +12,7 @@
 /* The pages of a segment of an object, and its file. */
 struct carry_text_origin {
     struct carry_text_origin *next;
-    uintptr_t address; /* that was looked up */
+    uintptr_t address; /* the one that was looked up */
     struct carry_text_run pages;
     off_t offset;        /* of the first page in the file */
     off_t end;           /* of the segment in the file */

@@ -8,9 +8,9 @@ _Static_assert(CARRY_PACKET_SUMS_MAX <= 32, "sets of sums are the bits of a uint
 
 struct repair {
     uint8_t *data;
-    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* as last judged */
+    struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX]; /* the last judgements */
     size_t count;
-    uint8_t verdicts[CARRY_PACKET_SUMS_MAX]; /* as first judged */
+    uint8_t verdicts[CARRY_PACKET_SUMS_MAX]; /* the first verdicts */
     uint32_t due;   /* set of the sums that must be good in the end, less those already written */
     uint32_t fresh; /* set of the sums written since they were last judged */
     struct carry_packet_sum *changes;

@@ -10,7 +10,7 @@
 enum carry_ieee80211_form {
     CARRY_IEEE80211_PLAIN,
     CARRY_IEEE80211_PADDED,  /* what follows the header was moved to a multiple of 4 bytes */
-    CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: any order */
+    CARRY_IEEE80211_SWAPPED, /* most senders swap the two bytes of frame control: accept both */
 };
 
 /* Walks the frame whose 802.11 header is at `offset`. */

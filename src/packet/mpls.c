@@ -2,8 +2,8 @@
 /*
  * MPLS (RFC 3032): labels down to the bottom of the stack. No label announces the content; its
  * first bits show it: they are an IP version, or one of the numbers of RFC 4385 for pseudowires.
- * They mislead if an Ethernet pseudowire has no control word and begins with such an address: then
- * IP fills the Ethernet frame, and not the content.
+ * They mislead if an Ethernet pseudowire has no control word and its first address begins with such
+ * bits. IP then fills the Ethernet frame, but not the content.
  */
 #include "packet/mpls.h"
 

@@ -612,7 +612,10 @@ static CARRY_ALWAYS_INLINE uint32_t step_over_transport(struct carry_walk *walk,
     return next;
 }
 
-/* The transport is inlined twice, so that the version of IP is a constant. */
+/*
+ * Steps over IP and the transport. Inlines the transport twice, so that the version of IP is a
+ * constant.
+ */
 static CARRY_ALWAYS_INLINE uint32_t step_over_network(struct carry_walk *walk, uint32_t next) {
     switch (next) {
     case CARRY_PROTOCOL_IP:

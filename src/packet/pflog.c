@@ -5,7 +5,7 @@
  */
 #include "packet/walk.h"
 
-#define SIZE_MIN 45 /* of OpenBSD 3.4, the first with this header */
+#define SIZE_MIN 45 /* in OpenBSD 3.4, the first version with this header */
 
 uint32_t carry_packet_walk_pflog(struct carry_walk *walk) {
     const uint8_t *header = carry_walk_header(walk, 2);

@@ -13,7 +13,7 @@
 #define BROADCAST     0x02
 #define MANAGEMENT    0x01
 
-#define DONT_LEARN     0x40 /* of group policy */
+#define DONT_LEARN     0x40 /* with group policy */
 #define POLICY_APPLIED 0x08
 
 /* Ethertypes by the protocol number of VXLAN-GPE. Some senders store the number without its

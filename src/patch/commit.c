@@ -22,7 +22,7 @@
 /* The maximum size of a piece. A longer alternative consists of several pieces. */
 #define PIECE_BYTES 16
 
-/* One write covers at most this many adjacent blocks. */
+/* One write covers at most SPAN_BLOCKS adjacent blocks. */
 #define BLOCK_BYTES UINT64_C(4096)
 #define SPAN_BLOCKS 16
 

@@ -7,7 +7,7 @@
 
 #include "base/text_host.h"
 
-/* The longest alternative. All other sites are one instruction. */
+/* The size of the longest alternative. All other sites are one instruction. */
 #define CARRY_SITE_BYTES_MAX 64
 
 /* Returns the address that a member of a record refers to: relative to the member itself. */
@@ -120,7 +120,7 @@ int carry_commit_objects(bool quiet);
 int carry_commit_import(const struct carry_key *import);
 
 /*
- * A transaction of the library itself, with keys that no other transaction contains:
+ * Start and end a transaction of the library itself, with keys that no other transaction contains:
  * carry_changes_start(), then carry_patch_set() for each key, then carry_commit_changes(), which
  * ends the transaction and returns the same errors as carry_patch_commit().
  */

@@ -22,7 +22,7 @@ static inline bool carry_sum_is_known(const struct carry_sum_tried *tried) {
 typedef struct carry_sum_tried carry_sum_copy_try_fn(void *dst, const void *src, size_t size,
                                                      uint32_t sum);
 
-/* The forms of each kernel. */
+/* Declares the forms of each kernel. */
 #define CARRY_SUM_KERNEL(arch, name, ...)                                                          \
     CARRY_ROWS_##arch(carry_sum_fn carry_sum_##name; carry_sum_copy_fn carry_sum_copy_##name;      \
                       carry_sum_copy_try_fn carry_sum_copy_try_##name;)

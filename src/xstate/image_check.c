@@ -30,7 +30,7 @@ const char *carry_xstate_refusal_description(enum carry_xstate_refusal refusal) 
 
 /*
  * The rules of XSETBV (SDM vol. 1, 13.3): a layout with `any` must have `needs`. TILECFG may be
- * there without TILEDATA: Linux hides TILEDATA from threads that have not requested it.
+ * present without TILEDATA: Linux hides TILEDATA from threads that have not requested it.
  */
 static const struct {
     uint64_t any, needs;

@@ -16,7 +16,10 @@
 
 /* --- The word "in use" --- */
 
-/* Sets the word. Interrupts are of this CPU: only the compiler must preserve the order. */
+/*
+ * Sets the word. Only interrupts of this CPU use it too, so only the compiler must preserve the
+ * order.
+ */
 static void set_section(struct carry_section_cpu *cpu, struct carry_section *section) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     __atomic_store_n(&cpu->section, section, __ATOMIC_RELAXED);

@@ -3,7 +3,8 @@
  * Macros that the x86-64 kernels of `copy` share. Each kernel is one file, <name>.S, which defines
  * NAME and is assembled three times: as it is, with RECOVERS set to 1 by the file try_<name>.S that
  * includes it, and with MOVES set to 1 by move_<name>.S. No form that recovers may use rep movsb
- * (base/fault_asm.h): for kernels that consist of this instruction, it is try_words.h. All forms do
+ * (base/fault_asm.h): for kernels that consist only of this instruction, that form is try_words.h.
+ * All forms do
  *
  *     dst[i] = src[i]    for i from 0 to size - 1
  *

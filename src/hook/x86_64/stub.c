@@ -37,8 +37,8 @@ void carry_stub_write(uint8_t *stub, uint32_t distance, uint8_t thunk_offset) {
     stub[LEA_END + 3] = thunk_offset;
 }
 
-/* Every thunk is whole: it preserves all registers that any function takes, and jumps to code that
- * has no landing pad. */
+/* Ignores `whole`, because every thunk preserves all registers that any function takes, and jumps
+ * to code without a landing pad. */
 const void *carry_stub_thunk(bool around, bool whole) {
     (void)whole;
     return around ? carry_thunk_around : carry_thunk_enter;

@@ -14,7 +14,7 @@ uintptr_t *carry_ucontext_pc(void *context) {
 void carry_ucontext_serialise(void) {
 }
 
-/* Only hooks call this, and there are none here. */
+/* Never called: only hooks call it, and there are none here. */
 bool carry_ucontext_is_readable(uintptr_t address) {
     (void)address;
     return true;

@@ -4,7 +4,7 @@
 #ifndef CARRY_PATCH_AARCH64_JUMP_H
 #define CARRY_PATCH_AARCH64_JUMP_H
 
-/* The stub follows the site. An unpatched site branches to it. */
+/* Defines the function, with a stub after its site. An unpatched site branches to the stub. */
 .macro CARRY_PATCHED_JUMP name, key
     .text
     .globl \name

@@ -26,7 +26,7 @@ enum {
 #define JUMP_MEMORY 0x25
 
 /*
- * A store within this many aligned bytes is atomic on every processor (AMD64 APM vol. 2, "Access
+ * A store within ATOMIC_BYTES aligned bytes is atomic on every processor (AMD64 APM vol. 2, "Access
  * Atomicity"). Intel guarantees it for a whole cache line (SDM vol. 3, "Guaranteed Atomic
  * Operations").
  */

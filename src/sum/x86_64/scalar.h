@@ -138,7 +138,7 @@
     RETURN_FOLDED
 .endm
 
-/* 65 to 128 bytes. */
+/* Sums 65 to 128 bytes. */
 .macro SUM_128
     cmpl $96, SIZE32
     ja .Labove96

@@ -133,7 +133,10 @@
 
 /* --- All vectors, below the frame, whatever \count --- */
 
-/* From the top down, so that the stack grows page by page. The predicates, at x12, are on top. */
+/*
+ * Stores or loads from the top down, so that the stack grows page by page. The predicates, at x12,
+ * are on top.
+ */
 .macro SCALABLE instruction
     .irp n, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0
     \instruction p\n, [x12, #\n, mul vl]
@@ -266,7 +269,7 @@ thunk_go:
     ldr     x18, [x29, #FRAME_X18]
 .endm
 
-/* The start of both thunks: makes the frame, and calls `enter`. */
+/* Starts both thunks: makes the frame, and calls `enter`. */
 .macro BEGIN form, forward
     ASK     \forward
     OPEN    \form\()_BYTES

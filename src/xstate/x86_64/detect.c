@@ -43,7 +43,7 @@ static uint64_t detect_parts(struct carry_xstate_layout *layout, uint64_t mask) 
 }
 
 /*
- * Detects the layout. If firmware hides leaves beyond the third, it has only the components of
+ * Detects the layout. If firmware hides leaves beyond the third, it contains only the components of
  * FXSAVE.
  */
 void carry_xstate_detect(struct carry_xstate_layout *layout) {

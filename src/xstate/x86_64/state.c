@@ -150,8 +150,8 @@ void carry_xstate_load(const void *from, uint64_t mask) {
 
 /*
  * XRSTOR may read all of a component that its mask names, in use or not (SDM vol. 1, 13.13), and
- * Emerald Rapids does. A compact area holds no component. The standard area below has room for all
- * components except tiles: these need 8 KiB, and TILERELEASE initialises them.
+ * Emerald Rapids does. The compact area below holds no component. The standard area below has room
+ * for all components except tiles: these need 8 KiB, and TILERELEASE initialises them.
  */
 #define TILES           (BIT(TILECFG) | BIT(TILEDATA))
 #define STANDARD_OTHERS 2752 /* where tiles start */

@@ -194,7 +194,7 @@
 .Lloaded\@:
 .endm
 
-/* The start of both thunks: makes the frame, calls `enter`, and loads the vectors. Until
+/* Starts both thunks: makes the frame, calls `enter`, and loads the vectors. Until
  * carry_thunk_prepare() has been called, jumps to \unprepared before it changes anything. */
 .macro BEGIN unprepared
     endbr64
