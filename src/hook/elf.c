@@ -63,7 +63,8 @@ struct symbol {
 
 enum { SYMBOL_FUNCTION = 2, SYMBOL_IFUNC = 10 };
 
-/* A file whose versions are needed, and one of them. `next` is relative to the structure. */
+/* A file whose versions are needed, and one of these versions. `next` is relative to the
+ * structure. */
 struct needed_file {
     uint16_t version;
     uint16_t count;

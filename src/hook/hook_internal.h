@@ -95,7 +95,7 @@ void carry_plan_add(struct carry_hook_plan *plan, struct carry_hook_point *point
                     const struct carry_hook *hook);
 
 /*
- * Ends a plan. Without `error`, all is in place: enables the callbacks and adds the points to
+ * Ends a plan. If `error` is 0, all points are in place: enables their callbacks and adds them to
  * `hook`. Returns the same errors as carry_hook_attach_calls().
  */
 int carry_plan_finish(struct carry_hook_plan *plan, struct carry_hook *hook, int error);

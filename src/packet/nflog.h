@@ -11,7 +11,7 @@ struct carry_nflog_form {
     uint32_t ethertype_at; /* where the field of type 1 holds the packet's ethertype */
 };
 
-/* As in LINKTYPE_NFLOG. */
+/* The form of LINKTYPE_NFLOG. */
 static const struct carry_nflog_form carry_nflog_log = {.payload = 9, .ethertype_at = 0};
 
 /* Walks the attributes of a packet. At `offset` is the family of the table, before the fields. */

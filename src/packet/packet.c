@@ -84,7 +84,7 @@ ALWAYS_INLINE bool is_verifiable(const struct carry_walk *walk,
            sum->cover_size <= carry_walk_readable(walk) - sum->cover_offset && is_consistent(sum);
 }
 
-/* Returns why the sum cannot be verified; the most severe reason first. */
+/* Returns the most severe reason why the sum cannot be verified. */
 static enum carry_reason unverifiable_reason(struct limits limits,
                                              const struct carry_packet_sum *sum) {
     uint64_t end = (uint64_t)sum->cover_offset + sum->cover_size;

@@ -53,7 +53,7 @@ static void enable_component(struct carry_xstate_layout *layout, unsigned compon
     layout->parts[component].offset = offset;
 }
 
-/* Sets a layout to try: 0 is this machine's, all others those of known machines, complete. */
+/* Sets a layout to try: that of this machine (index 0), or the complete one of a known machine. */
 static void set_candidate_layout(size_t index, struct carry_xstate_layout *layout) {
     if (index == 0) {
         carry_xstate_layout(layout);

@@ -59,7 +59,7 @@ bool carry_is_landing_pad(const uint8_t *text) {
     return !__builtin_memcmp(text, endbr64, sizeof endbr64);
 }
 
-/* Checks for [endbr64], push $index. */
+/* Checks whether `text` is [endbr64], push $index. */
 bool carry_is_binder(const uint8_t *text, size_t index) {
     uint32_t pushed;
     if (carry_is_landing_pad(text))

@@ -97,7 +97,8 @@
 #endif
 .endm
 
-/* Adds four vectors: LOW_4 to the sums from z0 on, HIGH_4 by z28 to z31 to those from z4 on. */
+/* Adds four vectors: LOW_4 loads them into z24 to z27, and adds them to z0 to z3; HIGH_4 uses z28
+ * to z31, and z4 to z7. */
 .macro LOW_4 at0, at1, at2, at3, mask0=p4, mask1=p4, mask2=p4, mask3=p4
     LOAD    24, \at0, \mask0
     LOAD    25, \at1, \mask1

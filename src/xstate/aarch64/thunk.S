@@ -119,7 +119,7 @@
     .endif
 .endm
 
-/* Clobbers x12, x13. */
+/* Stores \count vectors in the frame, and their place and size in the call. Clobbers x12, x13. */
 .macro KEEP_BASE count
     add     x12, x29, #FRAME_VECTORS
     mov     x13, #16
@@ -193,7 +193,10 @@
     stp     x12, x13, [x29, #FRAME_CALL + CALL_VECTORS]
 .endm
 
-/* Loads them. The frame shows how they were stored: carry_thunk_prepare() may have run since. */
+/*
+ * Loads what KEEP_WHOLE stored. The frame shows how that was stored: carry_thunk_prepare() may have
+ * run since.
+ */
 .macro LOAD_WHOLE count
     ldr     x12, [x29, #FRAME_SVE]
     cbz     x12, .Lload_quads\@

@@ -28,7 +28,7 @@ _Static_assert(offsetof(struct carry_context, stack_pointer) == CONTEXT_STACK_PO
 struct frame {
     uint32_t mxcsr;
     uint16_t fcw;
-    uint16_t loaded_fcw; /* for the switch, to read the value that it has loaded */
+    uint16_t loaded_fcw; /* scratch, where the switch reads the value that it loaded */
     uint64_t r15, r14, r13, r12, rbx, rbp;
     uintptr_t pc;
 };
