@@ -26,8 +26,8 @@ void carry_host_fiber_switch(struct carry_context *from, struct carry_context *t
 
 /*
  * Checks whether a context can be preempted now. Returns CARRY_OK, CARRY_ERROR_BUSY if the signal
- * interrupted the function above, or CARRY_ERROR_UNSUPPORTED if signal handlers do not get the
- * registers that were interrupted.
+ * interrupted carry_host_fiber_switch(), or CARRY_ERROR_UNSUPPORTED if signal handlers do not get
+ * the registers that were interrupted.
  */
 int carry_host_fiber_preempts(void);
 

@@ -182,8 +182,8 @@ static bool find_present_bytes(const struct carry_site *site, const struct targe
     return true;
 }
 
-/* Entries are registered before any thread can run them. Alternatives are not: the object's
- * resolvers may have run them. */
+/* Checks whether a site may change. Entries are registered before any thread can run them.
+ * Alternatives are not: the object's resolvers may have run them. */
 static bool may_change(const struct carry_site *site) {
     return plan.mode >= ALONE || (plan.mode == LOADING && site->kind == CARRY_SITE_ENTRY) ||
            !carry_site_is_multi_insn(site);

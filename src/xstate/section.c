@@ -17,8 +17,8 @@
 /* --- The word "in use" --- */
 
 /*
- * Sets the word. Only interrupts of this CPU use it too, so only the compiler must preserve the
- * order.
+ * Sets the word. No other code uses it except interrupts of this CPU, so only the compiler must
+ * preserve the order.
  */
 static void set_section(struct carry_section_cpu *cpu, struct carry_section *section) {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -213,7 +213,7 @@
 /* --- Ways to the target --- */
 
 /*
- * Jumps to x17 with RET, after which BTI needs no landing pad. The call before it keeps the depth
+ * Jumps to x17 with RET, because BTI then needs no landing pad. The call before it keeps the depth
  * of the CPU's stack of return addresses.
  *
  * Clobbers x16
