@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Uses libcarry where there is no std: ends with status 0 if all is right.
+//! Uses libcarry without std: ends with status 0 if all results are right.
 #![no_std]
 #![no_main]
 
@@ -17,7 +17,7 @@ fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe { abort() }
 }
 
-/// Rust's core library refers to it to unwind, and lld demands it though no code unwinds.
+/// Exists for lld: Rust's core library refers to it for unwinding, though no code unwinds.
 #[no_mangle]
 pub extern "C" fn rust_eh_personality() {}
 

@@ -12,8 +12,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// The tables of kernels, below `vendor/src`.
 const KERNEL_TABLES: [&str; 3] = ["copy/kernels.def", "sum/kernels.def", "sum/crc32c_kernels.def"];
 
-/// Arguments that pad the kernels' jumps, for the GNU assembler and for Clang. `branch_args` in
-/// `src/meson.build` has the reason.
+/// Arguments that pad the kernels' jumps, for the GNU assembler and for Clang. The comment on
+/// `branch_args` in `src/meson.build` gives the reason.
 const BRANCH_ARGS: [&str; 6] = [
     "-Wa,-malign-branch-boundary=32",
     "-Wa,-malign-branch=jcc+fused+jmp+ret",
@@ -98,7 +98,7 @@ fn vendored() -> Result<()> {
     Ok(())
 }
 
-/// Compiles kernels in assembly, for whose jumps the assembler of x86-64 has options.
+/// Compiles kernels in assembly; on x86-64 with the options for their jumps.
 fn kernels_in_assembly(sources: &[PathBuf]) -> Result<()> {
     let mut build = compiler(sources);
     for arg in BRANCH_ARGS {
@@ -132,7 +132,7 @@ fn capture() -> Result<()> {
     Ok(())
 }
 
-/// Returns a build of `sources`, which is optimised in every profile: kernels are not debugged in
+/// Returns a build of `sources` that is optimised in every profile: kernels are not debugged in
 /// Rust.
 fn compiler(sources: &[PathBuf]) -> cc::Build {
     let mut build = cc::Build::new();
@@ -159,7 +159,7 @@ fn is_kernel(path: &Path, names: &[String]) -> bool {
     names.iter().any(is_of)
 }
 
-/// Returns the words of the rows of a table that begin with `start`, without `start`.
+/// Returns the words of each row of a table that begins with `start`, without `start`.
 fn rows(table: &Path, start: &str) -> Result<Vec<Vec<String>>> {
     let text = fs::read_to_string(table).map_err(|e| format!("{}: {e}", table.display()))?;
     let rows = text.lines().filter_map(|line| line.strip_prefix(start)).map(|row| {
@@ -179,7 +179,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Returns the files of a folder that have this suffix.
+/// Returns the files of a folder with the suffix `suffix`.
 fn files(folder: &Path, suffix: &str) -> Result<Vec<PathBuf>> {
     let mut paths = entries(folder)?;
     paths.retain(|path| path.extension() == Some(OsStr::new(suffix)));

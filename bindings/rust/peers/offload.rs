@@ -6,20 +6,20 @@ use libcarry::{Frame, Verdict, LINK_ETHERNET, LINK_RAW};
 use smoltcp::phy::{ChecksumCapabilities, Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::time::Instant;
 
-/// Fills in the checksums of packets before another device sends them, and drops those that this
-/// device receives with a wrong one.
+/// Fills in the checksums of packets before another device sends them, and drops packets with a
+/// wrong checksum that the device receives.
 #[derive(Debug)]
 pub struct Offload<D> {
     device: D,
 }
 
 impl<D> Offload<D> {
-    /// Offload for all packets of `device`.
+    /// Makes the offload for all packets of `device`.
     pub fn new(device: D) -> Self {
         Self { device }
     }
 
-    /// The device below.
+    /// Returns the device below.
     pub fn device(&mut self) -> &mut D {
         &mut self.device
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! The functions of [libcarry] as C declares them: packet checksums, copies, CRC32c, and captures.
 //!
-//! The crate [`libcarry`] is the safe form. The headers in `vendor/include/carry` say what each
-//! function demands. The build compiles C and assembly with the crate `cc`, for any architecture
-//! of Linux, and needs nothing else: no Meson, no network.
+//! The crate [`libcarry`] is the safe form. The headers in `vendor/include/carry` document what
+//! each function demands. The build compiles C and assembly with the crate `cc`, for any
+//! architecture of Linux, and needs nothing else: no Meson, no network.
 //!
 //! | feature | does |
 //! |---|---|
 //! | `capture` | compiles libcarry-capture, too: the functions `carry_capture_*` |
-//! | `gzip`, `zstd`, `xz`, `lz4`, `bzip2` | captures compressed so; each needs its C library |
+//! | `gzip`, `zstd`, `xz`, `lz4`, `bzip2` | reads compressed captures; each needs its C library |
 //! | `system` | compiles nothing: links the system's libraries, which pkg-config finds |
 //!
-//! Left out is what depends on macros of C or on the caller's stack: sites, frames that survive
+//! The crate omits what depends on macros of C or on the caller's stack: sites, frames that survive
 //! faults, extended state, contexts, thunks and hooks.
 //!
 //! [libcarry]: https://docs.rs/libcarry
@@ -21,10 +21,10 @@
 /// The types of C, which `core` has only since Rust 1.64.
 #[allow(non_camel_case_types)]
 pub mod ctypes {
-    /// `void`, behind a pointer.
+    /// `void`, as the target of a pointer.
     pub use core::ffi::c_void;
 
-    /// `char`, unless the ABI of the architecture has it unsigned.
+    /// `char`, unless it is unsigned in the ABI of the architecture.
     mod signed {
         #[allow(dead_code)] // hidden where it is unsigned
         pub type c_char = i8;
@@ -61,7 +61,7 @@ mod tests {
         let version = part(env!("CARGO_PKG_VERSION_MAJOR")) * 1_000_000
             + part(env!("CARGO_PKG_VERSION_MINOR")) * 1_000
             + part(env!("CARGO_PKG_VERSION_PATCH"));
-        // SAFETY: the function takes nothing, and returns a number.
+        // SAFETY: the function has no arguments, and returns a number.
         assert_eq!(unsafe { super::carry_version() }, version);
     }
 }

@@ -52,7 +52,7 @@ impl Error {
         Self { code, system, offset: 0, text: error.to_string() }
     }
 
-    /// Replaces the text by the one of a reader or writer, if there is one.
+    /// Replaces the text by `text`, the text of a reader or writer, if there is one.
     pub(crate) fn or_text(self, text: Option<String>) -> Self {
         Self { text: text.unwrap_or(self.text), ..self }
     }
@@ -74,7 +74,7 @@ impl Error {
         (self.system != 0).then(|| std::io::Error::from_raw_os_error(self.system))
     }
 
-    /// Returns the offset in the capture of the part that cannot be read; else 0.
+    /// Returns the offset in the capture of the part that cannot be read, or 0.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -120,8 +120,8 @@ impl Capture<'static> {
 impl<'a> Capture<'a> {
     /// Opens a capture that comes from a reader and can be read only once.
     ///
-    /// If the reader fails with [`WouldBlock`], it is called again at once, and should wait then. A
-    /// panic of the reader continues in the function that read.
+    /// If the reader fails with [`WouldBlock`], it is called again at once, and should then wait. A
+    /// panic of the reader continues in the function that called it.
     ///
     /// # Errors
     ///
@@ -159,8 +159,8 @@ impl<'a> Capture<'a> {
         Ok(self.0.next()?.map(Packet))
     }
 
-    /// Iterates over the packets that were not read yet, with a copy of the bytes of each. The
-    /// iterator ends after an error.
+    /// Iterates over the packets not yet read, with a copy of the bytes of each. The iterator ends
+    /// after an error.
     pub fn frames<'c>(&'c mut self) -> Frames<'c, 'a> {
         Frames { capture: self, is_at_end: false }
     }
@@ -184,8 +184,8 @@ impl<'a> Capture<'a> {
         Check::new().run(self)
     }
 
-    /// Returns the name of the format, such as `pcapng`, that the first bytes show; `None` if they
-    /// show no known format.
+    /// Returns the name of the format, such as `pcapng`, according to the first bytes; `None` if
+    /// the format is unknown.
     pub fn format(&mut self) -> Option<&'static str> {
         self.0.format().0
     }
@@ -236,7 +236,7 @@ impl<'a> Packet<'a> {
         self
     }
 
-    /// Sets how many bytes at the end of the packet are its frame check sequence.
+    /// Sets how many bytes at the end of the packet form its frame check sequence.
     pub fn with_check_sequence(mut self, size: u32) -> Self {
         self.0 .0.fcs = size;
         self

@@ -19,8 +19,8 @@ pub fn copy(dst: &mut [u8], src: &[u8]) {
     ffi::copy(dst, src);
 }
 
-/// [`copy()`] for much data that this CPU will not read again soon: copies that are large enough
-/// bypass the caches.
+/// Copies like [`copy()`], for much data that this CPU will not read again soon: copies that are
+/// large enough bypass the caches.
 ///
 /// # Panics
 ///

@@ -3,7 +3,7 @@
 
 use crate::ffi;
 
-/// The CRC32c of `bytes`.
+/// Returns the CRC32c of `bytes`.
 ///
 /// ```
 /// assert_eq!(libcarry::crc32c(b"123456789"), 0xe306_9283);
@@ -13,7 +13,7 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     ffi::crc32c(bytes, 0)
 }
 
-/// The CRC32c of bytes that come in parts.
+/// The CRC32c of bytes that arrive in parts.
 ///
 /// ```
 /// let mut crc = libcarry::Crc32c::new();
@@ -21,18 +21,18 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 /// assert_eq!(crc.finish(), 0xe306_9283);
 /// ```
 ///
-/// SCTP stores it little-endian, and computes it with the checksum field as zeros.
+/// SCTP stores the CRC little-endian, and computes it with zeros in the checksum field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Crc32c(u32);
 
 impl Crc32c {
-    /// The CRC of no bytes.
+    /// Makes the CRC of no bytes.
     pub const fn new() -> Self {
         Self(0)
     }
 
-    /// Goes on from the CRC of earlier bytes.
+    /// Continues from the CRC of earlier bytes.
     pub const fn resume(crc: u32) -> Self {
         Self(crc)
     }
@@ -43,7 +43,7 @@ impl Crc32c {
         self
     }
 
-    /// The CRC of all bytes so far.
+    /// Returns the CRC of all bytes so far.
     #[must_use]
     pub const fn finish(self) -> u32 {
         self.0

@@ -18,8 +18,8 @@
 use crate::{ffi, ErrorCode, Sum};
 
 /// Recovery from faults: as long as a `Recovery` exists, handlers of SIGSEGV and SIGBUS are
-/// installed. They pass faults of other code on to the previous handlers, such as Rust's own, which
-/// reports stack overflows.
+/// installed. They pass faults of other code on to the previous handlers, such as Rust's own
+/// handler for stack overflows.
 ///
 /// A copy from any address is safe. It reads by instructions that the compiler never sees, so all
 /// that Rust may conclude is that each copied byte has some value, as if it came from a file with
@@ -28,12 +28,12 @@ use crate::{ffi, ErrorCode, Sum};
 /// value. Writes are unsafe: they must not change memory that Rust relies on.
 ///
 /// Unsafe code must prevent two effects of reading. Registers of devices may change when they are
-/// read: code that maps them must keep their address to itself. And a thread that blocks SIGSEGV or
+/// read: code that maps them must keep their address private. A thread that blocks SIGSEGV or
 /// SIGBUS must not copy: the system ends the process if the copy faults.
 ///
-/// Each byte is copied with a value that it had at some time during the call; how many are left is
-/// exact, whatever happens to the mappings. Where there are no handlers (on every architecture
-/// except x86-64 and AArch64), copies survive through system calls and take longer.
+/// Each byte is copied with a value that it had at some time during the call. The number of bytes
+/// left is exact, whatever happens to the mappings. Where there are no handlers (on every
+/// architecture except x86-64 and AArch64), copies survive through system calls and take longer.
 #[derive(Debug)]
 pub struct Recovery {
     is_acquired: bool,
@@ -50,7 +50,7 @@ impl Recovery {
     }
 
     /// Copies `dst.len()` bytes from an address, and returns how many are left: 0 if all were
-    /// copied. The bytes of `dst` that are left are as before.
+    /// copied. The bytes of `dst` that are left keep their values.
     ///
     /// # Panics
     ///
@@ -72,7 +72,7 @@ impl Recovery {
     }
 
     /// Copies `src` to `dst`, and returns how many bytes are left: 0 if all were copied. The bytes
-    /// at `dst` that are left are as before.
+    /// at `dst` that are left keep their values.
     ///
     /// # Safety
     ///
@@ -85,19 +85,20 @@ impl Recovery {
     #[allow(unsafe_code)]
     #[must_use]
     pub unsafe fn copy_to(&self, dst: *mut u8, src: &[u8]) -> usize {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that `dst` may be written.
         unsafe { ffi::fault::copy_to(dst, src) }
     }
 
     /// Reads a number of up to 8 bytes, in this machine's byte order, in one access where there are
-    /// handlers; `None` if it cannot be read. It need not be aligned.
+    /// handlers; returns `None` if the number cannot be read. `src` need not be aligned.
     #[must_use]
     pub fn read<N: Number>(&self, src: *const N) -> Option<N> {
         let mut bytes = N::Bytes::default();
         ffi::fault::read(bytes.as_mut(), src.cast()).then(|| N::from_bytes(bytes))
     }
 
-    /// Writes a number like those of [`Recovery::read`]; returns false if it cannot be written.
+    /// Writes a number of up to 8 bytes, like [`Recovery::read`]; returns false if the number
+    /// cannot be written.
     ///
     /// # Safety
     ///
@@ -105,7 +106,7 @@ impl Recovery {
     #[allow(unsafe_code)]
     #[must_use]
     pub unsafe fn write<N: Number>(&self, dst: *mut N, value: N) -> bool {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that `dst` may be written.
         unsafe { ffi::fault::write(dst.cast(), value.to_bytes().as_ref()) }
     }
 }
@@ -114,7 +115,7 @@ impl Drop for Recovery {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         if self.is_acquired {
-            // SAFETY: each copy borrows a Recovery, so that none goes on at the last release.
+            // SAFETY: each copy borrows a Recovery, so no copy is running at the last release.
             unsafe { ffi::fault::release() }
         }
     }

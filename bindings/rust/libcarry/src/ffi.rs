@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! libcarry's functions, with slices for pointers and sizes: all unsafe code, except what `fault`
-//! passes on.
+//! libcarry's functions, with slices for pointers and sizes. All unsafe code is here, except the
+//! unsafe functions of `fault`.
 
 #[cfg(feature = "std")]
 pub mod callbacks;
@@ -29,7 +29,7 @@ pub fn result(code: i32) -> Result<(), ErrorCode> {
     }
 }
 
-/// Converts a static string of libcarry; they are all ASCII.
+/// Converts a static string of libcarry: all are ASCII. Returns `None` for NULL.
 ///
 /// # Safety
 ///
@@ -43,7 +43,7 @@ unsafe fn text(text: *const sys::ctypes::c_char) -> Option<&'static str> {
     while unsafe { *text.add(size) } != 0 {
         size += 1;
     }
-    // SAFETY: the string has these bytes, and is static.
+    // SAFETY: the string is static, and `size` bytes long.
     str::from_utf8(unsafe { slice::from_raw_parts(text.cast(), size) }).ok()
 }
 
@@ -52,10 +52,10 @@ pub fn sum(bytes: &[u8], seed: u32) -> u32 {
     unsafe { sys::carry_sum_call(bytes.as_ptr().cast(), bytes.len(), seed) }
 }
 
-/// The slices must be equally long.
+/// Copies `src` to `dst`, and adds its bytes to `seed`. The slices must be equally long.
 pub fn sum_copy(dst: &mut [u8], src: &[u8], seed: u32) -> u32 {
     assert_eq!(dst.len(), src.len(), "source and destination differ in length");
-    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    // SAFETY: both slices have this size, and a mutable slice overlaps no other.
     unsafe { sys::carry_sum_copy(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len(), seed) }
 }
 
@@ -76,17 +76,17 @@ pub fn crc32c(bytes: &[u8], seed: u32) -> u32 {
     unsafe { sys::carry_crc32c(bytes.as_ptr().cast(), bytes.len(), seed) }
 }
 
-/// The slices must be equally long.
+/// Copies `src` to `dst`. The slices must be equally long.
 pub fn copy(dst: &mut [u8], src: &[u8]) {
     assert_eq!(dst.len(), src.len(), "source and destination differ in length");
-    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    // SAFETY: both slices have this size, and a mutable slice overlaps no other.
     unsafe { sys::carry_copy(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len()) }
 }
 
-/// The slices must be equally long.
+/// Copies `src` to `dst`, past the caches if it is large. The slices must be equally long.
 pub fn copy_stream(dst: &mut [u8], src: &[u8]) {
     assert_eq!(dst.len(), src.len(), "source and destination differ in length");
-    // SAFETY: both have this size, and a mutable slice overlaps no other.
+    // SAFETY: both slices have this size, and a mutable slice overlaps no other.
     unsafe { sys::carry_copy_stream(dst.as_mut_ptr().cast(), src.as_ptr().cast(), src.len()) }
 }
 
@@ -112,7 +112,7 @@ pub fn sum_kernel(index: usize) -> Option<(&'static str, bool, bool)> {
     }
 }
 
-/// `name` must end with a 0; `None` chooses the best kernel.
+/// Chooses the kernel `name`, which must end with a 0; `None` chooses the best kernel.
 pub fn sum_select(name: Option<&[u8]>) -> Result<(), ErrorCode> {
     assert!(name.map_or(true, |name| name.last() == Some(&0)));
     let name = name.map_or(core::ptr::null(), <[u8]>::as_ptr);
@@ -120,7 +120,7 @@ pub fn sum_select(name: Option<&[u8]>) -> Result<(), ErrorCode> {
     result(unsafe { sys::carry_sum_select(name.cast()) })
 }
 
-/// The most items that libcarry lists of a frame.
+/// The largest number of items that libcarry lists for a frame.
 const CAPACITY: usize = sys::CARRY_PACKET_SUMS_MAX as usize;
 
 /// The first items of an array that a C function filled.
@@ -152,7 +152,7 @@ impl About {
     }
 }
 
-/// A C function that lists what it finds, or changes, in a frame.
+/// A C function that lists the items that it finds, or changes, in a frame.
 type Function<S> = unsafe extern "C" fn(
     *const sys::carry_frame,
     *const sys::carry_packet_options,
@@ -160,11 +160,13 @@ type Function<S> = unsafe extern "C" fn(
     usize,
 ) -> usize;
 
+/// Returns the items that a C function lists for a frame.
+///
 /// # Safety
 ///
-/// The function must be one of `carry/packet.h`, all of which write the items that they count and
-/// touch no byte outside the frame; `T` must be a transparent form of `S`; `data` must be valid for
-/// `size` bytes, and for writes if the function repairs.
+/// The function must be declared in `carry/packet.h`: those functions write the items that they
+/// count, and touch no byte outside the frame. `T` must be a transparent form of `S`. `data` must
+/// be valid for `size` bytes, and for writes if the function repairs.
 unsafe fn listed<S, T: Copy>(
     function: Function<S>,
     (data, size): (*const u8, usize),
@@ -178,7 +180,7 @@ unsafe fn listed<S, T: Copy>(
     Items { array, count: count.min(CAPACITY) }
 }
 
-/// Functions on the bytes of a frame, as a slice or a mutable one.
+/// Defines functions on the bytes of a frame, which are a slice or a mutable slice.
 macro_rules! on_frames {
     ($($name:ident($bytes:ty, $pointer:ident) -> $item:ident = $function:ident;)*) => {
         $(pub fn $name(
@@ -188,7 +190,7 @@ macro_rules! on_frames {
         ) -> Items<crate::$item> {
             let bytes = (bytes.$pointer() as *const u8, bytes.len());
             // SAFETY: `bytes` may be written where the function repairs, and the item is a
-            // transparent form of what the function lists.
+            // transparent form of the C structure that the function lists.
             unsafe { listed(sys::$function, bytes, about, options) }
         })*
     };
@@ -217,7 +219,7 @@ pub fn fragment(
 }
 
 pub fn knows_link(linktype: u32) -> bool {
-    // SAFETY: the function looks a number up.
+    // SAFETY: the function only looks a number up.
     unsafe { sys::carry_packet_knows_link(linktype) }
 }
 
@@ -228,18 +230,18 @@ mod tests {
     use super::*;
     use crate::{Layer, List, Protocol};
 
-    /// Lists one layer for each captured byte, as many as there is room for.
+    /// Lists one layer for each captured byte, up to the capacity.
     unsafe extern "C" fn layers_of_bytes(
         frame: *const sys::carry_frame,
         _: *const sys::carry_packet_options,
         layers: *mut sys::carry_packet_layer,
         capacity: usize,
     ) -> usize {
-        // SAFETY: listed() gives a frame.
+        // SAFETY: listed() passes a frame.
         let count = unsafe { (*frame).captured };
         for offset in 0..count.min(capacity as u32) {
             let layer = sys::carry_packet_layer { protocol: Protocol::Tcp as u32, offset };
-            // SAFETY: listed() gives room for the capacity.
+            // SAFETY: the array that listed() passes has this capacity.
             unsafe { layers.add(offset as usize).write(layer) };
         }
         count as usize
@@ -248,7 +250,7 @@ mod tests {
     fn list(bytes: &[u8]) -> List<Layer> {
         let (about, options) = Default::default();
         let bytes = (bytes.as_ptr(), bytes.len());
-        // SAFETY: the function writes the layers that it counts, as those of libcarry do.
+        // SAFETY: the function writes the layers that it counts, as libcarry's functions do.
         List { items: unsafe { listed(layers_of_bytes, bytes, about, &options) } }
     }
 
@@ -265,7 +267,7 @@ mod tests {
 
     #[test]
     fn texts_end_at_the_first_zero() {
-        // SAFETY: C strings, and NULL.
+        // SAFETY: the pointers are static C strings and NULL.
         unsafe {
             assert_eq!(text(b"avx2\0rest\0".as_ptr().cast()), Some("avx2"));
             assert_eq!(text(b"\0".as_ptr().cast()), Some(""));

@@ -21,12 +21,12 @@
 //! | I want to | use |
 //! |---|---|
 //! | compute a checksum, in parts too, or while copying | [`Sum`] |
-//! | keep a checksum right while a header changes | [`update`] |
+//! | update a checksum after a change of the header | [`update`] |
 //! | compute the CRC of SCTP or iSCSI | [`Crc32c`] |
 //! | judge, repair or fill in all checksums of a packet | [`Frame`] |
 //! | copy bytes | [`copy`] |
 //! | copy what may vanish meanwhile | [`fault`] |
-//! | see what of the process is patched | [`patch`] |
+//! | see which call sites of the process are patched | [`patch`] |
 //! | read, check, repair and write captures (feature `std`) | `capture` |
 //!
 //! Without features the crate is `no_std` and never allocates. Feature `std` adds captures; `gzip`,
@@ -36,7 +36,8 @@
 //! A checksum is `[u8; 2]`, the bytes of the header, so that no byte order has to be chosen.
 //! The Internet checksum detects accidents, not attacks.
 //!
-//! The file docs/rust.md of libcarry lists what C can do and this crate cannot, with the reasons.
+//! The file docs/rust.md of libcarry lists the functions of C that this crate lacks, with the
+//! reasons.
 //! The headers in [`libcarry_sys`] are for use from C.
 //!
 //! [libcarry]: https://docs.rs/libcarry

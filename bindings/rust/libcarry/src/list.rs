@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! A list without memory of its own on a heap: a frame has few checksums.
+//! A list that allocates no memory: a frame has few checksums.
 
 use crate::ffi::Items;
 use core::fmt;
 use core::ops::Deref;
 
-/// A list of at most 32 items, which is a slice and an iterator's source.
+/// A list of at most 32 items. It can be used as a slice, and iterated over.
 #[derive(Clone)]
 #[must_use]
 pub struct List<T: Copy> {

@@ -6,13 +6,13 @@ use core::fmt;
 use core::ops::Range;
 use libcarry_sys as sys;
 
-/// Frames begin with an Ethernet header.
+/// The link type of frames that begin with an Ethernet header.
 pub const LINK_ETHERNET: u32 = 1;
-/// Frames begin with an IP header of either version.
+/// The link type of frames that begin with an IP header of either version.
 pub const LINK_RAW: u32 = 101;
-/// Frames begin with an IPv4 header.
+/// The link type of frames that begin with an IPv4 header.
 pub const LINK_IPV4: u32 = 228;
-/// Frames begin with an IPv6 header.
+/// The link type of frames that begin with an IPv6 header.
 pub const LINK_IPV6: u32 = 229;
 
 /// How frames are judged and repaired.
@@ -36,7 +36,7 @@ impl Options {
         self.with(sys::CARRY_PACKET_UDP6_ZERO_ABSENT)
     }
 
-    /// Treats a checksum of 0 in an IPv4 header as one that is left to a network card.
+    /// Treats a checksum of 0 in an IPv4 header as left to a network card.
     pub fn ip_zero_partial(self) -> Self {
         self.with(sys::CARRY_PACKET_IP_ZERO_PARTIAL)
     }
@@ -58,12 +58,12 @@ impl Options {
     }
 }
 
-/// Converts verdicts to a bit set, as C uses it.
+/// Converts verdicts to a bit set for C.
 pub(crate) fn set_of(verdicts: &[Verdict]) -> u32 {
     verdicts.iter().fold(0, |set, &verdict| set | 1 << verdict as u32)
 }
 
-/// The bytes of a frame, and what is known of it.
+/// The bytes of a frame, its link type and its size on the wire.
 ///
 /// ```
 /// use libcarry::{Frame, Verdict};
@@ -154,15 +154,15 @@ impl<B: AsRef<[u8]>> Frame<B> {
 
 #[cfg(feature = "std")]
 impl Frame<&[u8]> {
-    /// Copies the frame with its bytes.
+    /// Converts the frame to one that owns a copy of the bytes.
     pub(crate) fn into_owned(self) -> Frame<std::vec::Vec<u8>> {
         Frame { bytes: self.bytes.into(), about: self.about, options: self.options }
     }
 }
 
 impl<B: AsMut<[u8]>> Frame<B> {
-    /// Repairs checksums in place that are bad, partial or illegal, from the innermost outwards;
-    /// lists the changes, with the verdict before. A good checksum never ends bad.
+    /// Repairs bad, partial and illegal checksums in place, from the innermost outwards. Lists the
+    /// changes, with the verdicts before them. A good checksum never ends bad.
     pub fn fix(&mut self) -> List<PacketSum> {
         List { items: ffi::fix(self.bytes.as_mut(), self.about, &self.options.0) }
     }
@@ -228,7 +228,7 @@ impl PacketSum {
         (self.0.version != 0).then_some(self.0.version)
     }
 
-    /// Returns the offset of that IP header.
+    /// Returns the offset of the IP header that the checksum belongs to.
     #[must_use]
     pub fn network_offset(&self) -> usize {
         self.0.network_offset as usize
@@ -240,13 +240,14 @@ impl PacketSum {
         range(self.0.field_offset, self.0.field_size.into())
     }
 
-    /// Returns the covered bytes according to the headers: they may go beyond the captured bytes.
+    /// Returns the range of the covered bytes according to the headers. It may go beyond the
+    /// captured bytes.
     #[must_use]
     pub fn covered(&self) -> Range<usize> {
         range(self.0.cover_offset, self.0.cover_size)
     }
 
-    /// Returns the covered bytes that do not count, such as OSPF's authentication.
+    /// Returns the range of covered bytes that do not count, such as OSPF's authentication.
     #[must_use]
     pub fn gap(&self) -> Option<Range<usize>> {
         let offset = self.0.cover_offset + u32::from(self.0.gap_offset);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! The call sites and branches of this process that libcarry patches: the library's own, and those
-//! that its other users have in C.
+//! The call sites and branches of this process that libcarry patches: its own, and those of C code
+//! that uses it.
 //!
-//! Rust has no sites of its own. They need instructions with labels that the code around them jumps
-//! to, which Rust has had since 1.87, so not in every version that this crate supports; and a key
+//! This crate defines no sites. They need instructions with labels that the code around them jumps
+//! to. Rust supports such labels since 1.87, and this crate supports earlier versions. A key
 //! without sites is no more than an [`AtomicBool`](core::sync::atomic::AtomicBool).
 //!
 //! ```
@@ -16,18 +16,18 @@
 
 use crate::{ffi, ErrorCode};
 
-/// Patches every site to its present state, so that what the library calls inside costs a direct
-/// call; otherwise the first change does. To be called once, when the program starts. Threads may
-/// run.
+/// Patches every site to its present state, so that internal calls of the library become direct.
+/// Without this call, the first change does it. Must be called once, when the program starts; other
+/// threads may run.
 ///
 /// # Errors
 ///
-/// If the system refuses it. Nothing has changed then, and everything works the same.
+/// If the system refuses. Then nothing has changed, and all functions work as before.
 pub fn apply() -> Result<(), ErrorCode> {
     ffi::patch::apply()
 }
 
-/// The sites, by the states that their text has now.
+/// Counts the sites by the states that their text has now.
 #[must_use]
 pub fn counts() -> Counts {
     ffi::patch::counts()
@@ -37,15 +37,15 @@ pub fn counts() -> Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// The executable and shared objects that have sites.
+    /// The number of objects that have sites: the executable and shared objects.
     pub objects: usize,
-    /// Their sites.
+    /// The number of their sites.
     pub sites: usize,
-    /// Those of them that are not patched, and so read their state from memory.
+    /// The number of sites that are not patched, and so read their state from memory.
     pub unpatched: usize,
-    /// Changes that took effect.
+    /// The number of changes that took effect.
     pub commits: u64,
-    /// Sites that all changes wrote.
+    /// The number of sites that were written by all changes together.
     pub written: u64,
     /// How text is written; `none` before the first change.
     pub backend: &'static str,

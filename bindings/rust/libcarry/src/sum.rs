@@ -3,8 +3,8 @@
 
 use crate::{ffi, ErrorCode};
 
-/// A one's complement sum of the bytes so far: it grows by [`write`](Self::write), as a `Hasher`
-/// does, and [`finish`](Self::finish) makes the checksum.
+/// A one's complement sum of the bytes so far. [`write`](Self::write) adds bytes, as with a
+/// `Hasher`, and [`finish`](Self::finish) returns the checksum.
 ///
 /// ```
 /// use libcarry::Sum;
@@ -35,7 +35,7 @@ impl Sum {
         Self { partial: ffi::sum(bytes, 0), is_odd: bytes.len() % 2 == 1 }
     }
 
-    /// Returns the sum of the IPv4 pseudo-header; `size` is the size of transport header and data.
+    /// Returns the sum of the IPv4 pseudo-header. `size` is the size of transport header and data.
     pub fn pseudo4(src: [u8; 4], dst: [u8; 4], protocol: u8, size: u32) -> Self {
         Self { partial: ffi::pseudo4(src, dst, protocol, size), is_odd: false }
     }
@@ -82,7 +82,8 @@ impl Sum {
     pub const fn combine(self, next: Self) -> Self {
         let partial = if self.is_odd { next.partial.rotate_left(8) } else { next.partial };
         let (sum, carry) = self.partial.overflowing_add(partial);
-        // The sum of two numbers below 2^32 leaves room for their carry.
+        // Adding the carry does not overflow: the sum modulo 2^32 of two such numbers is then below
+        // 2^32 - 1.
         Self { partial: sum + carry as u32, is_odd: self.is_odd != next.is_odd }
     }
 

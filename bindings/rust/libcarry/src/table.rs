@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Declares the enums that come from tables of libcarry.
 
-/// Declares an enum of numbers of C, with a name for each.
+/// Declares an enum for numbers of libcarry, with a name for each.
 macro_rules! table {
     (
         $(#[$meta:meta])*

@@ -16,7 +16,7 @@ fn buffer() -> PacketBuffer<'static> {
     PacketBuffer::new(vec![PacketMetadata::EMPTY; 4], vec![0; 2048])
 }
 
-/// Replaces the packet on the loopback by the one that `change` makes of it; returns that.
+/// Changes the packet on the loopback with `change`; returns the changed packet.
 fn on_the_wire(wire: &mut Loopback, change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let (received, _) = wire.receive(NOW).expect("a packet was sent");
     let mut packet = received.consume(<[u8]>::to_vec);

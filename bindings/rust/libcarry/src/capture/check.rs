@@ -68,7 +68,7 @@ impl<'f> Check<'f> {
         self
     }
 
-    /// Sets how many threads judge, with the calling one: at most 256.
+    /// Sets how many threads judge, including the calling one: at most 256.
     pub fn threads(mut self, count: u32) -> Self {
         self.options.threads = count;
         self
@@ -110,7 +110,7 @@ impl<'f> Check<'f> {
         self
     }
 
-    /// Calls `call` about every 128 KiB, before waiting for input, and at the end;
+    /// Calls `call` about every 128 KiB of input, before waiting for input, and at the end;
     /// [`ControlFlow::Break`] cancels.
     pub fn on_progress(mut self, call: impl FnMut(Progress) -> ControlFlow<()> + 'f) -> Self {
         self.callbacks.progress = Some(Box::new(call));
@@ -143,7 +143,7 @@ impl<'f> Check<'f> {
     }
 }
 
-/// Returns whether an error means that nothing was read.
+/// Checks whether an error means that nothing was read.
 fn is_about_nothing(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::Unrecognised | ErrorCode::Invalid)
 }
@@ -222,7 +222,7 @@ impl Report {
         self.total(&[Verdict::Bad, Verdict::Illegal])
     }
 
-    /// Returns the findings that the check kept, in the order of the packets.
+    /// Iterates over the findings that the check kept, in the order of the packets.
     pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> + '_ {
         (0..).map_while(move |index| self.summary.finding(index).map(Finding))
     }
@@ -246,7 +246,7 @@ impl Finding<'_> {
         self.0.number
     }
 
-    /// Returns the packet itself, which only closures of a check can see.
+    /// Returns the packet; `None` outside the closures of a check.
     pub fn captured(&self) -> Option<Packet<'_>> {
         ffi::finding_packet(self.0).map(Packet)
     }

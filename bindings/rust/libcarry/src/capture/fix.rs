@@ -65,8 +65,8 @@ impl<'f> Fix<'f> {
         self
     }
 
-    /// Calls `call` about every 128 KiB, and before waiting for input; [`ControlFlow::Break`]
-    /// cancels.
+    /// Calls `call` about every 128 KiB of input, and before waiting for input;
+    /// [`ControlFlow::Break`] cancels.
     pub fn on_progress(mut self, call: impl FnMut(Progress) -> ControlFlow<()> + 'f) -> Self {
         self.callbacks.progress = Some(Box::new(call));
         self
@@ -174,7 +174,7 @@ impl<'a> Change<'a> {
         (self.0.offset != NOWHERE).then_some(self.0.offset)
     }
 
-    /// Returns the bytes of the field that were changed or left: all, unless fragments share them.
+    /// Returns which bytes of the field were changed or left: all, unless fragments share them.
     #[must_use]
     pub fn part(&self) -> Range<usize> {
         let skip = self.0.skip as usize;
@@ -194,12 +194,12 @@ impl fmt::Debug for Change<'_> {
     }
 }
 
-/// Why a wrong checksum is left as it is. Displayed in words.
+/// Why a wrong checksum is left as it is. `Display` writes it in words.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Left(u32);
 
 impl Left {
-    /// Returns the name, such as `quoted`.
+    /// Returns the name of the reason, such as `quoted`.
     #[must_use]
     pub fn name(self) -> &'static str {
         results::left_texts(self.0).map_or("", |(name, _)| name)

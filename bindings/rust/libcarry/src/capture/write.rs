@@ -32,7 +32,7 @@ use std::time::{Duration, SystemTime};
 pub struct Writer<W: Write>(ffi::Writer<W>);
 
 impl<W: Write> Writer<W> {
-    /// Begins a pcap file, which has the link type of its first packet.
+    /// Begins a pcap file. Its first packet determines the link type.
     ///
     /// # Errors
     ///
@@ -56,9 +56,9 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorCode::Invalid`] if the format cannot hold the packet, such as one of 16 MiB, or in
-    /// pcap one whose link type differs from the first packet's: then nothing was written.
-    /// [`ErrorCode::Write`] if writing fails.
+    /// [`ErrorCode::Invalid`] if the format cannot hold the packet, such as a packet of more than
+    /// 16 MiB, or in pcap a packet whose link type differs from the first packet's: then nothing
+    /// was written. [`ErrorCode::Write`] if writing fails.
     ///
     /// # Panics
     ///
@@ -85,8 +85,8 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     ///
-    /// If the number is 65,536 or more, or has a name; if the name is longer than 65,535 bytes or
-    /// holds a 0.
+    /// If the number is 65,536 or more, if the interface has a name, or if the name is longer than
+    /// 65,535 bytes or holds a 0.
     pub fn name(&mut self, interface: u32, name: &str) -> Result<(), Error> {
         self.0.name(interface, &text(name)?)
     }

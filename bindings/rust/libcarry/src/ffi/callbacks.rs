@@ -32,6 +32,8 @@ impl<E: ?Sized> Default for Callbacks<'_, E> {
 }
 
 impl<E: ?Sized> Callbacks<'_, E> {
+    /// Returns the closures that C passes as `user`.
+    ///
     /// # Safety
     ///
     /// `user` must be of this type, and no other code may use it meanwhile.
@@ -39,18 +41,19 @@ impl<E: ?Sized> Callbacks<'_, E> {
     where
         Self: 'c,
     {
-        // SAFETY: the caller guarantees it.
+        // SAFETY: the caller guarantees the type, and that no other code uses `user`.
         unsafe { &mut *user.cast::<Self>() }
     }
 
-    /// Also ends the operation after the panic of a closure that cannot cancel.
+    /// Calls the closure for progress, if there is one. Also ends the operation after the panic of
+    /// a closure that cannot cancel.
     unsafe extern "C" fn call_progress(
         user: *mut c_void,
         progress: *const sys::carry_capture_progress,
     ) -> bool {
-        // SAFETY: C passes its user on, and calls once at a time.
+        // SAFETY: C passes `user` on unchanged, and makes one call at a time.
         let Self { progress: call, failure, .. } = unsafe { Self::of(user) };
-        // SAFETY: C's structure stays during the call.
+        // SAFETY: C's structure is valid during the call.
         let progress = Progress(unsafe { *progress });
         goes_on(failure.guard(|| match call {
             Some(call) => call(progress),
@@ -64,14 +67,15 @@ impl<E: ?Sized> Callbacks<'_, E> {
     ) -> bool {
         // SAFETY: as in call_progress().
         let Self { select, failure, .. } = unsafe { Self::of(user) };
-        // SAFETY: the packet stays during the call.
+        // SAFETY: the packet is valid during the call.
         let packet = unsafe { Packet::lent(&*packet) };
         let select =
             select.as_mut().map(|select| failure.guard(|| select(capture::Packet(packet))));
         select.flatten().unwrap_or(false)
     }
 
-    /// Is always present: it also ends the operation after a panic.
+    /// Returns the function for progress. It is always present: it also ends the operation after a
+    /// panic.
     pub fn progress_fn(&self) -> sys::carry_capture_progress_fn {
         Some(Self::call_progress)
     }
@@ -92,7 +96,7 @@ impl<'f> Callbacks<'f, OnFinding<'f>> {
     ) -> bool {
         // SAFETY: as in call_progress().
         let Self { each, failure, .. } = unsafe { Self::of(user) };
-        // SAFETY: the finding, and its packet, stay during the call.
+        // SAFETY: the finding and its packet are valid during the call.
         let finding = Finding(unsafe { &*finding });
         goes_on(each.as_mut().and_then(|call| failure.guard(|| call(finding))))
     }
@@ -109,7 +113,7 @@ impl<'f> Callbacks<'f, OnChange<'f>> {
     ) -> bool {
         // SAFETY: as in call_progress().
         let Self { each, failure, .. } = unsafe { Self::of(user) };
-        // SAFETY: the change, and its checksum, stay during the call.
+        // SAFETY: the change and its checksum are valid during the call.
         let change = unsafe { Change::new(&*change, &*(*change).sum) };
         goes_on(each.as_mut().and_then(|call| failure.guard(|| call(change))))
     }

@@ -90,7 +90,7 @@ impl<'a> Capture<'a> {
                 Ok(capture)
             }
             Err(error) => {
-                // SAFETY: it came from a box, and there is no capture that could use it.
+                // SAFETY: the stream came from a box, and there is no capture that could use it.
                 drop(unsafe { Box::from_raw(stream.as_ptr()) });
                 Err(error)
             }
@@ -107,7 +107,8 @@ impl<'a> Capture<'a> {
         Self::open_source(stream, Stream::seekable_source)
     }
 
-    /// Continues the panic of a reader. Must be called after functions that read.
+    /// Continues the panic of the reader, if it panicked; else returns `result`. Must be called
+    /// after functions that read.
     fn read<T>(&mut self, result: T) -> T {
         if let Some(mut reader) = self.reader {
             // SAFETY: the reader lives as long as the capture, which does not use it now.
@@ -146,7 +147,7 @@ impl<'a> Capture<'a> {
 
     /// Returns the name of the format (`None` if it is unknown), and whether it is compressed.
     pub fn format(&mut self) -> (Option<&'static str>, bool) {
-        // SAFETY: the capture is open, and only this thread uses it; names stay.
+        // SAFETY: the capture is open, and only this thread uses it.
         let (format, is_compressed) = unsafe {
             let format = sys::carry_capture_format(self.capture.as_ptr());
             (format, sys::carry_capture_is_compressed(self.capture.as_ptr()))
@@ -156,7 +157,8 @@ impl<'a> Capture<'a> {
         (name.filter(|_| format != sys::CARRY_CAPTURE_FORMAT_UNKNOWN), is_compressed)
     }
 
-    /// Returns a summary up to the end or an error; `None` if there is no memory.
+    /// Checks the capture, and returns a summary up to the end or an error; `None` if there is no
+    /// memory.
     pub fn check<'f>(
         &mut self,
         mut options: sys::carry_capture_check_options,
@@ -171,8 +173,8 @@ impl<'a> Capture<'a> {
         options.select = callbacks.select_fn();
         options.user = (callbacks as *mut Callbacks<_>).cast();
         let mut summary = ptr::null_mut();
-        // SAFETY: the capture is open; the callbacks are called from this thread during the call
-        // alone; the summary is ours to free.
+        // SAFETY: the capture is open; the callbacks are called only from this thread and during
+        // the call; the caller owns the summary, and Summary frees it.
         let code =
             unsafe { sys::carry_capture_check(self.capture.as_ptr(), &options, &mut summary) };
         let summary = NonNull::new(summary).map(Summary);
@@ -181,8 +183,8 @@ impl<'a> Capture<'a> {
         (summary, if code == 0 { Ok(()) } else { Err(self.last_error()) })
     }
 
-    /// Returns the repairs up to the end or an error; `None` if there is no memory. Writes nothing
-    /// if the sink is NULL.
+    /// Writes the repaired capture to the sink, or nowhere if it is NULL. Returns the repairs up to
+    /// the end or an error; `None` if there is no memory.
     fn fix_to<'f>(
         &mut self,
         mut options: sys::carry_capture_fix_options,
@@ -194,8 +196,8 @@ impl<'a> Capture<'a> {
         options.select = callbacks.select_fn();
         options.user = (callbacks as *mut Callbacks<_>).cast();
         let mut repairs = ptr::null_mut();
-        // SAFETY: the capture is open; callbacks and sink are called from this thread during the
-        // call alone; the repairs are ours to free.
+        // SAFETY: the capture is open; callbacks and sink are called only from this thread and
+        // during the call; the caller owns the repairs, and Repairs frees them.
         let code =
             unsafe { sys::carry_capture_fix(self.capture.as_ptr(), &options, sink, &mut repairs) };
         let repairs = NonNull::new(repairs).map(Repairs);
@@ -231,7 +233,8 @@ impl<'a> Capture<'a> {
         self.fix_stream(options, callbacks, Stream::new(to), Stream::sink)
     }
 
-    /// Fails if the writer does not report its position.
+    /// Writes the repaired capture to a writer that can seek. Fails if the writer does not report
+    /// its position.
     pub fn fix_seekable<'f>(
         &mut self,
         options: sys::carry_capture_fix_options,
@@ -252,13 +255,13 @@ impl<'a> Capture<'a> {
     }
 }
 
-/// A packet that is borrowed from a capture, or one to write.
+/// A packet that is borrowed from a capture, or a packet to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a>(pub sys::carry_capture_packet, PhantomData<&'a [u8]>);
 
 // SAFETY: a packet consists of a slice and plain values.
 unsafe impl Send for Packet<'_> {}
-// SAFETY: the same.
+// SAFETY: as for Send.
 unsafe impl Sync for Packet<'_> {}
 
 impl<'a> Packet<'a> {
@@ -275,6 +278,8 @@ impl<'a> Packet<'a> {
         Self(packet, PhantomData)
     }
 
+    /// Makes a packet that is borrowed from a capture.
+    ///
     /// # Safety
     ///
     /// The packet's bytes must remain valid as long as it is borrowed.
@@ -286,18 +291,18 @@ impl<'a> Packet<'a> {
         if self.0.captured == 0 {
             return &[];
         }
-        // SAFETY: the packet has these bytes as long as they are borrowed.
+        // SAFETY: the packet's bytes are valid as long as they are borrowed.
         unsafe { slice::from_raw_parts(self.0.data, self.0.captured as usize) }
     }
 
-    /// Returns its frame, without its frame check sequence.
+    /// Returns the packet's frame, without its frame check sequence.
     pub fn frame(self) -> sys::carry_frame {
         // SAFETY: the function reads only the packet.
         unsafe { sys::carry_capture_frame(&self.0) }
     }
 }
 
-/// Returns the packet of a finding, which is present only in callbacks.
+/// Returns the packet of a finding; `None` outside callbacks.
 pub fn finding_packet(finding: &sys::carry_capture_finding) -> Option<Packet<'_>> {
     // SAFETY: the packet is valid during the callback, or NULL.
     unsafe { finding.packet.as_ref().map(|packet| Packet::lent(packet)) }

@@ -4,7 +4,7 @@
 use libcarry_sys as sys;
 use sys::ctypes::c_void;
 
-/// The result of acquire() where copies survive by system calls, and nothing needs to be released.
+/// The result of acquire() where copies survive through system calls, and nothing needs a release.
 const NO_HANDLERS: i32 = sys::CARRY_ERROR_UNSUPPORTED;
 
 /// Installs the handlers; returns whether there is anything to release.
@@ -16,11 +16,13 @@ pub fn acquire() -> Result<bool, crate::ErrorCode> {
     }
 }
 
+/// Releases the handlers.
+///
 /// # Safety
 ///
 /// Must be called once for each acquire() that returned true, after all copies that rely on it.
 pub unsafe fn release() {
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees that the handlers were acquired, and that no copy needs them.
     unsafe { sys::carry_fault_release() }
 }
 
@@ -52,27 +54,31 @@ pub fn sum_copy(dst: &mut [u8], src: *const u8) -> (u32, usize) {
     (sum, left)
 }
 
+/// Copies `src` to an address; returns how many bytes are left.
+///
 /// # Safety
 ///
 /// The bytes at `dst`, as many as in `src`, must not belong to Rust (for example, memory shared
 /// with another process), or writes through `dst` must be allowed there.
 pub unsafe fn copy_to(dst: *mut u8, src: &[u8]) -> usize {
     refuse_overlap(dst, src.as_ptr(), src.len());
-    // SAFETY: the caller vouches for what is written, and the ranges do not overlap.
+    // SAFETY: the caller guarantees that `dst` may be written, and the ranges do not overlap.
     unsafe { sys::carry_copy_try(dst.cast(), src.as_ptr().cast(), src.len()) }
 }
 
-/// Reads a number of 1, 2, 4 or 8 bytes in one access.
+/// Reads a number of 1, 2, 4 or 8 bytes in one access; returns whether it could be read.
 pub fn read(value: &mut [u8], src: *const c_void) -> bool {
     // SAFETY: as in copy(); the function refuses other sizes.
     unsafe { sys::carry_read_try(value.as_mut_ptr().cast(), src, value.len()) }
 }
 
+/// Writes a number of 1, 2, 4 or 8 bytes in one access; returns whether it could be written.
+///
 /// # Safety
 ///
 /// The conditions are those of copy_to().
 pub unsafe fn write(dst: *mut c_void, value: &[u8]) -> bool {
-    // SAFETY: the caller vouches for what is written; the function refuses other sizes.
+    // SAFETY: the caller guarantees that `dst` may be written; the function refuses other sizes.
     unsafe { sys::carry_write_try(dst, value.as_ptr().cast(), value.len()) }
 }
 
@@ -88,6 +94,6 @@ mod tests {
             assert_eq!(overlap(a, b, 4), is_overlap, "{a}, {b}");
         }
         assert!(!overlap(8, 8, 0));
-        assert!(overlap(usize::MAX, 2, 4)); // beyond the last address lies the first
+        assert!(overlap(usize::MAX, 2, 4)); // address 0 follows the last address
     }
 }

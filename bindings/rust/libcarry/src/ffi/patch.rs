@@ -13,7 +13,7 @@ pub fn apply() -> Result<(), ErrorCode> {
 
 pub fn counts() -> Counts {
     let mut counts = sys::carry_patch_counts::default();
-    // SAFETY: the function fills the structure; its strings stay.
+    // SAFETY: the function fills the structure; its strings are static.
     let (backend, guard) = unsafe {
         sys::carry_patch_stats(&mut counts);
         (text(counts.backend), text(counts.guard))

@@ -13,7 +13,7 @@ unsafe impl Send for Summary {}
 
 impl Drop for Summary {
     fn drop(&mut self) {
-        // SAFETY: the summary has not been freed, and nothing that it lends outlives it.
+        // SAFETY: the summary has not been freed, and nothing borrowed from it outlives it.
         unsafe { sys::carry_capture_summary_free(self.0.as_ptr()) }
     }
 }
@@ -25,13 +25,13 @@ impl Summary {
     }
 
     pub fn count(&self, protocol: u32, verdict: u32) -> u64 {
-        // SAFETY: the function looks a number up in the summary.
+        // SAFETY: the function only looks a number up in the summary.
         unsafe { sys::carry_capture_count(self.0.as_ptr(), protocol, verdict) }
     }
 
-    /// `verdicts` is a set: `1 << verdict`, or-ed.
+    /// Returns how many checksums have one of `verdicts`: a set of `1 << verdict`, or-ed.
     pub fn total(&self, verdicts: u32) -> u64 {
-        // SAFETY: the function looks numbers up in the summary.
+        // SAFETY: the function only looks numbers up in the summary.
         unsafe { sys::carry_capture_total(self.0.as_ptr(), verdicts) }
     }
 
@@ -50,7 +50,7 @@ unsafe impl Send for Repairs {}
 
 impl Drop for Repairs {
     fn drop(&mut self) {
-        // SAFETY: the account has not been freed, and nothing that it lends outlives it.
+        // SAFETY: the record has not been freed, and nothing borrowed from it outlives it.
         unsafe { sys::carry_capture_repairs_free(self.0.as_ptr()) }
     }
 }
@@ -62,12 +62,12 @@ impl Repairs {
     }
 
     pub fn repaired(&self, protocol: u32, verdict: u32) -> u64 {
-        // SAFETY: the function looks a number up in the record.
+        // SAFETY: the function only looks a number up in the record.
         unsafe { sys::carry_capture_repaired(self.0.as_ptr(), protocol, verdict) }
     }
 
     pub fn left(&self, protocol: u32, verdict: u32) -> u64 {
-        // SAFETY: the function looks a number up in the record.
+        // SAFETY: the function only looks a number up in the record.
         unsafe { sys::carry_capture_left(self.0.as_ptr(), protocol, verdict) }
     }
 

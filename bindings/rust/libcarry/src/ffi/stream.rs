@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Readers, writers and closures that C calls: their panics never cross functions of C.
+//! Readers, writers and closures that C calls. Their panics never cross functions of C.
 
 use core::any::Any;
 use core::ptr::{self, NonNull};
@@ -11,7 +11,7 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::string::{String, ToString};
 use sys::ctypes::{c_int, c_void};
 
-/// The numbers of Linux for errors without a number.
+/// Linux error numbers, for errors that have none.
 const EINTR: i32 = 4;
 const EIO: i32 = 5;
 const EAGAIN: i32 = 11;
@@ -47,12 +47,12 @@ impl Failure {
         }
     }
 
-    /// Returns the text of an error without errno.
+    /// Takes the text of an error without errno.
     pub fn take_text(&mut self) -> Option<String> {
         self.text.take()
     }
 
-    /// Returns the result of a call for C: the number of an error is negative.
+    /// Runs `call`, and returns its result for C: a negative number for an error.
     fn number<T: Into<i64>>(&mut self, call: impl FnOnce() -> io::Result<T>) -> i64 {
         // Errors may panic too: when they are displayed, and when they are dropped.
         match self.guard(|| call().map_err(number_and_text)) {
@@ -66,8 +66,8 @@ impl Failure {
     }
 }
 
-/// Returns the number of an error, and its text if it has no number of the system. Drops the error
-/// where a panic is caught.
+/// Returns the number of an error, and its text if the system gave it no number. Drops the error
+/// here, where a panic is caught.
 fn number_and_text(error: io::Error) -> (i32, Option<String>) {
     let text = error.raw_os_error().is_none().then(|| error.to_string());
     let number = match (error.raw_os_error(), error.kind()) {
@@ -82,7 +82,7 @@ fn number_and_text(error: io::Error) -> (i32, Option<String>) {
 /// A reader or writer that C calls.
 pub struct Stream<S: ?Sized> {
     pub failure: Failure,
-    /// The position of its first byte, and the number of bytes written from there.
+    /// The position of the capture's first byte in the stream.
     start: u64,
     written: u64,
     pub inner: S,
@@ -95,25 +95,27 @@ impl<S> Stream<S> {
 }
 
 impl<S: Seek> Stream<S> {
-    /// Begins at the present position of the stream.
+    /// Makes a stream that begins at the present position of `inner`.
     pub fn from_here(mut inner: S) -> io::Result<Self> {
         let start = inner.stream_position()?;
         Ok(Self { start, ..Self::new(inner) })
     }
 }
 
+/// Returns the stream that C passes as `user`.
+///
 /// # Safety
 ///
-/// `user` must be a `Stream<S>` that nothing else uses during the call.
+/// `user` must be a `Stream<S>` that no other code uses during the call.
 unsafe fn stream<'s, S>(user: *mut c_void) -> &'s mut Stream<S> {
-    // SAFETY: the caller guarantees it.
+    // SAFETY: the caller guarantees the type, and that no other code uses `user`.
     unsafe { &mut *user.cast::<Stream<S>>() }
 }
 
 unsafe extern "C" fn read<R: Read>(user: *mut c_void, buffer: *mut c_void, size: usize) -> i64 {
-    // SAFETY: C passes its user on, and calls once at a time.
+    // SAFETY: C passes `user` on unchanged, and makes one call at a time.
     let Stream { failure, inner, .. } = unsafe { stream::<R>(user) };
-    // SAFETY: the buffer has this size, and is C's alone; Rust must not see it uninitialised.
+    // SAFETY: the buffer has this size, and only C uses it; Rust must not see it uninitialised.
     let buffer = unsafe {
         ptr::write_bytes(buffer.cast::<u8>(), 0, size);
         slice::from_raw_parts_mut(buffer.cast::<u8>(), size)
@@ -138,7 +140,7 @@ unsafe extern "C" fn write<W: Write>(
 ) -> c_int {
     // SAFETY: as in read().
     let Stream { failure, inner, written, .. } = unsafe { stream::<W>(user) };
-    // SAFETY: these are the bytes to write.
+    // SAFETY: C passes a buffer of this size, and does not change it during the call.
     let bytes = unsafe { slice::from_raw_parts(bytes.cast::<u8>(), size) };
     *written += size as u64;
     failure.number(|| inner.write_all(bytes).map(|()| 0)) as c_int
@@ -161,7 +163,8 @@ unsafe extern "C" fn rewrite<W: Write + Seek>(
     }) as c_int
 }
 
-// The stream must remain, and only C may use it during calls. All use this pointer, or a copy.
+// The stream must live as long as the source or sink, and only C may use it during calls. Both use
+// this pointer, or a copy of it.
 
 impl<R: Read> Stream<R> {
     /// Returns a source that can be read once.
@@ -207,7 +210,7 @@ mod tests {
         let source = Stream::seekable_source(NonNull::from(&mut stream));
         let mut buffer = [b'-'; 4];
         for _ in 0..2 {
-            // SAFETY: the stream stays, and the buffer has this size.
+            // SAFETY: the stream is valid, and the buffer has this size.
             unsafe {
                 assert_eq!(source.read.unwrap()(source.user, buffer.as_mut_ptr().cast(), 4), 3);
                 assert_eq!(source.read.unwrap()(source.user, buffer.as_mut_ptr().cast(), 0), 0);
@@ -223,7 +226,7 @@ mod tests {
         writer.set_position(1);
         let mut stream = Stream::from_here(&mut writer).unwrap();
         let sink = Stream::seekable_sink(NonNull::from(&mut stream));
-        // SAFETY: the stream stays, and the bytes have these sizes.
+        // SAFETY: the stream is valid, and the bytes have these sizes.
         unsafe {
             assert_eq!(sink.write.unwrap()(sink.user, b"abc".as_ptr().cast(), 3), 0);
             assert_eq!(sink.rewrite.unwrap()(sink.user, 1, b"B".as_ptr().cast(), 1), 0);

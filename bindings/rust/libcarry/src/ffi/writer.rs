@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Returns the result of a function of the writer; continues the panic of its target.
+    /// Returns the result of a function of the writer, or continues the panic of its target.
     fn result(&mut self, code: i32) -> Result<(), Error> {
         // SAFETY: the stream lives as long as the writer, which does not use it now.
         let failure = &mut unsafe { self.stream.as_mut() }.failure;
@@ -82,7 +82,7 @@ impl<W: Write> Writer<W> {
     }
 
     pub fn name(&mut self, interface: u32, name: &CStr) -> Result<(), Error> {
-        // SAFETY: the name is a C string, which is copied.
+        // SAFETY: the name is a C string, and the function copies it.
         let code = unsafe {
             sys::carry_capture_writer_name(self.writer.as_ptr(), interface, name.as_ptr())
         };

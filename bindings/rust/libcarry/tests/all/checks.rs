@@ -131,7 +131,7 @@ fn panics_end_the_check_soon() {
     assert!(rest.len() > file.len() / 2);
 }
 
-/// Fails, in one of several ways, after some bytes.
+/// A reader that fails with the error of a closure, after the bytes of another reader.
 struct Fails<R, F>(R, F);
 
 impl<R: Read, F: FnMut() -> io::Error> Read for Fails<R, F> {

@@ -18,8 +18,8 @@ pub fn packets() -> [[u8; 32]; 2] {
     [good, bad]
 }
 
-/// Returns a pcap file of IPv4 packets, which begins a second after 1970: a header of 24 bytes, and
-/// a header of 16 bytes for each packet.
+/// Returns a pcap file of IPv4 packets. It has a header of 24 bytes, and one of 16 bytes for each
+/// packet.
 pub fn pcap<'p>(packets: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
     let mut writer = Writer::pcap(Vec::new()).unwrap();
     for (packet, number) in packets.into_iter().zip(0..) {
@@ -40,7 +40,7 @@ pub fn panic_of<T>(run: impl FnOnce() -> T) -> &'static str {
     panic.downcast_ref::<&str>().expect("another panic")
 }
 
-/// A writer that fails, in one of several ways, and must not be called after it was dropped.
+/// A writer that fails with the error of a closure.
 pub struct Fails<F>(pub F);
 
 impl<F: FnMut() -> io::Error> Write for Fails<F> {

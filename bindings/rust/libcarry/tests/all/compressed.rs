@@ -6,7 +6,7 @@ use libcarry::capture::{Capture, Fix};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Returns a capture that fills several windows.
+/// A number of packets that fills several windows.
 const MANY: usize = 20_000;
 
 fn many() -> Vec<u8> {
@@ -14,7 +14,7 @@ fn many() -> Vec<u8> {
     pcap((0..MANY).map(|number| &packets[number % 2][..]))
 }
 
-/// Returns the bytes compressed by a program.
+/// Compresses `bytes` with a program.
 #[allow(dead_code)] // without features
 fn packed_by(program: &str, bytes: &[u8]) -> Vec<u8> {
     let mut command = Command::new(program);

@@ -35,7 +35,7 @@ impl Mapping {
         fs::remove_file(path).unwrap();
         file.set_len(2 * PAGE as u64).unwrap();
         let prot = PROT_READ | PROT_WRITE;
-        // SAFETY: a new mapping.
+        // SAFETY: the mapping is new, and replaces none.
         let start =
             unsafe { mmap(ptr::null_mut(), 2 * PAGE, prot, MAP_SHARED, file.as_raw_fd(), 0) };
         assert_ne!(start as isize, -1);
@@ -64,7 +64,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: nothing refers to the mapping any more.
+        // SAFETY: no code refers to the mapping any more.
         unsafe { munmap(self.start.cast(), 2 * PAGE) };
     }
 }
@@ -151,7 +151,7 @@ fn one_recovery_outlives_another() {
     });
 }
 
-/// The next test runs this one in a process of its own.
+/// Overflows the stack. The next test runs this one in a process of its own.
 #[test]
 #[ignore = "overflows the stack"]
 fn overflows_the_stack() {
