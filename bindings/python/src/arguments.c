@@ -45,14 +45,14 @@ bool argument_number(PyObject *object, const char *name, uint64_t largest, uint6
 
 /* --- Arrays of numbers --- */
 
-/* The marks of the struct module for the byte order of this machine. */
+/* The characters of the struct module that mean the byte order of this machine. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define OWN_ORDERS "@=<"
 #else
 #define OWN_ORDERS "@=>!"
 #endif
 
-/* The format of an element is a code of the struct module; NULL means bytes. */
+/* Checks the format of the elements: a code of the struct module; NULL means bytes. */
 bool numbers_are_integers(const Py_buffer *view, bool *is_signed) {
     const char *format = view->format ? view->format : "B";
     format += strchr(OWN_ORDERS, *format) && *format;
@@ -182,7 +182,7 @@ bool runs_open(struct runs *runs, PyObject *bytes, PyObject *offsets, PyObject *
     return false;
 }
 
-/* PyBuffer_Release() ignores a buffer that was never filled. */
+/* Releases the buffers: PyBuffer_Release() ignores a buffer that was never filled. */
 void runs_close(struct runs *runs) {
     numbers_close(&runs->sizes);
     numbers_close(&runs->offsets);

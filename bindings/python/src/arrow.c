@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables as Arrow streams: each batch of rows is one array of structs, made when a consumer
+ * Exports tables as Arrow streams. Each batch of rows is one array of structs, made when a consumer
  * requests it. No Python object is used, so that consumers may call these functions in any thread.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* --- Schemas --- */
 
-/* Arrow's format of each type, and bytes of a value; 0: text or bits. */
+/* Arrow's format of each type, and the size of a value in bytes; 0: text or bits. */
 static const struct {
     const char *format;
     unsigned size;
@@ -41,7 +41,7 @@ static char *put_sized_bytes(char *out, const void *bytes, int32_t size) {
 
 #include "tables.def" /* for TABLES_VERSION */
 
-/* Returns keys and values, each after its size; NULL without memory. */
+/* Returns the keys and values, each preceded by its size; NULL without memory. */
 static char *metadata_of(const struct table *table) {
     const char *pairs[][2] = {{"libcarry.table", table->name},
                               {"libcarry.tables_version", TABLES_VERSION}};
@@ -99,12 +99,12 @@ struct builder {
     const void *buffers[3];
     uint8_t *valid; /* a bit for each value; NULL: no value is null yet */
     void *values;   /* numbers, bits, or text */
-    int32_t *ends;  /* of text: 0, then the end of each value */
+    int32_t *ends;  /* text: 0, then the end of each value */
     size_t room;    /* for text, in bytes */
 };
 
 static void release_builder(struct ArrowArray *array) {
-    struct builder *builder = array->private_data; /* which may contain `array` */
+    struct builder *builder = array->private_data; /* may contain `array` */
     array->release = NULL;
     free(builder->valid);
     free(builder->values);
@@ -215,7 +215,7 @@ static struct ArrowArray builder_finish(struct builder *builder, size_t rows) {
 
 /* A consumer may move an array out of a batch, and release it before or after the batch. */
 struct batch {
-    const void *buffers[1]; /* no row is null */
+    const void *buffers[1]; /* NULL: no row is null */
     struct ArrowArray *children[COLUMNS_MAX];
     struct ArrowArray arrays[COLUMNS_MAX];
 };
@@ -240,7 +240,7 @@ static bool fill_builders(struct builder **builders, const struct table *table, 
     return true;
 }
 
-/* Returns the number of rows from `from` on, at most BATCH_ROWS. */
+/* Counts the rows from row `from` on, at most BATCH_ROWS. */
 static size_t count_batch_rows(const struct table *table, struct row *row, size_t from) {
     size_t rows = 0;
     while (rows < BATCH_ROWS && table->row(row, from + rows))
@@ -286,7 +286,7 @@ static int make_batch(struct ArrowArray *array, const struct table *table, struc
 struct stream {
     const struct table *table;
     struct found *found;
-    size_t next; /* row */
+    size_t next; /* index of the next row */
 };
 
 static int stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out) {

@@ -24,7 +24,7 @@
 struct capture {
     PyObject_HEAD;
     struct carry_capture *capture; /* NULL: closed */
-    PyObject *name;                /* for messages */
+    PyObject *name;                /* shown in messages */
     Py_buffer bytes;               /* the capture, if it is in memory */
     PyObject *read;                /* read(size) of a file object, or NULL */
     PyObject *rewind;              /* rewinds the file object; NULL: it cannot be rewound */
@@ -34,8 +34,8 @@ struct capture {
     PyObject *progress;            /* function to call, or NULL */
     struct relatives *relatives;   /* on_related_packet() adds to it */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
-    int descriptor;                /* of the target, or -1 */
-    uint64_t last;                 /* time of the last look at progress, in ns */
+    int descriptor;                /* descriptor of the target, or -1 */
+    uint64_t last;                 /* time of the last report of progress, in ns */
     bool waits;                    /* reading may wait for a writer */
 };
 
@@ -57,7 +57,7 @@ static void keep_exception(struct capture *self) {
         PyErr_Clear();
 }
 
-/* Raises the exception of a callback again; false if there is none. */
+/* Raises the exception of a callback again; returns false if there is none. */
 static bool raise_kept_exception(struct capture *self) {
     if (!self->error[0])
         return false;
@@ -158,7 +158,7 @@ static PyObject *finish_open(struct module_state *state, struct capture *self,
     return NULL;
 }
 
-/* open_path(path of a regular file as bytes, name) */
+/* Implements open_path(path of a regular file as bytes, name). */
 static PyObject *open_path_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     const char *path;
@@ -172,7 +172,7 @@ static PyObject *open_path_capture(PyObject *module, PyObject *arguments) {
     return finish_open(module_state(module), self, &error);
 }
 
-/* open_bytes(bytes, name) */
+/* Implements open_bytes(bytes, name). */
 static PyObject *open_bytes_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     PyObject *bytes, *name;
@@ -189,7 +189,8 @@ static PyObject *open_bytes_capture(PyObject *module, PyObject *arguments) {
     return finish_open(module_state(module), self, &error);
 }
 
-/* open_object(function that reads, name, function that rewinds or None, bytes of the file or 0) */
+/* Implements open_object(function that reads, name, function that rewinds or None, size of the file
+   or 0). */
 static PyObject *open_object_capture(PyObject *module, PyObject *arguments) {
     struct carry_capture_error error;
     PyObject *read, *name, *rewind;
@@ -227,7 +228,8 @@ static PyObject *capture_close(PyObject *object, PyObject *none) {
     Py_RETURN_NONE;
 }
 
-/* A file object may refer to the frames that are read from it, and so to its capture. */
+/* Visits the objects that a capture refers to: a file object may refer to the frames that are read
+   from it, and so to its capture. */
 static int capture_traverse(PyObject *object, visitproc visit, void *arg) {
     const struct capture *self = (const struct capture *)object;
     Py_VISIT(Py_TYPE(object));
@@ -265,8 +267,8 @@ static uint64_t monotonic_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Checks whether it is time to look at progress and signals: often enough for Ctrl-C, but rarely
-   enough not to wait for the GIL all the time. Always, if a signal may have interrupted a wait. */
+/* Checks whether progress and signals are due: often enough for Ctrl-C, but rarely enough not to
+   wait for the GIL all the time. They are always due if a signal may have interrupted a wait. */
 static bool is_progress_due(struct capture *self) {
     const uint64_t now = monotonic_ns();
     if (!self->waits && now - self->last < LOOK_NS)
@@ -336,7 +338,7 @@ static Py_ssize_t get_protocols(PyObject *tuple, enum carry_protocol *protocols)
     return count < CARRY_PROTOCOL_COUNT ? count : CARRY_PROTOCOL_COUNT;
 }
 
-/* Does what carry_capture_check() does, but reuses the summary of an earlier check. */
+/* Checks like carry_capture_check(), but reuses the summary of an earlier check. */
 static int check_reusing_summary(struct carry_capture *capture,
                                  const struct carry_capture_check_options *options,
                                  struct carry_capture_summary **summary) {
@@ -370,7 +372,8 @@ static struct found *run_check(struct capture *self,
     return found;
 }
 
-/* check(threads, wrong, listed, kept, packets, flags, reassemble, protocols, progress, raises) */
+/* Implements check(threads, wrong, listed, kept, packets, flags, reassemble, protocols, progress,
+   raises). */
 static PyObject *capture_check(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_check_options options = {.progress = on_progress, .user = self};
@@ -402,7 +405,7 @@ static bool on_related_packet(void *user, const struct carry_capture_packet *pac
     return relatives_add(((struct capture *)user)->relatives, packet);
 }
 
-/* Returns the result and the related packets (None: there was no room for them). */
+/* Returns (result, related packets); None in place of the packets if there was no room for them. */
 static PyObject *related_tuple(PyObject *result, const struct relatives *relatives) {
     if (!result)
         return NULL;
@@ -412,8 +415,8 @@ static PyObject *related_tuple(PyObject *result, const struct relatives *relativ
                          (Py_ssize_t)relatives->heap.size);
 }
 
-/* check_part(wrong, listed, kept, flags, most bytes of related packets, progress): checks each
-   packet alone, in this thread. */
+/* Implements check_part(wrong, listed, kept, flags, most bytes of related packets, progress):
+   checks each packet alone, in this thread. */
 static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_check_options options = {.threads = 1,
@@ -436,7 +439,7 @@ static PyObject *capture_check_part(PyObject *object, PyObject *arguments) {
     self->progress = NULL;
     self->relatives = NULL;
     if (relatives.is_full && !self->error[0])
-        code = CARRY_OK; /* not CANCELLED */
+        code = CARRY_OK; /* rather than CARRY_ERROR_CANCELLED */
     PyObject *result =
         found ? finish_check(self, module_state_of(Py_TYPE(object)), found, code, false) : NULL;
     PyObject *tuple = related_tuple(result, &relatives);
@@ -469,7 +472,7 @@ static PyObject *capture_descriptions(PyObject *self, PyObject *none) {
 
 /* --- Packets --- */
 
-/* The values of each packet in a batch, beside its bytes: one array for each value. */
+/* The values of each packet in a batch, besides its bytes: one array for each value. */
 enum { OFFSETS, SIZES, WIRES, NUMBERS, TIMES, LINKTYPES, ARRAYS };
 
 static const char formats[ARRAYS] = {'Q', 'I', 'I', 'Q', 'Q', 'I'};
@@ -481,7 +484,7 @@ struct batch {
     size_t most_bytes;
 };
 
-/* Adds a packet; false without memory. */
+/* Adds a packet to the batch; false without memory. */
 static bool batch_add(struct batch *batch, const struct carry_capture_packet *packet) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const uint64_t values[ARRAYS] = {batch->bytes.size, frame.captured,  frame.wire,
@@ -527,7 +530,7 @@ static PyObject *batch_part(const struct batch *batch, unsigned which) {
                  : PyBytes_FromStringAndSize(batch->bytes.data, (Py_ssize_t)batch->bytes.size);
 }
 
-/* (bytes, offsets, sizes, wires, numbers, times, linktypes) */
+/* Returns (bytes, offsets, sizes, wires, numbers, times, linktypes). */
 static PyObject *batch_tuple(const struct batch *batch) {
     PyObject *tuple = PyTuple_New(1 + ARRAYS);
     for (unsigned i = 0; tuple && i < 1 + ARRAYS; i++) {
@@ -547,14 +550,14 @@ static PyObject *raise_batch_error(struct capture *self, int code) {
     return errors_raise(module_state_of(Py_TYPE((PyObject *)self)), &error, self->name, NULL);
 }
 
-/* Checks whether to raise an error now. If there are packets before an error of the library, the
-   next call raises it: the library repeats it. Without memory, a packet was lost. */
+/* Checks whether to raise an error now. If packets precede an error of the library, the next call
+   raises it, since the library repeats it; but without memory, a packet was lost. */
 static bool must_raise_now(const struct capture *self, const struct batch *batch, int code) {
     return code < 0 && (!batch->count || code == CARRY_ERROR_MEMORY || self->error[0]);
 }
 
-/* batch(packets, bytes): returns a tuple of at most `packets` packets, which ends once it has
- * `bytes` bytes; None at the end. */
+/* Implements batch(packets, bytes): returns a tuple of at most `packets` packets, and no further
+   packet after `bytes` bytes; None at the end. */
 static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct batch batch = {0};
@@ -580,7 +583,8 @@ static PyObject *capture_batch(PyObject *object, PyObject *arguments) {
 
 /* --- Repairing --- */
 
-/* Returns how many of the bytes write() accepted; 0 with an exception set if none. None is all. */
+/* Returns how many bytes write() accepted: all if it returned None. Returns 0 with an exception set
+   if it accepted none. */
 static size_t count_written(PyObject *written, size_t size) {
     const size_t count = written == Py_None ? size : PyLong_AsSize_t(written);
     if (PyErr_Occurred())
@@ -598,7 +602,7 @@ static size_t write_some_bytes(struct capture *self, const char *bytes, size_t s
     return count;
 }
 
-/* Writes all bytes. A raw stream may accept fewer at once. */
+/* Writes all bytes, in several calls if a raw stream accepts fewer at once. */
 static bool write_object(struct capture *self, const char *bytes, size_t size) {
     size_t done = 0, count;
     while (done < size && (count = write_some_bytes(self, bytes + done, size - done)))
@@ -668,8 +672,8 @@ static PyObject *finish_fix(struct capture *self, const struct carry_capture_rep
     return report.input ? repairs_json(&report) : NULL;
 }
 
-/* fix(descriptor or -1, function that writes or None, flags, verdicts, progress, output): returns
-   the JSON of the tool. Without descriptor and function, writes nothing. */
+/* Implements fix(descriptor or -1, function that writes or None, flags, verdicts, progress,
+   output): returns the JSON of the tool. Without descriptor and function, writes nothing. */
 static PyObject *capture_fix(PyObject *object, PyObject *arguments) {
     struct capture *self = (struct capture *)object;
     struct carry_capture_fix_options options = {.progress = on_progress, .user = self};

@@ -11,7 +11,7 @@ struct heap {
     size_t size, room;
 };
 
-/* Appends bytes; false without memory, with nothing added. */
+/* Appends `size` bytes; returns false, and adds nothing, if there is no memory. */
 bool heap_append(struct heap *heap, const void *bytes, size_t size);
 
 #endif

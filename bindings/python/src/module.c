@@ -40,13 +40,13 @@ static bool add_object(PyObject *module, const char *name, PyObject *object) {
     return result == 0;
 }
 
-/* Returns the words for a cause, to follow "it". */
+/* Returns the words for one checksum with a cause, to follow "it". */
 static const char *cause_words(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words ? words->one : "";
 }
 
-/* Returns the words for several, to follow a number. */
+/* Returns the words for several checksums with a cause, to follow a number. */
 static const char *cause_many(unsigned cause) {
     const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
     return words && words->many ? words->many : "";

@@ -7,7 +7,7 @@
  *    they are used;
  *  - functions that sum or read release the GIL, except for small buffers, where that would cost
  *    more than the sum;
- *  - a Capture must be used by one thread at a time: another one gets RuntimeError. Other objects
+ *  - only one thread at a time may use a Capture: a second thread gets RuntimeError. Other objects
  *    never change, and threads may share them.
  */
 #ifndef CARRY_PYTHON_MODULE_H
@@ -41,7 +41,7 @@ struct module_state *module_state_of(PyTypeObject *type);
 extern PyMethodDef sum_methods[], packet_methods[], capture_methods[], part_methods[],
     table_methods[];
 
-/* Create the types of each file; false with an exception set. */
+/* Create the types of each file; return false with an exception set. */
 bool packet_types(PyObject *module, struct module_state *state);
 bool capture_types(PyObject *module, struct module_state *state);
 bool result_types(PyObject *module, struct module_state *state);
@@ -52,7 +52,7 @@ PyTypeObject *module_type(PyObject *module, PyType_Spec *spec, const char *publi
 
 /* --- Arguments --- */
 
-/* Get contiguous bytes; false with an exception set. Release them by PyBuffer_Release(). */
+/* Get contiguous bytes; return false with an exception set. PyBuffer_Release() releases them. */
 bool argument_bytes(PyObject *object, Py_buffer *bytes);
 bool argument_writable(PyObject *object, Py_buffer *bytes);
 
@@ -112,14 +112,14 @@ bool run_at(const struct runs *runs, Py_ssize_t index, struct run *run);
 
 /* --- Results --- */
 
-/* Sets a member of a named tuple, which owns the value afterwards; false if `value` is NULL. */
+/* Moves `value` into a member of a named tuple; returns false if `value` is NULL. */
 static inline bool member_set(PyObject *tuple, Py_ssize_t index, PyObject *value) {
     PyStructSequence_SetItem(tuple, index, value);
     return value;
 }
 
-/* Returns a memoryview of `count` numbers of a format of the struct module; they are at *numbers.
- */
+/* Creates `count` numbers in a format of the struct module, and sets *numbers to their address.
+   Returns a memoryview of them. */
 PyObject *numbers_create(char format, Py_ssize_t count, void **numbers);
 
 #endif

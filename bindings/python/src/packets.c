@@ -66,15 +66,15 @@ static PyObject *sums_list(const struct module_state *state, const struct carry_
 
 /* --- One frame --- */
 
-/* carry_packet_check(), _fix() or _fill(). */
+/* The type of carry_packet_check(), carry_packet_fix() and carry_packet_fill(). */
 typedef size_t packet_fn(const struct carry_frame *frame,
                          const struct carry_packet_options *options, struct carry_packet_sum *sums,
                          size_t capacity);
 
-/* The arguments of the functions here, except bytes. */
+/* The arguments of the functions in this file, except the bytes. */
 struct request {
     uint32_t linktype;
-    PyObject *wire; /* of one frame, or of each */
+    PyObject *wire; /* bytes on the wire: a number for one frame, or an array for many */
     unsigned flags, fix;
 };
 
@@ -92,7 +92,7 @@ static PyObject *apply_to_frame(struct module_state *state, packet_fn *function,
     return sums_list(state, sums, function(&frame, &options, sums, CARRY_PACKET_SUMS_MAX));
 }
 
-/* A converter for "O&" of PyArg_ParseTuple(), whose "I" would truncate other numbers to 32 bits. */
+/* Converts a link type, for "O&" of PyArg_ParseTuple(): "I" would truncate larger numbers. */
 static int convert_linktype(PyObject *object, void *linktype) {
     uint64_t number;
     if (!argument_number(object, "linktype", UINT32_MAX, &number))
@@ -134,7 +134,7 @@ struct packet_sums {
     PyObject_HEAD;
     struct packet_sum_of {
         struct carry_packet_sum sum;
-        uint64_t frame; /* from 0 */
+        uint64_t frame; /* index of the frame, from 0 */
     } * sums;
     size_t count, room;
 };
@@ -249,7 +249,7 @@ static Py_ssize_t sums_length(PyObject *self) {
     return (Py_ssize_t)((struct packet_sums *)self)->count;
 }
 
-/* Returns (frame, PacketSum). */
+/* Returns item `index`: (frame, PacketSum). */
 static PyObject *sums_item(PyObject *self, Py_ssize_t index) {
     const struct packet_sums *all = (const struct packet_sums *)self;
     if (index < 0 || (size_t)index >= all->count) {
@@ -261,7 +261,7 @@ static PyObject *sums_item(PyObject *self, Py_ssize_t index) {
                          packet_sum_create(module_state_of(Py_TYPE(self)), &of->sum));
 }
 
-/* One member of all sums, as an array. */
+/* Defines a function that returns one member of all sums, as an array. */
 #define COLUMN(name, format, type, value)                                                          \
     static PyObject *column_##name(PyObject *self, void *closure) {                                \
         const struct packet_sums *all = (const struct packet_sums *)self;                          \
@@ -319,7 +319,7 @@ bool packet_types(PyObject *module, struct module_state *state) {
 #define METHOD(name)                                                                               \
     { #name, name, METH_VARARGS, NULL }
 
-/* packets.py calls them, and has their documentation and defaults. */
+/* The functions that packets.py calls; it contains their documentation and defaults. */
 PyMethodDef packet_methods[] = {
     METHOD(packet_check),
     METHOD(packet_fix),

@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "result.h"
 
-/* --- Packets as bytes: the structure of each, and its bytes --- */
+/* --- Packets as bytes: for each, the structure, then the packet's bytes --- */
 
 bool relatives_add(struct relatives *relatives, const struct carry_capture_packet *packet) {
     struct heap *heap = &relatives->heap;
@@ -20,7 +20,7 @@ bool relatives_add(struct relatives *relatives, const struct carry_capture_packe
     return !relatives->is_full;
 }
 
-/* Reads a packet from the bytes and skips it; false if they are truncated. */
+/* Reads a packet from the bytes and skips it; returns false if the bytes are truncated. */
 static bool read_packet(struct run *bytes, struct carry_capture_packet *packet) {
     if (bytes->size < sizeof *packet)
         return false;
@@ -37,14 +37,14 @@ static bool read_packet(struct run *bytes, struct carry_capture_packet *packet) 
 
 #define PACKETS_AT_ONCE 128
 
-/* The packets of a part, and its place in the capture. */
+/* The packets of a part, and the position of the part in the capture. */
 struct part {
     Py_buffer bytes;
-    unsigned long long packets; /* before it */
-    unsigned long long offset;  /* to add to its own offsets */
+    unsigned long long packets; /* number of packets before the part */
+    unsigned long long offset;  /* to add to offsets in the part */
 };
 
-/* Adds some packets to the check; true if no more follow, or on an error in *code. */
+/* Adds some packets to the check. Returns true if no more follow, or with an error in *code. */
 static bool add_some_packets(struct carry_capture_checker *checker, const struct part *part,
                              struct run *bytes, int *code) {
     struct carry_capture_packet packets[PACKETS_AT_ONCE];
@@ -108,8 +108,8 @@ static bool check_parts(const struct carry_capture_check_options *options,
     return done;
 }
 
-/* check_related(list of (bytes, packets before, offset), wrong, listed, kept, flags, alone, name)
- */
+/* Implements check_related(list of (bytes, packets before, offset), wrong, listed, kept, flags,
+   alone, name). */
 static PyObject *check_related(PyObject *module, PyObject *arguments) {
     struct carry_capture_check_options options = {.threads = 1};
     PyObject *parts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Related packets: those of a part of a capture that must be judged with those of other parts. As
- * bytes, they are sent from the process that read the part to the one that adds up all parts.
+ * Related packets: packets of a part of a capture that must be judged together with packets of
+ * other parts. The process that reads a part sends them as bytes to the process that adds up all
+ * parts.
  */
 #ifndef CARRY_PYTHON_PARTS_H
 #define CARRY_PYTHON_PARTS_H
@@ -11,11 +12,12 @@
 
 struct relatives {
     struct heap heap;
-    size_t most;  /* bytes */
+    size_t most;  /* limit of heap, in bytes */
     bool is_full; /* there was no room for a packet */
 };
 
-/* Adds a packet; false if there is no room, which ends the check (carry_capture_related_fn). */
+/* Adds a packet, for a carry_capture_related_fn. Returns false if there is no room, to end the
+   check. */
 bool relatives_add(struct relatives *relatives, const struct carry_capture_packet *packet);
 
 #endif

@@ -13,8 +13,8 @@
 
 /* --- Findings of a check --- */
 
-/* A summary that is no longer used. A new one must be zeroed: a megabyte, which costs as much as
-   the check of a small capture. */
+/* A summary that is no longer used, or NULL. A new one has a megabyte that must be zeroed: that
+   costs as much as the check of a small capture. */
 static struct carry_capture_summary *_Atomic spare;
 
 struct carry_capture_summary *found_summary(void) {
@@ -83,7 +83,7 @@ static void result_free(PyObject *self) {
     Py_DECREF(type);
 }
 
-/* Writes a report of the tool. */
+/* A function that writes a report of the tool. */
 typedef void write_fn(FILE *out, const struct found *found);
 
 static PyObject *report_string(const struct found *found, write_fn *write) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The findings of a check. Their memory is shared by the Python object and by Arrow streams, which
- * other libraries release in threads without Python.
+ * The findings of a check. The Python object shares their memory with Arrow streams: other
+ * libraries release those in threads without Python.
  */
 #ifndef CARRY_PYTHON_RESULT_H
 #define CARRY_PYTHON_RESULT_H
@@ -15,20 +15,20 @@ struct found {
     struct carry_capture_summary *summary;
     struct carry_capture_error error; /* code is CARRY_OK if the whole capture was read */
     unsigned wrong, listed;           /* sets of verdicts */
-    uint64_t size;                    /* of the file; 0: unknown */
-    size_t kept;                      /* findings that the summary keeps */
+    uint64_t size;                    /* size of the file; 0: unknown */
+    size_t kept;                      /* number of findings that the summary keeps */
     char name[];
 };
 
 /* Returns a summary for carry_capture_checker_run(), which clears it; NULL without memory. */
 struct carry_capture_summary *found_summary(void);
 
-/* Creates findings that own the summary, which is freed on failure, too; NULL without memory. */
+/* Creates findings that own the summary. Returns NULL, and frees the summary, without memory. */
 struct found *found_create(struct carry_capture_summary *summary, const char *name);
 struct found *found_use(struct found *found);
 void found_release(struct found *found);
 
-/* Returns the outcome, or "damaged" or "failed" if not all was read. */
+/* Returns the status: "damaged" or "failed" if not all was read, or else the outcome. */
 const char *found_status(const struct found *found);
 
 /* Returns a Result that owns the findings; NULL with an exception set. */

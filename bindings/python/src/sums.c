@@ -14,7 +14,7 @@
  */
 #define SHARE_FROM 2048
 
-/* Runs a statement, without the GIL if there is enough to do. */
+/* Runs a statement, without the GIL from SHARE_FROM bytes on. */
 #define SHARED(size, statement)                                                                    \
     do {                                                                                           \
         PyThreadState *thread_ = (size) >= SHARE_FROM ? PyEval_SaveThread() : NULL;                \
@@ -195,7 +195,7 @@ static bool address_raw(PyObject *object, uint8_t *address, size_t size) {
     return fits || address_problem(object, size);
 }
 
-/* Converts an address: text, bytes, or an object of ipaddress. */
+/* Converts an address: text, bytes, or an object of ipaddress. False with an exception set. */
 static bool address_bytes(PyObject *object, uint8_t *address, size_t size) {
     if (PyUnicode_Check(object))
         return address_text_bytes(object, address, size);
@@ -241,7 +241,7 @@ static PyObject *py_pseudo6(PyObject *module, PyObject *const *arguments, Py_ssi
 /* The array of results: the caller's, or a new one. */
 struct results {
     PyObject *object;
-    Py_buffer view; /* of the caller's array */
+    Py_buffer view; /* view of the caller's array */
     void *numbers;
 };
 
@@ -278,7 +278,7 @@ static PyObject *results_close(struct results *results) {
     return results->object;
 }
 
-/* Sums all runs, each from its seed, or from 0. */
+/* Sums all runs, each with its seed, or with seed 0. */
 static void sum_runs(const struct runs *runs, const struct numbers *seeds, bool is_finished,
                      void *results) {
     struct run run;

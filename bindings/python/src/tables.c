@@ -52,7 +52,7 @@ PyObject *tables_finding(const struct module_state *state, const struct found *f
 
 /* --- Tables --- */
 
-/* A table with its rows, or a schema alone (found is NULL). */
+/* A table with its rows, or only a schema (found is NULL). */
 struct table_object {
     PyObject_HEAD;
     const struct table *table;

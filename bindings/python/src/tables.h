@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Results as tables: tables.def lists the columns, tables_rows.c gets their values, arrow.c makes
- * Arrow arrays of them, and tables.c the Python objects.
+ * Arrow arrays of them, and tables.c makes Python objects.
  */
 #ifndef CARRY_PYTHON_TABLES_H
 #define CARRY_PYTHON_TABLES_H
@@ -19,7 +19,7 @@ enum column_type {
     COLUMN_TYPES
 };
 
-/* A value: a number, or text, which may lie in `room`. */
+/* A value: a number or text. Text may lie in `room`. */
 struct cell {
     bool is_null;
     uint64_t number;
@@ -31,8 +31,8 @@ struct cell {
 /* A row that is being read. */
 struct row {
     const struct found *found;
-    const struct carry_capture_finding *finding; /* of findings */
-    unsigned protocol, verdict, reason, cause;   /* of counts */
+    const struct carry_capture_finding *finding; /* for the table findings */
+    unsigned protocol, verdict, reason, cause;   /* for the table counts */
 };
 
 struct column {
@@ -60,7 +60,8 @@ const struct table *table_at(size_t index);
 PyObject *tables_finding(const struct module_state *state, const struct found *found,
                          Py_ssize_t index);
 
-/* Returns a Table, from which consumers of Arrow get a stream; NULL with KeyError. */
+/* Returns a Table, from which consumers of Arrow get a stream. Returns NULL with KeyError if there
+   is no table of this name. */
 PyObject *tables_create(struct module_state *state, struct found *found, PyObject *name);
 
 /* --- Arrow --- */
@@ -68,7 +69,7 @@ PyObject *tables_create(struct module_state *state, struct found *found, PyObjec
 /* Makes the schema of a table; false without memory. */
 bool arrow_schema(struct ArrowSchema *schema, const struct table *table);
 
-/* Makes a stream of all rows, which shares the findings; false without memory. */
+/* Makes a stream of all rows that shares the findings; false without memory. */
 bool arrow_stream(struct ArrowArrayStream *stream, const struct table *table, struct found *found);
 
 #endif

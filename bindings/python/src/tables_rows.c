@@ -16,19 +16,20 @@ static void cell_set_number_or_null(struct cell *cell, bool is_known, uint64_t n
     cell->number = number;
 }
 
-/* 0 means unknown; Arrow's times are signed. */
+/* Sets a time. A time of 0 is unknown, and becomes null, as does one too large for Arrow's signed
+   times. */
 static void cell_set_time(struct cell *cell, uint64_t time_ns) {
     cell_set_number_or_null(cell, time_ns && time_ns <= INT64_MAX, time_ns);
 }
 
-/* NULL is null. */
+/* Sets text; NULL becomes null. */
 static void cell_set_text(struct cell *cell, const char *text) {
     cell->is_null = !text;
     cell->text = text ? text : "";
     cell->size = strlen(cell->text);
 }
 
-/* Writes an IPv4 address, as most captures have them: inet_ntop() takes ten times as long. */
+/* Writes an IPv4 address. Most addresses are IPv4, and inet_ntop() takes ten times as long. */
 static size_t write_ipv4(char *text, const uint8_t *bytes) {
     char *out = text;
     for (unsigned i = 0; i < 4; i++) {
@@ -154,7 +155,8 @@ static void put_counts_checksums(struct cell *cell, const struct row *row) {
     cell_set_number(cell, count_checksums(row));
 }
 
-/* Sets row *index of a protocol and a verdict; false if there are fewer, which it subtracts. */
+/* Finds row *index of a protocol and a verdict. Returns false if there are fewer rows, and
+   subtracts their number from *index. */
 static bool counts_row_of(struct row *row, size_t *index) {
     row->cause = CARRY_CAPTURE_CAUSE_NONE;
     for (row->reason = 0; row->reason < CARRY_REASON_COUNT; row->reason++)
@@ -168,7 +170,8 @@ static bool counts_row_of(struct row *row, size_t *index) {
     return false;
 }
 
-/* Unverifiable checksums are counted by reason, bad and partial ones by cause, others together. */
+/* Finds row `index` of counts. Unverifiable checksums are counted by reason, bad and partial
+   checksums by cause, and others together. */
 static bool counts_row(struct row *row, size_t index) {
     for (row->protocol = 0; row->protocol < CARRY_PROTOCOL_COUNT; row->protocol++)
         for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++)
