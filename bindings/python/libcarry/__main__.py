@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m libcarry`, `libcarry` and `pipx run libcarry` are the command `carry`."""
+"""Runs the command `carry`, for `python -m libcarry`, `libcarry` and `pipx run libcarry`."""
 
 import os
 import shutil

@@ -9,23 +9,23 @@ from ._types import Buffer, Numbers, Progress
 __version__: Final[str]  # of libcarry
 PROTOCOLS: Final[tuple[str, ...]]  # of headers, such as "tcp"
 VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
-REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first is none
-CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first is none
+REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first means no reason
+CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first means no cause
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
 FLOW_CAUSES: Final[str]  # names of causes that other packets of a flow show, each after a space
-CAUSE_WORDS: Final[tuple[str, ...]]  # the words for each cause, to follow "it"
+CAUSE_WORDS: Final[tuple[str, ...]]  # the words for one checksum with each cause, to follow "it"
 CAUSE_MANY: Final[tuple[str, ...]]  # the words for several, to follow a number; "": none
 CAUSE_ADVICE: Final[tuple[str, ...]]  # the advice on each cause, to follow "try: "; "": none
 REASON_WORDS: Final[tuple[str, ...]]  # the words for each reason, to follow a number
 VERDICT_CLASSES: Final[tuple[str, ...]]  # the class of styles of each verdict on a page
 PAGE_HEAD: Final[str]  # the start of a page, up to its title
-PAGE_STYLE: Final[str]  # its styles, which follow the title
+PAGE_STYLE: Final[str]  # the styles of a page, which follow the title
 
 class CaptureError(ValueError):
-    name: str  # of the capture
-    offset: int  # bytes of the capture, uncompressed, before what cannot be read
+    name: str  # the name of the capture
+    offset: int  # bytes of the capture (uncompressed) before the part that cannot be read
     reason: str  # one line
-    report: Any  # a Report on what comes before, or None
+    report: Any  # a Report on the packets before, or None
 
 class CaptureDamaged(CaptureError): ...
 class NotACapture(CaptureError): ...

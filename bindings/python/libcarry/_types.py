@@ -23,7 +23,7 @@ Numbers: TypeAlias = Buffer
 
 
 class Readable(Protocol):
-    """A file object that was opened for bytes."""
+    """A file object that was opened to read bytes."""
 
     def read(self, size: int, /) -> Buffer: ...
 
@@ -38,5 +38,5 @@ class Writable(Protocol):
 Path: TypeAlias = str | PathLike[str]
 # A capture: a path or a URL, a file object, or bytes.
 Source: TypeAlias = Path | Readable | Buffer
-# Called with bytes of the file, packets, and wrong checksums so far.
+# A function called with the numbers of bytes read, packets, and wrong checksums so far.
 Progress: TypeAlias = Callable[[int, int, int], object]

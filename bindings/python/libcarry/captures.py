@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures: checked, read by frames, repaired."""
+"""Checks captures, reads their frames, and repairs them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH_BYTES = 1 << 20
 MOST_FINDINGS = 0x7FFFFFFF
 MOST_THREADS = 256
 
-# Styles that a notebook lacks. The page's bars and captions need more than these.
+# Styles that a notebook lacks. The page's bars and captions need more styles, so they are hidden.
 _STYLE = """<style>
 .libcarry .share, .libcarry caption { display: none }
 .libcarry h2 { font-size: 1em; margin: 1em 0 .3em }
@@ -47,13 +47,13 @@ _STYLE = """<style>
 class Damage:
     """Where a capture could no longer be read, in bytes of the capture (uncompressed), and why."""
 
-    offset: int  # bytes of the capture, uncompressed, before it
+    offset: int  # bytes of the capture, uncompressed, before the damage
     reason: str  # one line
 
 
 def _reduce(error: _carry.CaptureError) -> tuple[Any, ...]:
-    """Reduces an error for pickle, which transfers exceptions between processes; the report is
-    dropped."""
+    """Reduces an error for pickle, which transfers exceptions between processes. Drops the
+    report."""
     return type(error), error.args, vars(error) | {"report": None}
 
 
@@ -62,15 +62,15 @@ for _class in (_carry.CaptureError, _carry.CaptureDamaged, _carry.NotACapture):
 
 
 class Findings(Sequence[Finding]):
-    """The checksums that a report lists, in the order of the packets. `total` also counts those
-    that were not kept because of the limit."""
+    """The checksums that a report lists, in the order of the packets. `total` also counts the
+    checksums that were not kept because of the limit."""
 
     def __init__(self, result: _carry.Result) -> None:
         self._result = result
 
     @property
     def total(self) -> int:
-        """The number of listed checksums, with those that were not kept."""
+        """The number of listed checksums, including those that were not kept."""
         return self._result.listed()
 
     def __len__(self) -> int:
@@ -94,9 +94,9 @@ class Report:
     """The results of a check of one capture.
 
     `print(report)` shows what `carry check` prints; a notebook shows its tables. `report.findings`
-    are named tuples. Arrow's consumers read the findings without an object of Python for each:
-    `pyarrow.table(report)`, `polars.DataFrame(report)`, or DuckDB's `from report`;
-    `report.table(name)` has other tables.
+    are named tuples. Consumers of Arrow read the findings without a Python object for each:
+    `pyarrow.table(report)`, `polars.DataFrame(report)`, or DuckDB's `from report`.
+    `report.table(name)` returns other tables.
     A report never changes, and threads may share it.
     """
 
@@ -113,22 +113,22 @@ class Report:
 
     @property
     def packets(self) -> int:
-        """Packets that were read."""
+        """The number of packets that were read."""
         return cast(int, self._data["packets"])
 
     @property
     def bytes(self) -> int:
-        """Captured bytes of these packets."""
+        """The number of captured bytes of these packets."""
         return cast(int, self._data["bytes"])
 
     @property
     def ok(self) -> bool:
-        """No checksum is wrong, some were checked, and all of the capture was read."""
+        """True if no checksum is wrong, some were checked, and all of the capture was read."""
         return self.status == "clean"
 
     @property
     def status(self) -> str:
-        """clean, wrong or unchecked; damaged if not all was read."""
+        """The status: clean, wrong or unchecked; damaged if not all was read."""
         return self._result.status()
 
     @property
@@ -138,7 +138,7 @@ class Report:
 
     @property
     def complete(self) -> bool:
-        """Nothing was left unexamined or unverifiable: what `carry check --strict` asks for."""
+        """True if everything was examined and verifiable, as `carry check --strict` demands."""
         return self._result.complete()
 
     @property
@@ -171,37 +171,37 @@ class Report:
 
     @property
     def findings(self) -> Findings:
-        """The checksums that are listed: those that count as wrong, or what `listed` named."""
+        """The listed checksums: those that count as wrong, or whose verdict `listed` names."""
         return Findings(self._result)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The object that `carry check --json` prints."""
+        """Returns the object that `carry check --json` prints."""
         return cast(dict[str, Any], json.loads(self._result.json()))
 
     # --- Tables ---
 
     def table(self, name: TableName = "findings") -> Table:
-        """A table for consumers of Arrow's C interface."""
+        """Returns a table for consumers of Arrow's C interface."""
         return self._result.table(name)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.table().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, table: TableName = "findings") -> pyarrow.Table:
-        """A table as a `pyarrow.Table`."""
+        """Returns a table as a `pyarrow.Table`."""
         import pyarrow
 
         return pyarrow.table(self.table(table))
 
     def to_pandas(self, table: TableName = "findings") -> pandas.DataFrame:
-        """A table as a `pandas.DataFrame`; needs pyarrow too."""
+        """Returns a table as a `pandas.DataFrame`; needs pyarrow too."""
         return self.to_arrow(table).to_pandas()
 
     def to_polars(self, table: TableName = "findings") -> polars.DataFrame:
-        """A table as a `polars.DataFrame`."""
+        """Returns a table as a `polars.DataFrame`."""
         import polars
 
         return polars.DataFrame(self.table(table))
@@ -239,7 +239,8 @@ def within(option: str, value: int, most: int) -> None:
 
 @contextmanager
 def _progress_of(progress: Progress | bool | None, source: object) -> Iterator[Progress | None]:
-    """Yields the function to call; True selects the bar of tqdm, if that is installed."""
+    """Yields the function to call with the progress. True selects tqdm's bar, if tqdm is
+    installed."""
     if not isinstance(progress, bool):
         yield progress
         return
@@ -279,20 +280,21 @@ def check(
 ) -> Report:
     """Verifies every checksum of a capture.
 
-    `source` is a path, a file object opened for bytes, a URL that fsspec opens, such as
+    `source` is a path, a file object opened to read bytes, a URL that fsspec opens, such as
     s3://bucket/trace.pcap.zst, or the capture itself as bytes (also a memoryview or mmap): bytes
     are never a path. Formats and compression are recognised by content.
 
-    Verdicts in `wrong` (of bad, partial and illegal) make the report's status 'wrong'. Those in
-    `listed` (by default the same) are its findings; at most `max_findings` are kept.
+    Verdicts in `wrong` (of bad, partial and illegal) make the report's status 'wrong'. Checksums
+    with a verdict in `listed` (by default the same verdicts) are its findings; at most
+    `max_findings` are kept.
 
-    `threads`: 0 takes one for each core. `progress` is called from time to time with bytes of the
-    file, packets, and wrong checksums so far; True shows tqdm's bar, if that is installed.
-    Ctrl-C ends the check.
+    `threads` is the number of threads; 0: one for each core. `progress` is called from time to time
+    with the numbers of bytes of the file, packets, and wrong checksums so far; True shows tqdm's
+    bar, if tqdm is installed. Ctrl-C ends the check.
 
-    A damaged capture raises CaptureDamaged, which has the report on what comes before the damage;
-    with on_damage='report' that report is returned. `name` is what the report calls the capture
-    (by default its path or URL).
+    A damaged capture raises CaptureDamaged, whose `report` covers the packets before the damage;
+    with on_damage='report', that report is returned. `name` is the name of the capture in the
+    report (by default its path or URL).
     """
     if on_damage not in ("raise", "report"):
         raise ValueError(f"on_damage must be 'raise' or 'report', not {on_damage!r}")
@@ -333,18 +335,18 @@ class Frame:
     """A packet of a capture, without its frame check sequence."""
 
     data: memoryview  # the bytes that were captured
-    number: int  # from 1
-    time_ns: int  # since 1970, UTC; 0: not known
-    linktype: int  # LINKTYPE_ number of the first header
+    number: int  # the number of the packet, from 1
+    time_ns: int  # nanoseconds since 1970, UTC; 0: unknown
+    linktype: int  # the LINKTYPE_ number of the first header
     wire: int  # bytes that were on the wire
 
     def check(self) -> list[PacketSum]:
-        """packet_check() of this frame."""
+        """Calls packet_check() for this frame."""
         return packet_check(self.data, self.linktype, wire=self.wire)
 
 
 class FrameBatch:
-    """Packets of a capture in one buffer, as sum_many() and packet_check_many() take them.
+    """Packets of a capture in one buffer, for sum_many() and packet_check_many().
 
     `data` is bytes. `offsets`, `sizes`, `wires`, `numbers`, `times_ns` and `linktypes` are
     memoryviews of integers with one element for each packet.
@@ -380,7 +382,7 @@ class FrameBatch:
             yield Frame(data[offset : offset + size], number, time_ns, linktype, wire)
 
     def check(self) -> PacketSums:
-        """packet_check_many() of all frames, which must have one link type."""
+        """Calls packet_check_many() for all frames, which must have the same link type."""
         linktypes = set(self.linktypes)
         if len(linktypes) > 1:
             raise ValueError(f"the frames have link types {sorted(linktypes)}: check them apart")
@@ -392,10 +394,10 @@ class FrameBatch:
 def frame_batches(
     source: Source, *, packets: int = BATCH_PACKETS, size: int = BATCH_BYTES
 ) -> Iterator[FrameBatch]:
-    """The packets of a capture, many at once: at most `packets`, and about `size` bytes.
+    """Yields the packets of a capture, many at once: at most `packets`, and about `size` bytes.
 
-    What waits for others, such as a pipe, gives each packet as soon as it comes. A damaged capture
-    raises CaptureDamaged after the packets before the damage.
+    A source that waits for a writer, such as a pipe, yields each packet as soon as it arrives. A
+    damaged capture raises CaptureDamaged after the packets before the damage.
     """
     for name, value in (("packets", packets), ("size", size)):
         if not 1 <= value <= 1 << 30:
@@ -410,9 +412,9 @@ def _batches(source: Source, packets: int, size: int) -> Iterator[FrameBatch]:
 
 
 def frames(source: Source) -> Iterator[Frame]:
-    """The packets of a capture, one by one; frame_batches() is faster.
+    """Yields the packets of a capture, one by one; frame_batches() is faster.
 
-    `source` is what check() takes. The frames stay valid.
+    `source` is as in check(). The frames remain valid.
     """
     return (frame for batch in _batches(source, BATCH_PACKETS, BATCH_BYTES) for frame in batch)
 
@@ -421,19 +423,19 @@ def frames(source: Source) -> Iterator[Frame]:
 
 
 class Repairs:
-    """The results of fix(): repaired checksums, and those that were left."""
+    """The results of fix(): the checksums that were repaired, and those that were left."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data
 
     @property
     def packets(self) -> int:
-        """Packets that were read."""
+        """The number of packets that were read."""
         return cast(int, self._data["packets"])
 
     @property
     def changed_packets(self) -> int:
-        """Packets in which a checksum was repaired."""
+        """The number of packets in which a checksum was repaired."""
         return cast(int, self._data["changed_packets"])
 
     @property
@@ -448,12 +450,13 @@ class Repairs:
 
     @property
     def damage(self) -> Damage | None:
-        """The place of the damage in the capture; the copy holds the rest unchanged."""
+        """The place of the damage in the capture, after which the copy is unchanged; None if all
+        was read."""
         damage = self._data["damage"]
         return Damage(damage["offset"], damage["reason"]) if damage else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The object that `carry fix --json` prints; `output` is None for a file object."""
+        """Returns the object that `carry fix --json` prints; `output` is None for a file object."""
         return self._data
 
     def __repr__(self) -> str:
@@ -491,14 +494,18 @@ def fix(
     udp6_zero_absent: bool = False,
     progress: Progress | bool | None = None,
 ) -> Repairs:
-    """Writes a copy of a capture with repaired checksums; every other byte of a packet stays.
+    """Writes a copy of a capture with repaired checksums; all other bytes of packets are unchanged.
 
-    `target` is a path, whose file appears when it is whole, with the permissions of a source that
-    is a file (a pipe or device is written to itself); a file object opened to write bytes, which
-    gets them in order; or None: then nothing is written, and the result says what would be.
-    `verdicts` says what to repair (bad, partial and illegal ones by default): ('partial',) does
-    what a network card does, and leaves real damage visible. A compressed capture is written
-    uncompressed.
+    `target` is one of these:
+
+    - a path: the file appears once it is complete, with the permissions of a source that is a file;
+      a pipe or device is written to directly
+    - a file object opened to write bytes, which gets them in order
+    - None: nothing is written, and the result shows what would be repaired
+
+    `verdicts` selects the checksums to repair (bad, partial and illegal ones by default):
+    ('partial',) repairs what a network card fills in, and leaves real damage visible. A compressed
+    capture is written uncompressed.
     """
     flags, fix_set = flag_bits(tunnels, udp6_zero_absent), verdict_set(verdicts)
     is_path = isinstance(target, str | os.PathLike)

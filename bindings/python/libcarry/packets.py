@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checksums of frames in memory: checked, repaired, filled in."""
+"""Checks, repairs and fills in checksums of frames in memory."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def verdict_set(names: Iterable[str]) -> int:
 
 
 def selected_verdicts(names: Iterable[str]) -> int:
-    """Returns the set of at least one verdict: without any bit, the library would use its
-    default."""
+    """Returns the set of bits for at least one verdict; raises ValueError for none, for which the
+    library would use its default."""
     bits = verdict_set(names)
     if not bits:
         raise ValueError("no verdict is selected")
@@ -51,8 +51,9 @@ def packet_check(
 
     `linktype` is the LINKTYPE_ number of the first header: 1 for Ethernet, 101 for raw IP. `wire`
     is how many bytes were on the wire, if the capture cut the frame. Without `tunnels`, no IP
-    header inside another is examined. `udp6_zero_absent`: 0 of UDP over IPv6 is the sender's
-    choice. `ip_zero_partial`: the sender leaves the sums of IPv4 headers to its network card.
+    header inside another is examined. With `udp6_zero_absent`, a UDP checksum of 0 over IPv6 is the
+    sender's choice. With `ip_zero_partial`, the sender leaves the checksums of IPv4 headers to its
+    network card.
     """
     flags = flag_bits(tunnels, udp6_zero_absent, ip_zero_partial)
     return _carry.packet_check(frame, linktype, wire, flags, 0)
@@ -68,8 +69,8 @@ def packet_fix(
 ) -> list[PacketSum]:
     """Repairs the checksums of a frame in place; returns those that changed, as they were before.
 
-    `frame` must be writable: a bytearray, a NumPy array. `verdicts` says which to repair (bad,
-    partial and illegal ones by default).
+    `frame` must be writable: a bytearray, a NumPy array. `verdicts` selects the checksums to repair
+    (bad, partial and illegal ones by default).
     """
     return _carry.packet_fix(
         frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
@@ -84,7 +85,8 @@ def packet_fill(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> list[PacketSum]:
-    """packet_fix() for a frame about to be sent: fills in all checksums, absent ones too."""
+    """Fills in all checksums of a frame about to be sent, absent ones too; else like
+    packet_fix()."""
     return _carry.packet_fill(
         frame, linktype, wire, flag_bits(tunnels, False), verdict_set(verdicts)
     )
@@ -101,7 +103,8 @@ def packet_check_many(
     udp6_zero_absent: bool = False,
     ip_zero_partial: bool = False,
 ) -> PacketSums:
-    """packet_check() of many frames in one buffer: frame i has sizes[i] bytes, from offsets[i] on.
+    """Checks many frames in one buffer, like packet_check(): frame i has sizes[i] bytes, from
+    offsets[i] on.
 
     The arrays hold integers of 4 or 8 bytes: NumPy's, array.array('Q'), a FrameBatch's.
     """
@@ -119,7 +122,8 @@ def packet_fix_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """packet_fix() of many frames in one writable buffer; returns the sums that changed."""
+    """Repairs many frames in one writable buffer, like packet_fix(); returns the sums that
+    changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fix_many(frames, offsets, sizes, linktype, wires, flags, fix)
 
@@ -134,6 +138,7 @@ def packet_fill_many(
     verdicts: Iterable[str] = (),
     tunnels: bool = True,
 ) -> PacketSums:
-    """packet_fill() of many frames in one writable buffer; returns the sums that changed."""
+    """Fills in many frames in one writable buffer, like packet_fill(); returns the sums that
+    changed."""
     flags, fix = flag_bits(tunnels, False), verdict_set(verdicts)
     return _carry.packet_fill_many(frames, offsets, sizes, linktype, wires, flags, fix)

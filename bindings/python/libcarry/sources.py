@@ -46,17 +46,17 @@ def _extent(reader: Any) -> tuple[int, int] | None:  # noqa: ANN401
 
 
 def _reading(reader: Any) -> Callable[[int], Any]:  # noqa: ANN401
-    """Returns the function that reads the bytes present, without waiting for more."""
+    """Returns a function that reads the bytes present, without waiting for more."""
     if not hasattr(reader, "read1"):
         return cast("Callable[[int], Any]", reader.read)
-    # On a non-blocking descriptor, read1() returns no bytes before the end too; read(1) returns
-    # None.
+    # On a non-blocking descriptor, read1() returns no bytes not only at the end. Before the end,
+    # read(1) then returns None.
     return lambda size: reader.read1(size) or reader.read(1)
 
 
 def _open_object(reader: Any, name: str) -> _carry.Capture:  # noqa: ANN401
-    """Opens a file object: reads it once if it cannot seek, and as bytes arrive if it supports
-    that."""
+    """Opens a file object. If it cannot seek, it is read once. If it has read1(), it is read as
+    bytes arrive."""
     read = _reading(reader)
     extent = _extent(reader)
     if extent is None:
@@ -72,8 +72,8 @@ def _name_of(source: Any) -> str:  # noqa: ANN401
 
 @contextmanager
 def _open_path(path: str, name: str | None) -> Iterator[_carry.Capture]:
-    """Opens a path. A regular file is read in C; anything else is read in Python, so that Ctrl-C
-    ends a wait."""
+    """Opens a path. A regular file is read in C, and any other file in Python, so that Ctrl-C ends
+    a wait."""
     name = name or printable(path)
     if stat.S_ISREG(os.stat(path).st_mode) or os.path.isdir(path):
         with _closing(_carry.open_path(os.fsencode(path), name)) as capture:
@@ -106,7 +106,7 @@ def _closing(capture: _carry.Capture) -> Iterator[_carry.Capture]:
 
 @contextmanager
 def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Capture]:
-    """Opens a capture for a `with` block; what the caller opened remains open."""
+    """Opens a capture for a `with` block. A file object that the caller opened remains open."""
     name = name and printable(name)
     if is_url(source):
         with _open_url(cast(str, source), name) as capture:
@@ -125,7 +125,7 @@ def open_capture(source: Source, name: str | None = None) -> Iterator[_carry.Cap
 
 
 def has_bytes(source: object) -> bool:
-    """Checks whether an object has bytes in memory. mmap has, and can also read."""
+    """Checks whether an object holds bytes in memory, as mmap does, though it can also read."""
     try:
         memoryview(cast(Any, source)).release()
     except TypeError:
@@ -147,8 +147,8 @@ def status_of(file: object) -> os.stat_result | None:
 
 
 def _is_stream(path: str) -> bool:
-    """Checks for a pipe or device, which is written to directly; raises if a path can be no
-    target."""
+    """Checks for a pipe or device, which is written to directly; raises an exception if the path
+    cannot be a target."""
     present = status_of(path)
     if present is None:
         return False
@@ -166,9 +166,9 @@ def _is_stream(path: str) -> bool:
 
 @contextmanager
 def _replacing(path: str, mode: int) -> Iterator[int]:
-    """Creates a file that replaces `path` once it is complete; a failure leaves nothing behind."""
+    """Creates a file that replaces `path` once it is complete. After a failure, no file is left."""
     target = os.path.realpath(path)
-    # The names that the command gives its incomplete files, and skips when it finds them.
+    # The command gives its incomplete files such names, and skips files with such names.
     number = int.from_bytes(os.urandom(3), "big")
     temporary = os.path.join(os.path.dirname(target), f".carry-{os.getpid()}-{number}")
     try:
@@ -187,8 +187,8 @@ def _replacing(path: str, mode: int) -> Iterator[int]:
 
 @contextmanager
 def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], Any] | None]]:
-    """Yields the descriptor of a file, which gets `mode`; or -1, and the function that writes to a
-    pipe or device."""
+    """Yields the descriptor of a file that gets the permissions `mode`, and None; for a pipe or
+    device, -1 and the function that writes to it."""
     if _is_stream(path):
         with open(path, "wb", 0) as file:
             yield -1, writer_of(file)
@@ -198,8 +198,8 @@ def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], A
 
 
 def writer_of(target: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
-    """Returns the function that writes to a file object. It returns the number of bytes accepted,
-    or None for all of them; a raw stream returns None for no bytes."""
+    """Returns a function that writes to a file object, and returns the number of bytes accepted, or
+    None for all. A raw stream itself returns None for no bytes."""
     write = getattr(target, "write", None)
     if write is None:
         raise TypeError(f"a target is a path, a file object or None, not {type(target).__name__}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Captures as tables of Spark, which checks them on its executors.
+"""Provides captures as tables of Spark, which checks them on its executors.
 
     >>> import libcarry.spark
     >>> libcarry.spark.register(spark)
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
-# Partitions are as large as Spark makes them for files, and a capture costs as much as a file
-# there: its bytes, and those that could be read while it is opened.
+# Partitions are as large as Spark's partitions of files. A capture counts as much as a file there:
+# its own bytes, and the bytes that could be read while it is opened.
 PARTITION_BYTES = 128 << 20
 OPENING_BYTES = 4 << 20
 # A task of Spark has one core.
 THREADS = 1
 DEFAULT_TABLE = "counts"
 
-# Spark has no unsigned numbers. By Arrow's name of a column's type: Spark's type, and the Arrow
-# type that Spark accepts for it.
+# For the Arrow type of a column: Spark's type, and the Arrow type that Spark accepts for it. Spark
+# has no unsigned numbers.
 _TIME = pyarrow.timestamp("us", "UTC")
 _TYPES = {
     pyarrow.string(): (types.StringType(), pyarrow.string()),
@@ -78,8 +78,8 @@ def arrow_schema(table: str, wanted: types.StructType) -> pyarrow.Schema:
 
 
 def grouped(captures: Iterable[Capture]) -> Iterator[list[Capture]]:
-    """Yields the captures of each task: many small ones, or a large one. One of unknown size counts
-    as large."""
+    """Yields the captures of each task: many small ones, or a large one. A capture of unknown size
+    counts as large."""
     group: list[Capture] = []
     filled = 0
     for capture in captures:
@@ -104,7 +104,7 @@ def sources(options: Mapping[str, str]) -> list[str]:
 
 
 def limit(options: Mapping[str, str]) -> int | None:
-    """Returns how many findings of a capture are kept; None: all."""
+    """Returns the number of findings of a capture to keep; None for all."""
     text = options.get("findings")
     if text is None:
         return Options().findings
@@ -129,7 +129,7 @@ class _Reader(DataSourceReader):
             yield self._taken(batch)
 
     def _taken(self, batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
-        """Returns the batch as Spark accepts it: times lose their nanoseconds."""
+        """Returns the batch in types that Spark accepts: times lose their nanoseconds."""
         columns = [batch.column(field.name).cast(field.type, safe=False) for field in self.wanted]
         return pyarrow.RecordBatch.from_arrays(columns, schema=self.wanted)
 
@@ -152,16 +152,16 @@ class _Source(DataSource):
 
 
 def register(spark: SparkSession) -> None:
-    """Makes `spark.read.format("carry")` known to a session.
+    """Registers the format "carry" in a session, for `spark.read.format("carry")`.
 
     `load()` takes a path or a list of them: captures, folders, globs, and URLs that fsspec opens.
     Options: `table` is files, counts (by default) or findings; `findings` is how many findings of a
-    capture are kept at most, or all. `schema()` with some of the columns leaves out the others.
+    capture are kept at most, or all. `schema()` with some of the columns omits the others.
 
     Columns are those of `libcarry.audit.scan()`, in Spark's types: unsigned numbers are `int` or
     `bigint`, and times are timestamps of microseconds, so that nanoseconds are cut off.
 
-    Small captures share a task, and a large one has its own, which reads it as a stream. A capture
-    that is damaged, or cannot be read, ends no job: it is a row of *files*, which says why.
+    Small captures share a task, and a large one has its own task, which reads it as a stream. A
+    capture that is damaged, or cannot be read, ends no job: its row of *files* contains the reason.
     """
     spark.dataSource.register(_Source)

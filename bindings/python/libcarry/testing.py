@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Checksums in tests: of captures, of frames, of packets of scapy and dpkt.
+"""Asserts in tests that checksums are right: of captures, frames, and packets of scapy and dpkt.
 
     from libcarry.testing import assert_checksums
 
     def test_reply(stack):
         assert_checksums(stack.reply(IP() / UDP() / b"ping"))
 
-A failure names frame, layer, values and cause.
+The message of a failure names the frame, the layer, the values and the cause.
 """
 
 from __future__ import annotations
@@ -66,17 +66,18 @@ def _dpkt_linktype(packet: Any) -> int:  # noqa: ANN401
 
 
 def _is_packet(item: object) -> bool:
-    """Checks for a packet of scapy or dpkt, also of a derived class; not for a list of packets."""
+    """Checks whether `item` is a packet of scapy or dpkt, also of a derived class, and no list of
+    packets."""
     modules = {base.__module__.partition(".")[0] for base in type(item).__mro__}
     return hasattr(type(item), "__bytes__") and not modules.isdisjoint({"scapy", "dpkt"})
 
 
 def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # noqa: ANN401
-    """A packet of scapy or dpkt, or bytes, as the bytes of a frame and its link type.
+    """Converts a packet of scapy or dpkt, or bytes, to the bytes of a frame and its link type.
 
-    scapy fills in the checksums that are None, and so does dpkt for those that are 0: what is
-    checked is what they would send. `linktype` is for bytes (1, Ethernet, by default), and for
-    packets whose first layer does not imply one.
+    scapy fills in the checksums that are None, and dpkt those that are 0: the frame holds what they
+    would send. `linktype` is for bytes (1, Ethernet, by default), and for packets whose first layer
+    does not imply a link type.
     """
     if _is_packet(packet) and hasattr(packet, "getlayer"):
         return bytes(packet), _scapy_linktype(packet) if linktype is None else linktype
@@ -89,7 +90,8 @@ def to_frame(packet: Any, linktype: int | None = None) -> tuple[bytes, int]:  # 
 
 
 def to_capture(packets: Iterable[Any], linktype: int | None = None) -> bytes:
-    """Packets as a capture in memory (pcapng), for check(), frames() and fix(); see to_frame()."""
+    """Converts packets to a capture in memory (pcapng), for check(), frames() and fix(); see
+    to_frame()."""
     interfaces: dict[int, int] = {}
     blocks = [_block(_SECTION, struct.pack("=IHHQ", _BYTE_ORDER, 1, 0, _ANY_SIZE))]
     for packet in packets:
@@ -163,8 +165,8 @@ def assert_checksums(
     partial: bool = True,
     complete: bool = False,
 ) -> Report:
-    """Raises AssertionError, which names each frame, layer, value and cause, unless all checksums
-    are right. Returns the report.
+    """Raises AssertionError unless all checksums are right; its message names each frame, layer,
+    value and cause. Returns the report.
 
     `packets` is a path, a URL or a file object of a capture, a Report, one packet (bytes, or an
     object of scapy or dpkt), or any number of packets. Bytes are a frame here, never a capture:

@@ -19,16 +19,16 @@ def scan(
     findings: int | None = 1000,
     threads: int = 0,
 ) -> pyarrow.RecordBatchReader:
-    """One table of all captures in `sources`, as a stream of Arrow: DuckDB queries captures by it.
+    """Returns one table of all captures in `sources` as an Arrow stream, which DuckDB can query.
 
         rows = libcarry.audit.scan("s3://bucket/captures", "findings")
         duckdb.sql("select src_ip, count(*) from rows group by all")
 
     `sources` is a path, or any number of them: captures, folders, globs, and URLs that fsspec
-    opens. Captures are checked one after the other, by `threads` (0: one for each core), while the
-    stream is read; it can be read once. At most `findings` of a capture are kept (None: all). A
-    capture that is damaged, or cannot be read, raises nothing: it is a row of *files*, which says
-    why.
+    opens. While the stream is read, captures are checked one after the other, by `threads` threads
+    (0: one for each core). The stream can be read once. At most `findings` of a capture are kept
+    (None: all). A capture that is damaged, or cannot be read, raises nothing: its row of *files*
+    contains the reason.
     """
     import pyarrow
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m libcarry.audit` is `carry audit`."""
+"""Runs `carry audit`, for `python -m libcarry.audit`."""
 
 import sys
 

@@ -19,7 +19,7 @@ _LOOK_SECONDS = 0.5
 
 
 class _Events:
-    """The events of a job that were not passed on yet: an actor, which two processes call."""
+    """The events of a job that were not yet passed on. This is an actor that two processes call."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, tuple[Any, ...]]] = []
@@ -64,7 +64,8 @@ def _pass_on(events: Any, watcher: Watcher) -> None:  # noqa: ANN401
 
 
 def run(settings: Settings, watcher: Watcher) -> int:
-    """Runs Job.run() on the cluster; returns the worst status. Raises AuditError."""
+    """Runs Job.run() on the cluster; returns the worst status. Raises AuditError if the job cannot
+    continue."""
     with engine.joined(settings.address):
         events = ray.remote(_Events).options(num_cpus=0).remote()
         there = replace(settings, address=None)

@@ -21,7 +21,7 @@ _PARTITIONS = pyarrow.dataset.partitioning(
     pyarrow.schema([("day", pyarrow.string()), ("folder", pyarrow.string())]), flavor="hive"
 )
 
-# pyarrow has no type annotations.
+# Names for types of pyarrow, which has no type annotations.
 Batch: TypeAlias = Any  # a table of some rows
 Column: TypeAlias = Any
 Filter: TypeAlias = Any
@@ -59,7 +59,8 @@ class Tables:
         )
 
     def batches(self, name: str, columns: Sequence[str], only: Filter = None) -> Iterator[Batch]:
-        """Yields a table in pieces. A scan of all files at once would read ahead up to 1 GiB."""
+        """Yields a table in pieces, file by file: a scan of all files at once would read up to
+        1 GiB ahead."""
         dataset = self._dataset(name)
         for fragment in dataset.get_fragments(only):
             scanned = fragment.to_batches(
@@ -76,13 +77,13 @@ class Tables:
 
 
 def sums(table: Batch, keys: Sequence[str], column: str) -> Iterator[tuple[Any, ...]]:
-    """Yields each combination of keys, with the sum of a column."""
+    """Yields each combination of keys with the sum of a column."""
     summed = table.group_by(list(keys)).aggregate([(column, "sum")])
     yield from zip(*(summed[name].to_pylist() for name in [*keys, f"{column}_sum"]), strict=True)
 
 
 def counted(table: Batch, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yields each combination of keys, with the number of rows."""
+    """Yields each combination of keys with the number of its rows."""
     counted = table.group_by(list(keys)).aggregate([([], "count_all")])
     yield from zip(*(counted[name].to_pylist() for name in [*keys, "count_all"]), strict=True)
 
@@ -94,7 +95,7 @@ def folders_of(names: Column) -> Column:
 
 
 class First(Generic[T]):
-    """Keeps the first few of many items, by a key."""
+    """Keeps the first `most` of many items in the order of a key."""
 
     def __init__(self, most: int, key: Callable[[T], Any]) -> None:
         self.most = most

@@ -16,10 +16,10 @@ from typing import Any, TextIO
 import pyarrow
 import ray
 
-# A call's index, and its result.
+# The index of a call, and its result.
 _SCHEMA = pyarrow.schema([("call", pyarrow.int64()), ("result", pyarrow.binary())])
-# How often the engine repeats a call whose worker or machine ended. The audit then repeats the
-# captures of such a call alone.
+# How often the engine repeats a call whose worker or machine ended. After that, the audit repeats
+# the captures of the call one by one.
 _RETRIES = 2
 _ASKS = 10
 _ASK_SECONDS = 0.2
@@ -27,8 +27,8 @@ _ASK_SECONDS = 0.2
 
 @contextmanager
 def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
-    """Joins a cluster for a `with` block. Without an address, uses the one that this process has
-    joined, or starts one on this machine."""
+    """Joins a cluster for a `with` block. Without an address, uses the cluster that this process
+    has joined, or starts one on this machine."""
     owns = not ray.is_initialized()
     address = address or os.environ.get("RAY_ADDRESS")
     if owns:
@@ -48,7 +48,7 @@ def joined(address: str | None, threads: int | None = None) -> Iterator[None]:
 
 @contextmanager
 def quiet(is_quiet: bool) -> Iterator[TextIO]:
-    """Drops what the engine prints when workers end: the audit itself reports these captures."""
+    """Drops the messages of the engine about workers that end: the audit reports their captures."""
     stream = sys.stderr
     if not is_quiet:
         yield stream
@@ -79,8 +79,8 @@ def _call_and_wait(function: Callable[[], Any]) -> tuple[Any, int]:
 
 
 def call_workers(function: Callable[[], Any]) -> set[Any]:
-    """Calls a function in workers: in all of this machine once they have started, or in some of a
-    cluster. Returns the set of results. Raises what the function raises."""
+    """Calls a function in workers: in all workers of this machine once they have started, or in
+    some workers of a cluster. Returns the set of results. Raises what the function raises."""
     remote = ray.remote(_call_and_wait).options(num_cpus=1, max_retries=_RETRIES)
     wanted = min(cores(), os.cpu_count() or 1)
     answers: set[Any] = set()
@@ -95,7 +95,7 @@ def call_workers(function: Callable[[], Any]) -> set[Any]:
 
 
 def _configure() -> None:
-    """Makes a failed block leave the others running; the audit repeats calls without a result."""
+    """Lets the other blocks run after one failed: the audit repeats calls without a result."""
     context = ray.data.DataContext.get_current()
     context.max_errored_blocks = -1
     context.enable_progress_bars = False
@@ -110,8 +110,8 @@ def run(
     function: Callable[..., Any], calls: Sequence[Any], shared: object
 ) -> Iterator[tuple[int, Any]]:
     """Calls function(call, shared) for each of `calls`, in about their order, on all cores. Yields
-    the index and the result of each call when it ends. A call that raises, or ends its worker
-    repeatedly, has no result."""
+    the index and the result of each call when it ends. Yields nothing for a call that raises, or
+    repeatedly ends its worker."""
     if not calls:
         return
     _configure()

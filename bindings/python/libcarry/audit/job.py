@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A job lists captures, has them checked, and commits the tables. A later run continues it."""
+"""Runs a job: lists captures, has workers check them, and commits the tables. A later run continues
+the job."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ from .listing import Capture, find, with_digest, without_secrets
 from .store import OWN, AuditError, Store
 from .tasks import Batch, Outcome
 
-# How often a capture may end its worker before the audit gives it up.
+# How often a capture may end its worker before the audit gives up on it.
 _TRIES = 2
 _READERS = 16
 _KEY = ("file", "size", "modified", "digest")
-_AGAIN = ("failed", "changed")  # statuses that the next run tries again
+_AGAIN = ("failed", "changed")  # statuses of captures that the next run reads again
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Settings:
     address: str | None = None
     threads: int | None = None
     partition: str | None = None
-    split: int = 4 << 30  # size from which a capture is read in pieces; 0: never
+    split: int = 4 << 30  # size from which on a capture is read in pieces; 0: never
     max_errors: int | None = None
     verbose: bool = False
     storage: dict[str, dict[str, object]] = field(default_factory=dict)
@@ -66,16 +67,16 @@ class Done:
     """Captures that need not be read again, and whose rows replace those of earlier runs."""
 
     def __init__(self) -> None:
-        # By name: the hash of its last row (None: to be read again).
+        # The hash of the last row of each capture, by name (None: must be read again).
         self._keys: dict[int, int | None] = {}
-        # For captures with several rows: the part with the last one (None: this run writes it).
+        # The part with the last row of each capture with several rows (None: this run writes it).
         self.last: dict[str, str | None] = {}
 
     def __len__(self) -> int:
         return sum(key is not None for key in self._keys.values())
 
     def add(self, rows: pyarrow.Table, part: str | None = None) -> None:
-        """Adds the rows of a table, or of a part that was written later than those added before."""
+        """Adds the rows of a table, or of a part that was written after all rows added before."""
         times = rows["modified"].cast(pyarrow.int64())
         columns = [rows["file"], rows["size"], times, rows["digest"], rows["status"]]
         for name, size, modified, digest, status in zip(
@@ -87,7 +88,7 @@ class Done:
             self._keys[hash(name)] = key
 
     def has(self, capture: Capture) -> bool:
-        """Checks whether a capture was done and has not changed. Otherwise its rows will be
+        """Checks whether a capture was done and has not changed. If not, marks its rows to be
         replaced."""
         name = hash(capture.label)
         if name not in self._keys:
@@ -136,12 +137,12 @@ class Job:
         self.settings = settings
         self.watcher = watcher
         self.store = Store(absolute(settings.out))
-        now = datetime.now(UTC)  # attempts are sorted by it
+        now = datetime.now(UTC)  # begins the attempt's name, which sorts attempts by time
         self.attempt = f"{now:%Y%m%dT%H%M%S.%f}-{os.urandom(4).hex()}"
         self.worst = tasks.CLEAN
         self.errors = 0
-        self.passed_over = 0  # done by earlier runs
-        self.engine_seconds = 0.0  # until the engine had started
+        self.passed_over = 0  # captures done by earlier runs
+        self.engine_seconds = 0.0  # time until the engine had started
         self._parts: list[str] = []
         self._number = 0
         self._shared = tasks.Shared(
@@ -282,8 +283,8 @@ class Job:
             )
 
     def _repeat_lost(self, lost: list[Batch]) -> list[Batch]:
-        """Returns new calls for those without a result: one for each capture, until one is to
-        blame."""
+        """Returns new calls for the captures of calls without a result: one for each capture, until
+        it has ended its worker _TRIES times."""
         calls = []
         for batch in lost:
             for table in tables.NAMES:
@@ -307,8 +308,8 @@ class Job:
     def _run_calls(
         function: Callable[[Any, Any], Any], calls: Sequence[Any], shared: object
     ) -> Iterator[tuple[int, Any]]:
-        """Calls engine.run(), or each call here if there is only one file for each table: that is
-        faster."""
+        """Makes calls with engine.run(), or in this process if there is only one file for each
+        table: that is faster."""
         if len(calls) > len(tables.NAMES):
             return engine.run(function, calls, shared)
         return ((index, function(call, shared)) for index, call in enumerate(calls))
@@ -340,7 +341,8 @@ class Job:
 
 
 def run(settings: Settings, watcher: Watcher) -> int:
-    """Runs Job.run(); returns the worst status of the captures read. Raises AuditError."""
+    """Runs Job.run(); returns the worst status of the captures read. Raises AuditError if the job
+    cannot continue."""
     job = Job(settings, watcher)
     job.run()
     return job.worst

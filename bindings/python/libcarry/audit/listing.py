@@ -18,7 +18,7 @@ import fsspec
 
 from ..sources import is_url
 
-# The names that stores use for the time of the last change and for a digest, best first.
+# The names that stores use for the time of the last change and for a digest, the best first.
 _TIMES = ("LastModified", "last_modified", "mtime", "updated", "modificationTime", "Last-Modified")
 _DIGESTS = ("md5Hash", "content_md5", "Content-MD5", "ETag", "etag", "checksum", "Digest")
 _END_BYTES = 16 << 10
@@ -42,15 +42,15 @@ class Capture:
 
     name: str  # an absolute path, or a URL; a file name that is not UTF-8 contains surrogates
     size: int | None = None
-    modified_ns: int | None = None  # since 1970, UTC
-    digest: str | None = None  # None: the store has none, and the file was not opened yet
-    named: bool = False  # whether a source names it, rather than a folder or glob
+    modified_ns: int | None = None  # time of the last change, in nanoseconds since 1970, UTC
+    digest: str | None = None  # None: the store has none, and the file was not yet opened
+    named: bool = False  # whether a source names it; False: a folder or glob contains it
     error: str | None = None  # why it cannot be read or listed: one line
 
     @property
     def label(self) -> str:
-        """Returns the name as UTF-8 text, with other bytes as in \\xff, and without the secrets of
-        URLs."""
+        """Returns the name as UTF-8 text without the secrets of URLs; other bytes are written like
+        \\xff."""
         text = os.fsencode(self.name).decode("utf-8", "backslashreplace")
         return without_secrets(text) if is_url(text) else text
 
@@ -61,7 +61,7 @@ class Capture:
 
 
 def _web_cause(error: BaseException) -> BaseException | None:
-    """Returns the cause of a web server's failure, which fsspec turns into FileNotFoundError."""
+    """Returns the cause of a FileNotFoundError by fsspec that stands for a web server's failure."""
     cause = error.__cause__
     is_web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
     return cause if is_web and isinstance(error, FileNotFoundError) else None
@@ -80,7 +80,7 @@ _FINAL = (FileNotFoundError, IsADirectoryError, MemoryError, NotADirectoryError,
 
 
 def is_final(error: BaseException) -> bool:
-    """Checks whether the store would answer the same again."""
+    """Checks whether the store would give the same answer to a second request."""
     if cause := _web_cause(error):
         return 400 <= getattr(cause, "status", 0) < 429
     return isinstance(error, _FINAL)
@@ -124,7 +124,8 @@ def _local(path: str, status: os.stat_result, named: bool) -> Capture:
 
 
 def ends_digest(path: str) -> str:
-    """Returns a digest of the first and last bytes of a local file, whose store has none."""
+    """Returns a digest of the first and last bytes of a local file, for which no store has a
+    digest."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(file).st_size
@@ -137,7 +138,7 @@ def ends_digest(path: str) -> str:
 
 
 def with_digest(capture: Capture) -> Capture:
-    """Returns the capture with a digest, for a local file too."""
+    """Returns the capture with a digest, which is computed for a local file."""
     if capture.digest or is_url(capture.name):
         return capture
     return replace(capture, digest=ends_digest(capture.name))
@@ -242,8 +243,8 @@ def _walk_url(fs: Any, root: str) -> Iterator[Mapping[str, Any]]:  # noqa: ANN40
 
 
 def _described(fs: Any, path: str) -> Mapping[str, Any] | None:  # noqa: ANN401
-    """Returns the description of a path, or None for a glob: names may contain its characters,
-    too."""
+    """Returns the description of a path, or None for a glob. A name, too, may contain the
+    characters of a glob."""
     try:
         return dict(fs.info(path))
     except Exception:
@@ -272,8 +273,9 @@ def _find_url(url: str) -> Iterator[Capture]:
 
 
 def find(sources: Iterable[str]) -> Iterator[Capture]:
-    """Yields each capture that the sources name once. A source may be the path of a file or folder,
-    a glob, or a URL. One that is missing or cannot be listed is a Capture with an `error`."""
+    """Yields each capture that the sources name, once. A source may be the path of a file or
+    folder, a glob, or a URL. A source that is missing or cannot be listed is a Capture with an
+    `error`."""
     seen: set[int] = set()
     for source in sources:
         for capture in _find_url(source) if is_url(source) else _find_local(source):

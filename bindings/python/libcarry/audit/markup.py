@@ -35,12 +35,12 @@ def text(value: object) -> str:
 
 
 def name(value: str | None) -> str:
-    """Returns a name from outside, which cannot act as markup or pass for another name."""
+    """Returns an untrusted name in a form that cannot act as markup or pass for another name."""
     return part_of_name(words.without_secrets(value or ""))
 
 
 def part_of_name(value: str) -> str:
-    """Returns a part of a name whose secrets were removed before."""
+    """Returns the HTML of a part of a name. Its secrets must have been removed before."""
     if not value:
         return '<span class="faint">(none)</span>'
     parts = words.pieces(value)
@@ -87,7 +87,7 @@ def sql(question: str, query: str) -> str:
 
 
 def head(content: str, depth: int = 0, anchor: str | None = None) -> str:
-    """Returns the first cell of a row."""
+    """Returns the first cell of a row, which is its heading."""
     deep = f' class="deep" style="--depth:{depth}"' if depth else ""
     own = f' id="{anchor}"' if anchor else ""
     return f'<th scope="row"{own}{deep}>{content}</th>'
@@ -103,7 +103,7 @@ def number(value: int, kind: str = "") -> str:
 
 
 def share(verdicts: Counter[str]) -> str:
-    """Returns a bar of all verdicts; its numbers are in other cells."""
+    """Returns a cell with a bar of all verdicts; other cells contain the numbers."""
     total, x, bars = sum(verdicts.values()), 0.0, ""
     for verdict, kind in CLASSES.items():
         width = 100 * verdicts[verdict] / total if total else 0
@@ -122,7 +122,7 @@ SHARE_HEAD = '<td class="share" aria-hidden="true"></td>'
 def table(
     caption: str, heads: Sequence[str], rows: Iterable[str], *, kind: str = "", bars: bool = False
 ) -> str:
-    """Returns a table of rows of cells. A head that begins with # is a column of numbers."""
+    """Returns a table of rows of cells. A heading that begins with # marks a column of numbers."""
     cells = "".join(
         f'<th scope="col" class="number">{title[1:]}</th>'
         if title.startswith("#")

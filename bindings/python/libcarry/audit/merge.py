@@ -42,7 +42,7 @@ class Shared:
 
     out: str
     partition: str | None
-    last: dict[str, str | None]  # the earlier part whose rows of a capture count (None: no part)
+    last: dict[str, str | None]  # for a capture, the earlier part whose rows count (None: no part)
 
 
 def plan(
@@ -80,7 +80,7 @@ def _read(
 
 
 def _value(path: str, partition: str) -> str:
-    """Returns the value of the partition from the name of a folder."""
+    """Returns the value of the partition, which the name of the folder contains."""
     found = re.search(rf"/{partition}=([^/]*)/[^/]*$", path)
     return unquote(found[1]) if found else ""
 
@@ -92,7 +92,7 @@ def write_empty(store: Store, table: str, partition: str | None) -> None:
 
 
 def _rows(store: Store, merge: Merge, shared: Shared) -> Iterator[pyarrow.Table]:
-    """Yields rows; for a capture that was read again, only the last ones."""
+    """Yields rows; for a capture that was read again, only its last rows."""
     schema = tables.schema(merge.table, shared.partition)
     for path in merge.earlier:
         part = path.removesuffix(f".{merge.table}.parquet")
@@ -112,7 +112,7 @@ def _partitioning(partition: str | None) -> Any:  # noqa: ANN401
 
 
 def _join_tables(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.Table]:
-    """Yields tables of about `most` rows, which are the most in memory at once."""
+    """Yields tables of about `most` rows, so that memory holds no more at once."""
     held: list[pyarrow.Table] = []
     rows = 0
     for part in parts:
@@ -126,7 +126,7 @@ def _join_tables(parts: Iterator[pyarrow.Table], most: int) -> Iterator[pyarrow.
 
 
 def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
-    """Writes one file, unless there are no rows."""
+    """Writes the rows to one file, unless there are none."""
     groups = _join_tables(_rows(store, merge, shared), _GROUP_ROWS)
     if (first := next(groups, None)) is None:
         return
@@ -140,7 +140,7 @@ def _write_file(store: Store, merge: Merge, shared: Shared) -> None:
 
 
 def _write_partitions(store: Store, merge: Merge, shared: Shared) -> None:
-    """Writes a file in each partition, for each group of rows."""
+    """Writes each group of rows to a file in each of its partitions."""
     for number, group in enumerate(_join_tables(_rows(store, merge, shared), _PARTITIONED_ROWS)):
         pyarrow.dataset.write_dataset(
             group,

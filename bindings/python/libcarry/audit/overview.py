@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums up an audit from its tables, in memory that does not grow with it.
+"""Sums up an audit from its tables, in memory that does not grow with the audit.
 
 Tables are read in batches, and each batch is summed up at once. The results are bounded: only a
 limited number of folders, senders and captures is counted separately.
@@ -27,7 +27,7 @@ STATUSES = ("wrong", "damaged", "failed", "changed", "limit", "not_capture", "un
 NOT_READ = ("failed", "changed", "limit", "not_capture")
 
 FOLDERS_MAX = 10_000  # counted separately while tables are read
-FOLDERS_DETAILED = 30  # with a list of captures
+FOLDERS_DETAILED = 30  # shown with a list of captures
 CAPTURES_IN_FOLDER = 10
 CAPTURES_DETAILED = 100
 FINDINGS_SHOWN = 5  # for each capture
@@ -41,7 +41,7 @@ VERSIONS_MAX = 10
 _TIMES_MAX = 500_000
 _SAMPLES_MAX = 4_096
 
-# From the shortest: the first one that gives few spans is used.
+# The units of time in seconds, from the shortest: the first unit that gives few spans is used.
 _UNITS = {"minute": 60, "hour": 3600, "day": 86_400, "month": 2_629_746, "year": 31_556_952}
 
 Verdicts: TypeAlias = Counter[str]
@@ -93,18 +93,18 @@ class Overview:
     packets: int = 0
     bytes: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
-    misnamed: int = 0  # not captures, though their names are those of captures
+    misnamed: int = 0  # files that are no captures, though they have the names of captures
     versions: set[str] = field(default_factory=set)
     counts: Counter[tuple[str, str, str | None, str | None]] = field(default_factory=Counter)
     begin: datetime.datetime | None = None  # time of the first packet in the earliest capture
-    end: datetime.datetime | None = None  # the same in the latest capture
+    end: datetime.datetime | None = None  # time of the first packet in the latest capture
     unit: str = "day"
     spans: dict[datetime.datetime, Verdicts] = field(default_factory=dict)
     timeless: Verdicts = field(default_factory=Counter)
     timeless_captures: int = 0
     folders: dict[str, Folder] = field(default_factory=dict)
-    depth: int | None = None  # slashes in a folder; deeper ones count as the folders above
-    detailed: dict[str, list[Row]] = field(default_factory=dict)  # folders, with their captures
+    depth: int | None = None  # most slashes in a folder; deeper ones count as the folders above
+    detailed: dict[str, list[Row]] = field(default_factory=dict)  # the captures of some folders
     shown: dict[str, Capture] = field(default_factory=dict)
     damaged: list[Row] = field(default_factory=list)
     not_read: list[Row] = field(default_factory=list)
@@ -124,9 +124,8 @@ class Overview:
 
 
 def rate(verdicts: Verdicts) -> float | None:
-    """Returns the rate of corruption: the share of bad checksums among good and bad ones. Partial,
-    absent and unverifiable ones do not indicate corruption. None: there are neither good nor bad
-    ones."""
+    """Returns the rate of corruption: the share of bad checksums among good and bad ones; None if
+    there are neither. Partial, absent and unverifiable checksums do not indicate corruption."""
     judged = verdicts["good"] + verdicts["bad"]
     return verdicts["bad"] / judged if judged else None
 
@@ -224,14 +223,14 @@ class _Files:
 
 
 def _parent(folder: str) -> str:
-    """Returns the folder above, or the folder itself for a root such as "s3://bucket" or
-    "/data"."""
+    """Returns the folder that contains `folder`, or a root such as "s3://bucket" or "/data"
+    itself."""
     above = folder.rpartition("/")[0]
     return folder if not above or above.endswith("/") else above
 
 
 def _counted_folder(overview: Overview, folder: str) -> str:
-    """Returns the folder that a folder is counted as."""
+    """Returns the folder as which `folder` is counted: itself, or one above."""
     if overview.depth is None:
         return folder
     while folder.count("/") > overview.depth and _parent(folder) != folder:
@@ -240,7 +239,7 @@ def _counted_folder(overview: Overview, folder: str) -> str:
 
 
 def _folder(overview: Overview, name: str) -> Folder:
-    """Returns the entry that a folder is counted as; creates it if needed."""
+    """Returns the entry as which the folder `name` is counted; creates it if needed."""
     name = _counted_folder(overview, name)
     if name not in overview.folders:
         overview.folders[name] = Folder()
@@ -248,7 +247,7 @@ def _folder(overview: Overview, name: str) -> Folder:
 
 
 def _join_folders(overview: Overview) -> None:
-    """Counts the deepest folders as those above, until few enough are left."""
+    """Counts the deepest folders as the folders above, until few enough remain."""
     while len(overview.folders) > max(1, FOLDERS_MAX):
         depths = (name.count("/") for name in overview.folders if _parent(name) != name)
         overview.depth = max(depths, default=0) - 1
@@ -281,7 +280,7 @@ def _unit(first: datetime.datetime, last: datetime.datetime) -> str:
 
 
 def _ranges(samples: list[str], captures: int) -> Iterator[Filter]:
-    """Yields filters that divide the names into ranges of about as many captures."""
+    """Yields filters that divide the names into ranges of about equally many captures."""
     names, parts = sorted(samples), -(-captures // _TIMES_MAX)
     cuts = sorted({names[len(names) * part // parts] for part in range(1, parts)})
     file = compute.field("file")
@@ -313,8 +312,8 @@ def _sum_spans(overview: Overview, source: Tables, samples: list[str]) -> None:
 
 
 class _Spans:
-    """The spans of time in which captures begin. Names are kept as hashes: some hundred bytes
-    each."""
+    """The spans of time in which captures begin. Names are kept as hashes, to save memory: each
+    entry costs some hundred bytes."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -353,7 +352,7 @@ class _Senders:
         self.exact = True
         self.rows = 0
         self._file: str | None = None
-        self._of_file: set[str | None] = set()  # of the capture that may continue in the next batch
+        self._of_file: set[str | None] = set()  # in the last batch's last capture
 
     def add(self, table: Batch) -> None:
         table = table.filter(compute.is_in(table["verdict"], value_set=pyarrow.array(WRONG)))
@@ -380,11 +379,11 @@ class _Senders:
             self._drop()
 
     def order(self) -> list[Sender]:
-        """Returns the senders, those with the most checksums first."""
+        """Returns the senders, from the most checksums to the fewest."""
         return sorted(self.senders.values(), key=lambda each: (-each.checksums, str(each.address)))
 
     def _drop(self) -> None:
-        """Drops the half with the fewest checksums; a sender that occurs again counts from 0."""
+        """Drops the half with the fewest checksums. A sender that occurs again counts from 0."""
         self.exact = False
         self.senders = {each.address: each for each in self.order()[: SENDERS_MAX // 2]}
         self._of_file &= self.senders.keys()
@@ -398,7 +397,7 @@ def _is_any(column: str, names: list[str]) -> Filter:
 
 
 def worst_folders(overview: Overview) -> list[str]:
-    """Returns all folders: those with the most wrong checksums first, then those with other
+    """Returns all folders: first those with the most wrong checksums, then those with other
     problems."""
 
     def key(item: tuple[str, Folder]) -> tuple[int, int, str]:

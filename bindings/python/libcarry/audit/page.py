@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes the page of an audit: one HTML file that loads nothing and runs nothing.
 
-Its size is bounded: it lists a limited number of folders, senders and captures. Of the others, it
-shows the count, and an SQL query that lists them.
+The size of the page is bounded: it lists a limited number of folders, senders and captures. For the
+others, it shows their number, and an SQL query that lists them.
 """
 
 from __future__ import annotations
@@ -317,8 +317,8 @@ def html(overview: Overview) -> str:
 
 
 def write(destination: str, target: Path | Writable, overview: Overview | None = None) -> Overview:
-    """Writes the page of the audit at `destination` to a path, a URL or a file object. An existing
-    file is replaced once the page is complete. Returns the overview on which the page is based."""
+    """Writes the page of the audit at `destination` to a path, a URL or a file object. Replaces an
+    existing file once the page is complete. Returns the overview that the page shows."""
     overview = overview or read(destination)
     text = html(overview).encode()
     if sources.is_url(target):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The targets of links on the page: the captures of a folder, and the details of each."""
+"""Makes the targets of links on the page: the captures of a folder, and the details of each."""
 
 from __future__ import annotations
 

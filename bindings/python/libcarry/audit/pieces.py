@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Large captures in pieces: the calls for them, and the rows of those whose pieces add up."""
+"""Plans calls for the pieces of large captures, and makes rows of the results of the pieces."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _file(name: str) -> Iterator[Any]:
 
 
 def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
-    """Returns the capture as it is now, and its pieces; none if one worker should read it."""
+    """Returns the capture as it is now, and its pieces; no pieces if one worker should read it."""
     fsspec.config.conf.update(shared.storage)
     now = with_digest(refreshed(capture))
     least, most = _PIECES
@@ -47,7 +47,7 @@ def plan(capture: Capture, shared: tasks.Shared) -> tuple[Capture, list[Piece]]:
 
 
 def check(call: Call, shared: tasks.Shared) -> tuple[PieceResult, float]:
-    """Returns the result of a piece, and the time in seconds. Repeats the call if a store fails."""
+    """Checks a piece, again if a store fails. Returns the result, and the time in seconds."""
     fsspec.config.conf.update(shared.storage)
     began = time.monotonic()
     options = shared.options
@@ -73,7 +73,7 @@ class Gathered:
     results: list[PieceResult] = field(default_factory=list)
     seconds: float = 0.0
     related: int = 0
-    problem: str | None = None  # why one worker must read the capture
+    problem: str | None = None  # the reason why one worker must read the capture
 
     def add(self, result: PieceResult, seconds: float) -> None:
         self.seconds += seconds
@@ -88,8 +88,8 @@ class Gathered:
         return len(self.results) == self.count
 
     def rows(self, findings: int | None) -> worker.Rows | None:
-        """Returns the rows of the capture; None if the pieces do not add up, or it has changed
-        meanwhile."""
+        """Returns the rows of the capture; None if the pieces do not add up, or the capture has
+        changed meanwhile."""
         try:
             whole = split.merge(self.results, findings)
             if not is_same(self.capture, refreshed(self.capture)):

@@ -10,8 +10,9 @@ from .listing import Capture
 
 # The number of captures that are sorted together: more would need much memory in the driver.
 WAVE = 100_000
-# Batches become smaller towards the end, which keeps all cores busy until then: each is a fraction
-# of what remains for a core. But each call costs time, and a failed call loses its results.
+# Batches become smaller towards the end, to keep all cores busy until then: each is a fraction of
+# what remains for a core. There are limits, because each call costs time, and a failed call loses
+# its results.
 _PART_OF_REST = 2
 _BATCH_BYTES = (64 << 20, 4 << 30)
 _BATCH_CAPTURES = 500

@@ -17,7 +17,7 @@ _UNITS = ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def size_text(size: float) -> str:
-    """Returns a size as the command shows it."""
+    """Returns a size in the format of the command."""
     for unit, name in _UNITS:
         if size >= unit:
             return f"{size / unit:.2f} {name}"

@@ -33,8 +33,8 @@ def _rate(overview: Overview) -> Iterator[str]:
 
 
 def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
-    """Returns verdict, cause and number of bad and partial checksums: bad ones first, then by
-    number."""
+    """Returns each verdict and cause of bad and partial checksums with their number: bad ones
+    first, then by number."""
     sums: dict[tuple[str, str | None], int] = {}
     for (_, verdict, _, cause), number in overview.counts.items():
         if verdict in ("bad", "partial") and number:
@@ -66,7 +66,7 @@ def _worst(overview: Overview) -> Iterator[str]:
 
 
 def reasons(overview: Overview) -> dict[str, int]:
-    """Returns the numbers of unverifiable checksums by reason, the most frequent first."""
+    """Returns the numbers of unverifiable checksums by reason, the most frequent reason first."""
     sums: dict[str, int] = {}
     for (_, verdict, reason, _), number in overview.counts.items():
         if verdict == "unverifiable" and reason:
@@ -117,7 +117,7 @@ def to_dict(overview: Overview) -> dict[str, Any]:
 
 
 def exit_status(overview: Overview) -> int:
-    """Returns the status of the worst capture. A file that is no capture counts if its name is that
+    """Returns the status of the worst capture. A file that is no capture counts if it has the name
     of one."""
     found = [tasks.GRAVITY[status] for status in overview.statuses if status in tasks.GRAVITY]
     return max([*found, tasks.DAMAGED if overview.misnamed else tasks.CLEAN])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rows of one table for many captures, in the order of reading, for DuckDB and Spark."""
+"""Yields the rows of one table for many captures, in the order of reading, for DuckDB and Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BATCH_ROWS = 10_000
 
 
 def checked_name(table: str) -> str:
-    """Returns the name of a table; raises ValueError if there is none."""
+    """Returns the name of a table; raises ValueError if there is no such table."""
     if table not in NAMES:
         raise ValueError(f"{table!r} is no table: use {', '.join(NAMES)}")
     return table
@@ -32,7 +32,7 @@ def checked_options(findings: int | None, threads: int) -> Options:
 def rows(
     captures: Iterable[Capture], table: str, options: Options
 ) -> Iterator[pyarrow.RecordBatch]:
-    """Yields the rows of captures, which are checked one after the other; memory holds those of
-    one."""
+    """Yields the rows of captures, and checks these one after the other: memory holds the rows of
+    one capture."""
     for capture in captures:
         yield from check(capture, options)[table].to_batches(BATCH_ROWS)

@@ -7,7 +7,7 @@
 
 No process reads all record headers first. The start of a piece is guessed from the bytes near the
 intended boundary. A wrong guess is always found: some piece then does not end where its last record
-ends. Packets that decide each other's verdicts are judged once, when the pieces are added up.
+ends. Packets that decide each other's verdicts are judged together, when the pieces are added up.
 docs/explanation/scale.md explains why the rows are equal.
 """
 
@@ -30,19 +30,20 @@ from ..packets import selected_verdicts
 if TYPE_CHECKING:
     from .._types import Progress
 
-# The bytes that are read to find a boundary, which must lie in their first half; and the number of
-# records that must follow each other from there to the end of these bytes. A capture inside a
-# packet has such a chain only if it ends with the packet.
+# The number of bytes that are read to find a boundary in their first half, and the number of
+# records that must follow each other from the boundary to the end of these bytes. A capture inside
+# a packet has such a chain only if it ends with the packet.
 WINDOW_BYTES = 1 << 20
 CHAIN_RECORDS = 16
 HEAD_BYTES = 1 << 20  # read before the first packet
 
-# Properties that the first record of a piece must have. Elsewhere, a chain of records with all of
-# them is unlikely. If a capture has packets without them, fewer pieces are found.
+# Properties that the first record of a piece must have. At other offsets, a chain of records with
+# all of them is unlikely. If a capture has packets without them, fewer pieces are found.
 SNAPLEN_BYTES = 256 << 10  # the largest default of tcpdump and Wireshark
-SECONDS_APART = 10 * 366 * 86_400  # of the first packet
+SECONDS_APART = 10 * 366 * 86_400  # from the first packet
 
-# Limits of capture/: CARRY_CAPTURE_PACKET_MAX, and the flows that it is sure to count separately.
+# Limits of capture/: CARRY_CAPTURE_PACKET_MAX, and the number of flows that it always counts
+# separately.
 PACKET_BYTES = 16 << 20
 FLOWS = 256
 FLOW_AGREES = 3
@@ -51,7 +52,7 @@ FLOW_AGREES = 3
 RELATED_BYTES = 32 << 20
 
 _WRONG = selected_verdicts(("bad", "illegal"))
-_FINDINGS_AT_FIRST = 10_000  # if all are requested
+_FINDINGS_AT_FIRST = 10_000  # kept in a first check if all are requested
 
 
 class File(Protocol):
@@ -71,15 +72,15 @@ class IndivisibleError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a capture, from the start of a record to that of another."""
+    """A part of a capture, from the start of one record to the start of another."""
 
     name: str  # the name of the capture
     index: int
     count: int
     start: int
     end: int
-    prefix: bytes  # what its records need to be read; empty for the first piece, which contains it
-    descriptions: int  # sections and interfaces in the prefix
+    prefix: bytes  # headers that its records need; empty for the first piece, which contains them
+    descriptions: int  # number of sections and interfaces in the prefix
 
     @property
     def is_last(self) -> bool:
@@ -87,7 +88,7 @@ class Piece:
 
     @property
     def shift(self) -> int:
-        """Returns the difference between offsets in the capture and in the bytes read."""
+        """Returns the difference between offsets in the capture and offsets in the bytes read."""
         return self.start - len(self.prefix)
 
 
@@ -97,7 +98,7 @@ class PieceResult:
 
     piece: Piece
     own: dict[str, pyarrow.Table]  # the tables of each packet alone; findings omit related packets
-    related: bytes | None  # packets to be judged with those of other pieces; None: too many
+    related: bytes | None  # packets to be judged with packets of other pieces; None: too many
     descriptions: int
 
     def of_file(self, column: str) -> Any:  # noqa: ANN401
@@ -115,7 +116,7 @@ class Whole:
 
 # --- Records ---
 
-# Larger than any record: its end lies beyond the bytes read.
+# The size of a record whose end lies beyond the bytes read: larger than any record.
 _CUT = 1 << 62
 
 
@@ -130,12 +131,12 @@ class _Format(Protocol):
         ...
 
     def size(self, data: bytes, at: int) -> int:
-        """Returns the size of the record at `at`: 0 if there can be none, _CUT if its end is
+        """Returns the size of the record at `at`: 0 if no record can be there, _CUT if its end is
         missing."""
         ...
 
 
-# The formats of capture/magic.c, by magic number: bytes of a record's header, and ticks a second.
+# The formats of capture/magic.c, by magic number: bytes of a record's header, and ticks per second.
 _PCAP = {0xA1B2C3D4: (16, 10**6), 0xA1B23C4D: (16, 10**9), 0xA1B2CD34: (24, 10**6)}
 
 
@@ -219,7 +220,7 @@ class _Pcapng:
 
 
 def _format(head: bytes) -> _Format | None:
-    """Returns the format of a capture that begins with `head`; None if it cannot be split there."""
+    """Returns the format of a capture that begins with `head`; None if it cannot be split."""
     if len(head) < 48:
         return None
     if _Pcap.knows(head):
@@ -232,7 +233,7 @@ def _format(head: bytes) -> _Format | None:
 
 
 def _read(file: File, start: int, size: int) -> bytes:
-    """Returns these bytes, or fewer at the end of the file."""
+    """Returns `size` bytes from `start` on, or fewer at the end of the file."""
     file.seek(start)
     parts: list[bytes] = []
     while size and (data := file.read(size)):
@@ -242,8 +243,8 @@ def _read(file: File, start: int, size: int) -> bytes:
 
 
 def _is_chain(data: bytes, at: int, form: _Format, is_end: bool, broken: set[int]) -> bool:
-    """Checks whether records follow each other from `at` to the end of the bytes. The last one may
-    be cut if there are enough before it. Adds offsets from which this fails to `broken`."""
+    """Checks whether records follow each other from `at` to the end of the bytes. The last record
+    may be cut if enough records precede it. Adds offsets without such a chain to `broken`."""
     chain = []
     while at < len(data) and at not in broken and (size := form.size(data, at)):
         chain.append(at)
@@ -344,9 +345,8 @@ def _check(
 def check_piece(
     piece: Piece, open_file: OpenFile, findings: int | None, progress: Progress | None = None
 ) -> PieceResult:
-    """Checks each packet of a piece alone. Keeps at most `findings` findings (None: all, for which
-    it may read the piece twice). Raises what the file raises, and OSError if the file is too
-    short."""
+    """Checks each packet of a piece alone. Keeps at most `findings` findings; for all (None), it
+    may read the piece twice. Raises what the file raises, and OSError if the file is too short."""
     kept = _FINDINGS_AT_FIRST if findings is None else findings
     result, found = _check(piece, open_file, kept, progress)
     if findings is None and len(result) == kept:
@@ -361,7 +361,7 @@ def _tables(result: _carry.Result) -> dict[str, pyarrow.Table]:
 
 # --- Counts ---
 
-_Key = tuple[int, int, int, int]  # indices in _carry's tuples: protocol, verdict, cause, reason
+_Key = tuple[int, int, int, int]  # protocol, verdict, cause, reason: indices in _carry's tuples
 
 
 def _counts(table: pyarrow.Table) -> Counter[_Key]:
@@ -378,7 +378,7 @@ def _counts(table: pyarrow.Table) -> Counter[_Key]:
 
 
 def _counts_table(name: str, counts: Counter[_Key]) -> pyarrow.Table:
-    """Returns the table in the order of the numbers, like _carry."""
+    """Returns the table of counts in the order of _carry's numbers."""
     rows = [
         {
             "file": name,
@@ -408,7 +408,8 @@ def _count_wrong(verdicts: Counter[str]) -> int:
 
 
 class _Related:
-    """The related packets of all pieces: their counts together, and those of each packet alone."""
+    """The related packets of all pieces: their counts if they are judged together, and if each is
+    judged alone."""
 
     def __init__(self, results: Sequence[PieceResult]) -> None:
         self._name = results[0].piece.name
@@ -428,7 +429,8 @@ class _Related:
         return _carry.check_related(self._parts, _WRONG, _WRONG, kept, 0, alone, self._name)
 
     def change(self, counts: Counter[_Key]) -> None:
-        """Replaces the counts of single packets by those of all together."""
+        """Replaces the counts of packets judged alone with the counts of packets judged
+        together."""
         counts.update(_counts(self._counts_together))
         counts.subtract(_counts(pyarrow.table(self._alone.table("counts"))))
 
@@ -443,8 +445,8 @@ def _has_flow_causes(counts: pyarrow.Table) -> bool:
 
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
-    """Checks whether there are more flows than a table holds, so that one of them may show a cause
-    after others have lost their places."""
+    """Checks whether a flow may show a cause after others have lost their places, because there are
+    more flows than a table holds."""
     compute = pyarrow.compute
     causes = pyarrow.array([None, "one_bit"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
@@ -467,8 +469,8 @@ def _packets_before(results: Sequence[PieceResult]) -> list[int]:
 
 
 def contradiction(result: PieceResult) -> str | None:
-    """Returns the reason why a piece cannot give the capture's result; then the others are
-    useless."""
+    """Returns the reason why a piece cannot give the capture's result, so that the other pieces are
+    useless; None if it can."""
     if result.related is None:
         return f"more than {RELATED_BYTES >> 20} MiB of packets are related to others"
     if result.descriptions != result.piece.descriptions:
@@ -479,8 +481,8 @@ def contradiction(result: PieceResult) -> str | None:
 
 
 def _check_that_pieces_fit(results: Sequence[PieceResult]) -> None:
-    """Checks that the pieces fit. If a piece begins with a record and contains whole records, so
-    does the next one."""
+    """Checks that the pieces fit together: if a piece begins with a record and contains whole
+    records, so does the next piece."""
     places = [result.piece.index for result in results]
     if places != list(range(results[0].piece.count)):
         raise ValueError(f"pieces {places} are not all of {results[0].piece.count}")
@@ -491,7 +493,7 @@ def _check_that_pieces_fit(results: Sequence[PieceResult]) -> None:
 
 
 def _shift_findings(result: PieceResult, packets: int) -> pyarrow.Table:
-    """Returns the findings of a piece with the numbers and offsets of the capture."""
+    """Returns the findings of a piece with frame numbers and offsets in the whole capture."""
     table = result.own["findings"]
     for name, more in (("frame_number", packets), ("file_offset", result.piece.shift)):
         moved = pyarrow.compute.add(table[name], pyarrow.scalar(more, pyarrow.uint64()))
@@ -538,7 +540,7 @@ def _files(results: Sequence[PieceResult], status: str) -> pyarrow.Table:
 
 def merge(results: Sequence[PieceResult], findings: int | None) -> Whole:
     """Returns the rows of a capture whose pieces were all checked with the limit `findings`. Raises
-    IndivisibleError."""
+    IndivisibleError if they do not give the capture's result."""
     results = sorted(results, key=lambda result: result.piece.index)
     _check_that_pieces_fit(results)
     related = _Related(results)

@@ -24,7 +24,7 @@ from .listing import without_secrets
 if TYPE_CHECKING:
     from .worker import Rows
 
-# Readers of tables skip this folder, whose name begins with "_".
+# The folder of an audit's own files: readers of tables skip it, because its name begins with "_".
 OWN = "_audit"
 # The number of rows that a worker collects before it writes them.
 _ROWS = 50_000
@@ -75,19 +75,19 @@ class Store:
 
     def sizes(self, *parts: str) -> dict[str, int]:
         """Returns the paths of all files below a folder, in order, with their sizes; none if the
-        folder is missing. It needs one listing: requests for single files would take hours in a
+        folder is missing. Makes one listing: requests for single files would take hours in a
         store."""
         self.fs.invalidate_cache()
         found = self.fs.find(self.path(*parts), detail=True)
         return {path: found[path]["size"] for path in sorted(found)}
 
     def files(self, *parts: str) -> list[str]:
-        """Returns the paths alone."""
+        """Returns the paths of all files below a folder, in order."""
         return [*self.sizes(*parts)]
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
-        """Creates a file, which appears once it is complete and replaces an old one."""
+        """Creates a file. It appears, and replaces an old file, once it is complete."""
         if not self.is_local:
             with self._object(path) as file:
                 yield file
@@ -105,7 +105,7 @@ class Store:
 
     @contextmanager
     def _object(self, path: str) -> Iterator[IO[bytes]]:
-        """Creates an object. It appears when it is closed, so an incomplete one must be removed."""
+        """Creates an object. It appears when it is closed: an incomplete one is removed then."""
         try:
             with self.fs.open(path, "wb") as file:
                 yield file
@@ -118,13 +118,13 @@ class Store:
             file.write(json.dumps(value, indent=1).encode() + b"\n")
 
     def claim(self, value: object, *parts: str) -> bool:
-        """Writes a file unless it exists, and returns whether it did. This is atomic only on a disk
-        and in stores that support it."""
+        """Writes a file unless it exists; returns whether it wrote it. This is atomic only on a
+        disk and in stores that support it."""
         if self.exists(*parts):
             return False
         try:
             self._write_new(json.dumps(value, indent=1).encode() + b"\n", self.path(*parts))
-        except Exception:  # also for stores that can only replace
+        except Exception:  # raised, too, by stores that can only replace files
             if self.exists(*parts):
                 return False
             self.write_json(value, *parts)
@@ -144,7 +144,7 @@ class Store:
             os.unlink(whole)
 
     def read_json(self, *parts: str) -> Any:  # noqa: ANN401
-        """Returns the value in a file; None if there is no such file."""
+        """Returns the value in a JSON file; None if there is no such file."""
         self.fs.invalidate_cache()
         try:
             with self.fs.open(self.path(*parts), "rb") as file:
@@ -153,8 +153,8 @@ class Store:
             return None
 
     def replace(self, source: str, target: str) -> None:
-        """Puts a folder in place of another. On a disk this is atomic. A store copies each object,
-        and the source remains until it is removed."""
+        """Replaces a folder with another. On a disk this is atomic. A store copies each object, and
+        the source remains until it is removed."""
         if not self.is_local:
             self.remove(target)
             for path in self.files(source):
@@ -180,7 +180,7 @@ def _part(folder: str, name: str, table: str) -> tuple[str, ...]:
 
 
 class Part:
-    """The tables of a part, which are written from time to time."""
+    """Collects the rows of a part, and writes them to its tables from time to time."""
 
     def __init__(self, files: dict[str, IO[bytes]], partition: str | None) -> None:
         self._partition = partition
@@ -214,7 +214,8 @@ class Part:
 
 @contextmanager
 def part_writer(store: Store, folder: str, name: str, partition: str | None) -> Iterator[Part]:
-    """Writes the tables of a part. *files* appears last, and makes the part valid."""
+    """Opens the tables of a part for a `with` block. *files* appears last, and makes the part
+    valid."""
     with ExitStack() as stack:  # closes the first file last
         order = ["files", *(table for table in tables.NAMES if table != "files")]
         files = {
@@ -257,8 +258,8 @@ def lock(store: Store) -> Iterator[None]:
 
 
 def _is_gone(pid: int) -> bool:
-    """Checks whether a process has ended. Our own number was that of a former process: in a
-    container, each start may have the same one."""
+    """Checks whether a process has ended. If `pid` is the number of this process, a former process
+    had it: in a container, each start may have the same number."""
     if pid == os.getpid():
         return True
     try:
@@ -274,8 +275,8 @@ def _is_gone(pid: int) -> bool:
 
 
 def commit(store: Store) -> None:
-    """Puts the next tables, which are complete, in place of the present ones. If it is interrupted,
-    the next call completes it."""
+    """Replaces the present tables with the next tables, if these are complete. The next call
+    completes an interrupted commit."""
     if not store.exists(OWN, "commit.json"):
         return
     for table in tables.NAMES:
@@ -287,5 +288,5 @@ def commit(store: Store) -> None:
 
 
 def prepare(store: Store) -> None:
-    """Marks the next tables as complete: from now on, a commit can only be completed."""
+    """Marks the next tables as complete. From then on, a commit can only be completed."""
     store.write_json({"tables": list(tables.NAMES)}, OWN, "commit.json")

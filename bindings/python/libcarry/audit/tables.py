@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables of an audit: those of a check, with columns that only an archive has."""
+"""The tables of an audit: the tables of a check, with columns that only an archive has."""
 
 from __future__ import annotations
 
@@ -37,9 +37,10 @@ EXTRA_FILES = (
 )
 
 
-# The limit for the name of a folder, which has at most 255 bytes, "folder=" included.
+# The limit for a folder in the name of its partition: names have at most 255 bytes, including
+# "folder=".
 _PARTITION_BYTES = 240
-_TAIL_CHARACTERS = 16  # each has up to four bytes, of three characters as %xx
+_TAIL_CHARACTERS = 16  # each has up to four bytes, which %xx makes twelve
 
 # The columns that partition the tables of an archive, and the tables that already have them.
 PARTITIONS = {"day": (), "folder": ("files",)}
@@ -53,8 +54,8 @@ def own_schema(name: str) -> pyarrow.Schema:
 
 @cache
 def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
-    """Returns the columns of a table, with that of its partition at the end unless the table
-    already has it. The metadata has the versions of both parts."""
+    """Returns the columns of a table, followed by the column of its partition if the table lacks
+    it. The metadata contains the versions of the columns of a check and of an audit."""
     own = own_schema(name)
     for place, field in enumerate(own):
         if pyarrow.types.is_timestamp(field.type):
@@ -68,7 +69,7 @@ def schema(name: str, partition: str | None = None) -> pyarrow.Schema:
 
 
 def microseconds(nanoseconds: int | None) -> int | None:
-    """Returns a time in the unit of the tables."""
+    """Returns a time in microseconds, the unit of the tables."""
     return None if nanoseconds is None else nanoseconds // 1000
 
 
@@ -76,7 +77,7 @@ def microseconds(nanoseconds: int | None) -> int | None:
 
 
 def _day(rows: Rows) -> str:
-    """Returns the day on which the capture began, or else the day of its last change."""
+    """Returns the day on which the capture began, or, if unknown, the day of its last change."""
     first = rows.own["files"]["first_time"].cast(pyarrow.int64())[0].as_py()
     time = rows.extra["modified"] if first is None else microseconds(first)
     if time is None:
@@ -85,8 +86,8 @@ def _day(rows: Rows) -> str:
 
 
 def _folder(rows: Rows) -> str:
-    """Returns the folder, shortened if it is too long for the name of a folder with %2F for each
-    slash."""
+    """Returns the folder, shortened if it is too long for the name of its partition, which contains
+    %2F for each slash."""
     folder = str(rows.value("folder"))
     if len(quote(folder, safe="")) <= _PARTITION_BYTES:
         return folder

@@ -29,8 +29,8 @@ GRAVITY = {
 
 
 def gravity(file: str, status: str, named: bool = False) -> int:
-    """Returns the gravity of a status. A file that is no capture counts if its name is that of one,
-    or if a source names it."""
+    """Returns the severity of a status. A file that is no capture is DAMAGED if it has the name of
+    a capture, or if a source names it."""
     if status == "not_capture":
         return DAMAGED if named or _carry.is_capture_name(file) else CLEAN
     return GRAVITY[status]
@@ -41,10 +41,10 @@ class Shared:
     """Settings that all calls share."""
 
     out: str
-    folder: str  # of the parts of this attempt
+    folder: str  # the folder of the parts of this attempt
     partition: str | None
     options: worker.Options
-    split: int  # size from which a capture is read in pieces; 0: never
+    split: int  # size from which on a capture is read in pieces; 0: never
     storage: dict[str, dict[str, object]]  # options of stores, by protocol
 
 
@@ -63,15 +63,15 @@ class Outcome:
 
     part: str
     captures: int = 0
-    bytes: int = 0  # of files, as compressed
+    bytes: int = 0  # bytes of the files, as compressed
     packets: int = 0
     findings: int = 0
     failed: int = 0
     worst: int = CLEAN
     seconds: float = 0.0
-    peak: int = 0  # most memory that the worker has used, in bytes
+    peak: int = 0  # peak memory of the worker, in bytes
     errors: list[str] = field(default_factory=list)  # a line for each failed capture
-    problem: str | None = None  # why nothing could be written
+    problem: str | None = None  # the reason why nothing could be written
 
     def add(self, capture: Capture, rows: worker.Rows) -> None:
         status = rows.value("status")
@@ -99,8 +99,8 @@ def write(part: str, shared: Shared, found: Iterable[tuple[Capture, worker.Rows]
 
 
 def check(batch: Batch, shared: Shared) -> Outcome:
-    """Checks the captures of a batch, one after the other. Only the target can fail here: a failed
-    capture is a row."""
+    """Checks the captures of a batch, one after the other. Repeats this if the target fails; a
+    failed capture is a row."""
     fsspec.config.conf.update(shared.storage)
     for left in reversed(range(shared.options.retries + 1)):
         found = ((capture, worker.read(capture, shared.options)) for capture in batch.captures)

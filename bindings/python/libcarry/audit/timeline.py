@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Verdicts over time: two bar charts, like those of the page of captures, and their numbers."""
+"""Draws verdicts over time: two bar charts, like the page of captures, and their numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from . import markup, words
 from .overview import Overview, rate
 
-# From the bottom of a bar upwards.
+# The verdicts from the bottom of a bar upwards.
 ORDER = ("bad", "illegal", "partial", "absent", "good")
 
 _STEPS = {
@@ -40,7 +40,7 @@ def _spans(overview: Overview) -> list[datetime.datetime]:
 
 
 def _bar(verdicts: Counter[str], place: int, shown: Sequence[str], most: int) -> str:
-    """Returns a bar in percent of the tallest one."""
+    """Returns a bar, whose height is in percent of the tallest bar."""
     base, bars = 100.0, ""
     for verdict in shown:
         height = 100 * verdicts[verdict] / most
@@ -99,7 +99,7 @@ def _title(overview: Overview, span: datetime.datetime) -> str:
 
 
 def _timeless(overview: Overview) -> str:
-    """Returns the note on captures that no bar contains."""
+    """Returns a note on captures that no bar contains, or no text if there are none."""
     number = overview.timeless_captures
     if not number:
         return ""

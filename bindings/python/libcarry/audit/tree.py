@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Folders as a tree, which shows the worst branches."""
+"""Shows folders as a tree, with the worst branches open."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from . import markup, words
 from .overview import Folder, rate
 
 ROWS_MAX = 60
-BRANCHES_MAX = 8  # for each folder; the others share a row
+BRANCHES_MAX = 8  # rows below each folder; further branches share a row
 
 
 @dataclass
 class Node:
-    """A folder, with everything below it."""
+    """A folder, and the sum of all folders below it."""
 
     name: str  # text of its row: the rest of the path below the node above
     path: str
@@ -56,7 +56,7 @@ def plant(folders: Mapping[str, Folder]) -> Node:
 
 
 def _join(node: Node) -> None:
-    """Joins a folder without captures with the only one below it, if there is one."""
+    """Joins a folder without captures to the folder below it, if there is only one."""
     while len(node.below) == 1 and node.folder is None:
         (only,) = node.below.values()
         node.name, node.path, node.below = f"{node.name}/{only.name}", only.path, only.below
@@ -109,7 +109,7 @@ def _rows(node: Node, anchors: Mapping[str, str], depth: int) -> Iterator[str]:
 
 
 def table(folders: Mapping[str, Folder], anchors: Mapping[str, str]) -> str:
-    """Returns the table; `anchors` contains those of folders whose captures the page lists."""
+    """Returns the table. `anchors` holds the anchors of folders whose captures the page lists."""
     root = plant(folders)
     _open_worst(root)
     heads = ["folder", *(f"#{verdict}" for verdict in words.WRONG), "#corruption rate"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The words for an audit, which are those of `carry check`, for its page and its text."""
+"""The words for the page and the text of an audit: the words of `carry check`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from .. import _carry
 
-# The outcomes of captures: for one, and for several after their number.
+# The words for the status of one capture, and of several, to follow their number.
 STATUS_WORDS = {
     "wrong": ("has wrong checksums", "with wrong checksums"),
     "damaged": ("damaged", "damaged"),
@@ -23,7 +23,7 @@ STATUS_WORDS = {
     "unchecked": ("nothing was checked", "in which nothing was checked"),
     "clean": ("clean", "clean"),
 }
-# The outcome of all captures includes the numbers of these.
+# The statuses whose numbers are part of the outcome of all captures.
 REMAINDERS = ("unchecked", "damaged", "failed", "changed", "limit", "not_capture")
 WRONG = ("bad", "illegal")
 
@@ -35,7 +35,7 @@ CAUSE_ADVICE = dict(zip(_carry.CAUSES, _carry.CAUSE_ADVICE, strict=True))
 REASON_WORDS = dict(zip(_carry.REASONS, _carry.REASON_WORDS, strict=True))
 
 NAME_MAX = 400
-# Stands for omitted text: no character, so that no name contains it.
+# Replaces omitted text. It is a noncharacter of Unicode, so that no name contains it.
 LEFT_OUT = "\ufdd0"
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
@@ -65,7 +65,8 @@ def size(number: int) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Returns text such as "0.25 %". Only 0 is shown as 0, and only all as 100 %."""
+    """Returns text such as "0.25 %". Shows only a share of 0 as 0 %, and only the whole as
+    100 %."""
     if not share:
         return "-" if share is None else "0 %"
     if 0 < share < 0.0001:
@@ -81,8 +82,8 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def ranked(counts: Counter[T]) -> list[tuple[T, int]]:
-    """Returns the most frequent first, and equals by name, so that the order of rows has no
-    effect."""
+    """Returns the items in order of frequency, the most frequent first, and then by name, so that
+    the order of rows has no effect."""
     return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
 
@@ -90,7 +91,7 @@ def ranked(counts: Counter[T]) -> list[tuple[T, int]]:
 
 
 def outcome_class(verdicts: Counter[str]) -> str:
-    """Returns the class of styles: that of "good", "bad" or "partial"."""
+    """Returns the class of styles for the outcome: "good", "bad" or "partial"."""
     if any(verdicts[verdict] for verdict in WRONG):
         return "bad"
     return "good" if verdicts["good"] or verdicts["partial"] else "partial"
@@ -147,12 +148,13 @@ def without_secrets(name: str) -> str:
 
 
 def public(name: str) -> str:
-    """Returns the name without secrets, with a visible sign in their places."""
+    """Returns the name with a visible sign in place of each secret."""
     return without_secrets(name).replace(LEFT_OUT, "…")
 
 
 def _is_plain(character: str) -> bool:
-    """Checks that a character is no control, reorders or hides no text, and is no unusual blank."""
+    """Checks that a character is neither a control character nor an unusual blank, and neither
+    reorders nor hides text."""
     category = unicodedata.category(character)
     return category[0] not in "CZ" or character == " "
 
@@ -165,9 +167,9 @@ def _escape(character: str) -> str:
 
 
 def pieces(shown: str) -> Iterator[tuple[str, bool]]:
-    """Yields the parts of a name without secrets, and whether each is an escape such as \\x1b.
-    Escapes must be marked, since a name may contain such text itself. The middle of a long name is
-    omitted."""
+    """Yields the parts of a name without secrets, and whether each part is an escape such as \\x1b:
+    callers must mark escapes, since a name may contain such text itself. Omits the middle of a long
+    name."""
     if len(shown) > NAME_MAX:
         shown = shown[: NAME_MAX // 2] + LEFT_OUT + shown[-NAME_MAX // 2 :]
     for is_plain, run in groupby(shown, _is_plain):
@@ -178,8 +180,8 @@ def pieces(shown: str) -> Iterator[tuple[str, bool]]:
 
 
 def plain(name: str) -> str:
-    """Returns a name for a terminal. If it contains anything to be escaped, it is in quotes, and
-    its backslashes are doubled."""
+    """Returns a name for a terminal. If a part must be escaped, the name is in quotes, and its
+    backslashes are doubled."""
     parts = [*pieces(without_secrets(name))]
     if not any(escaped for _, escaped in parts):
         return name
@@ -204,7 +206,8 @@ def sql_text(text: str) -> str:
 
 
 def sql_is(column: str, name: str) -> str:
-    """Returns the condition that a column is `name`; it ignores differences in secrets."""
+    """Returns the SQL condition that a column is `name`. The condition ignores differences in
+    secrets."""
     shown = without_secrets(name)
     if shown == name:
         return f"{column} = {sql_text(name)}"
@@ -213,6 +216,6 @@ def sql_is(column: str, name: str) -> str:
 
 
 def sql_from(destination: str, table: str) -> str:
-    """Returns a table in the syntax of DuckDB."""
+    """Returns the DuckDB expression that reads a table."""
     path = f"{public(destination).rstrip('/')}/{table}/**/*.parquet"
     return f"read_parquet({sql_text(path)})"

@@ -25,14 +25,14 @@ from .listing import Capture, is_final, is_same, one_line, refreshed, with_diges
 if TYPE_CHECKING:
     from .split import Whole
 
-# Blocks of a remote capture in memory: the current one, and the next ones.
+# Blocks of a remote capture in memory: the current block, and the next ones.
 _BLOCK_BYTES = 4 << 20
 _BLOCKS = 2
 _ANSWER_SECONDS = 60
 _WRONG = selected_verdicts(("bad", "illegal"))
 _FINDINGS_AT_FIRST = 10_000
 
-# The first bytes of files that are no captures, with a reason.
+# The first bytes of files that are no captures, each with a reason.
 _ENCRYPTED = {
     b"age-encryption.org/": "encrypted by age",
     b"-----BEGIN PGP MESSAGE": "encrypted by OpenPGP",
@@ -47,12 +47,12 @@ _ENCRYPTED = {
 class Options:
     """Options for reading captures."""
 
-    findings: int | None = 1000  # the most rows of *findings* for a capture (None: all)
+    findings: int | None = 1000  # at most this many rows of *findings* for a capture (None: all)
     threads: int = 1  # for each capture; 0: one for each core
     retries: int = 4  # repetitions after a failure of the store
     backoff: float = 0.5  # seconds before the first repetition, doubled for each further one
-    unpack_limit: int = 1000  # largest multiple of its size that a capture unpacks to; 0: any
-    unpack_free: int = 1 << 30  # always allowed, in bytes
+    unpack_limit: int = 1000  # largest multiple of its size that a capture may unpack to; 0: any
+    unpack_free: int = 1 << 30  # unpacked size that is always allowed, in bytes
 
 
 class _TooMuchError(Exception):
@@ -64,7 +64,7 @@ class _CutError(OSError):
 
 
 class _ChangedError(Exception):
-    """A capture has changed while it was read."""
+    """A capture changed while it was read."""
 
     def __init__(self, now: Capture) -> None:
         super().__init__("it changed while it was read")
@@ -95,8 +95,8 @@ class _Counted(io.RawIOBase):
 
 @contextmanager
 def open_remote(url: str) -> Iterator[Any]:
-    """Opens a file of a store; the next block is fetched while one is read."""
-    fs, path = fsspec.core.url_to_fs(url)  # kept here: some close their files when it is freed
+    """Opens a file of a store. The next block is fetched while one is read."""
+    fs, path = fsspec.core.url_to_fs(url)  # fs is kept: some close their files when they are freed
     options = {"cache_type": "background", "cache_options": {"maxblocks": _BLOCKS}}
     with fs.open(path, "rb", block_size=_BLOCK_BYTES, **options) as file:
         yield file
@@ -118,7 +118,7 @@ def _open_whole(url: str) -> Iterator[Any]:
 def _opened(
     capture: Capture, open_url: Callable[[str], AbstractContextManager[Any]]
 ) -> Iterator[tuple[_carry.Capture, _Counted | None]]:
-    """Opens a capture. A local file is read in C; one of a store is read once, from start to
+    """Opens a capture. A local file is read in C; a file in a store is read once, from start to
     end."""
     if not is_url(capture.name):
         with closing(_carry.open_path(os.fsencode(capture.name), capture.label)) as opened:
@@ -143,7 +143,7 @@ def _watch(opened: _carry.Capture, capture: Capture, options: Options) -> Callab
 
 
 def _result(opened: _carry.Capture, capture: Capture, options: Options, kept: int) -> _carry.Result:
-    """Returns the result; for a damaged capture, that of the packets before the damage."""
+    """Checks a capture, or the packets before its damage; returns the result."""
     watch = _watch(opened, capture, options)
     try:
         return opened.check(options.threads, _WRONG, _WRONG, kept, 0, 0, True, (), watch, True)
@@ -177,7 +177,7 @@ def _run_opened(
 
 
 def _check(capture: Capture, options: Options) -> _carry.Result:
-    """Checks a capture with all findings requested; one with very many is read twice."""
+    """Checks a capture. If all findings are requested, and there are very many, reads it twice."""
     wanted = _FINDINGS_AT_FIRST if options.findings is None else options.findings
     result = _run(capture, options, wanted)
     if options.findings is None and result.listed() > len(result):
@@ -191,7 +191,7 @@ def _check(capture: Capture, options: Options) -> _carry.Result:
 @dataclass(slots=True)
 class Rows:
     """The rows of one capture: the tables of its check, and the columns of *files* that only an
-    audit has."""
+    audit adds."""
 
     own: dict[str, pyarrow.Table]
     extra: dict[str, Any]
@@ -211,7 +211,7 @@ class _Work:
 
     def extra(self, findings: int, error: str | None, pieces: int = 1) -> dict[str, Any]:
         return {
-            "size": self.capture.size,  # from the store: a stream does not know its size
+            "size": self.capture.size,  # from the store: the size of a stream is unknown
             "folder": self.capture.folder,
             "modified": tables.microseconds(self.capture.modified_ns),
             "digest": self.capture.digest,
@@ -291,7 +291,7 @@ def _attempt(work: _Work, options: Options) -> Rows:
 
 
 def pause(options: Options, attempt: int) -> None:
-    """Waits before another attempt: longer each time, and by a random factor."""
+    """Waits before another attempt: longer each time, multiplied by a random factor."""
     time.sleep(options.backoff * 2**attempt * random.uniform(0.5, 1.5))
 
 
