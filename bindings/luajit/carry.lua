@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The checksums of libcarry, and of libcarry-jit where that is installed, for LuaJIT.
+-- The checksums of libcarry for LuaJIT, and the functions of libcarry-jit where it is installed.
 --
 --     local carry = require("carry")
 --     local frame = carry.frame(data, size)
@@ -10,10 +10,10 @@
 --
 -- The contracts are those of <carry/sum.h>, <carry/packet.h> and <carry/jit.h>. Data is anything
 -- that the FFI accepts as a pointer: cdata, or strings where nothing is written. Functions that can
--- fail return nil and a reason. A caller keeps data alive as long as a frame points to it.
+-- fail return nil and a reason. A caller must keep data alive as long as a frame points to it.
 local ffi = require("ffi")
 
--- The declarations of the headers, word by word: a test compares them.
+-- The declarations of the headers, word for word: a test compares them.
 ffi.cdef([[
 typedef uint32_t carry_sum_fn(const void *data, size_t size, uint32_t sum);
 typedef uint32_t carry_sum_copy_fn(void *dst, const void *src, size_t size, uint32_t sum);
@@ -175,7 +175,7 @@ int carry_jit_template(const struct carry_jit_template_spec *spec, const struct 
 const char *carry_jit_template_error(const struct carry_jit_template_spec *spec);
 ]])
 
--- The sonames: files without a version number are installed only with the headers.
+-- Loads by soname: files without a version number are installed only with the headers.
 local C = ffi.load("libcarry.so.0")
 local has_jit, J = pcall(ffi.load, "libcarry-jit.so.0")
 
@@ -203,7 +203,7 @@ local carry = {
 -- The version of the loaded library, as "1.2.3".
 carry.version = ffi.string(C.carry_version_text())
 
--- Return the name of a status, such as "CARRY_ERROR_INVALID", and a line of text for people.
+-- Return the name of a status, such as "CARRY_ERROR_INVALID", and its description in one line.
 function carry.error_name(status)
     return ffi.string(C.carry_error_name(status))
 end
@@ -212,7 +212,7 @@ function carry.error_text(status)
     return ffi.string(C.carry_error_text(status))
 end
 
--- Returns names by number and numbers by name; the first "unknown" name ends the list.
+-- Returns a table of names by number and numbers by name; the first "unknown" name ends the list.
 local function names(name_of)
     local both = {}
     for number = 0, 255 do
@@ -232,7 +232,8 @@ carry.causes = names(C.carry_packet_cause_name)
 
 -- --- Packets ---
 
--- Returns a frame of `captured` bytes; by default, `wire` is the same, and linktype is Ethernet.
+-- Returns a frame of `captured` bytes; by default, `wire` equals `captured`, and `linktype` is
+-- Ethernet.
 function carry.frame(data, captured, wire, linktype)
     return ffi.new("struct carry_frame", data, captured, wire or captured, linktype or 1)
 end
@@ -241,8 +242,8 @@ carry.new_sums = ffi.typeof("struct carry_packet_sum[?]")
 carry.options = ffi.typeof("struct carry_packet_options")
 local sums_here = carry.new_sums(carry.SUMS_MAX)
 
--- Returns a function that returns an array of sums and their number. If the caller passes no array,
--- the next call overwrites this one.
+-- Returns a function that returns an array of sums and their number. Without an array from the
+-- caller, it returns a shared one, which the next call overwrites.
 local function lister(list)
     return function(frame, options, sums, capacity)
         if not sums then
@@ -258,8 +259,8 @@ carry.fill = lister(C.carry_packet_fill)
 
 -- --- Functions generated at run time ---
 
--- Returns a generated object, which is released when nothing refers to it; call its member. The
--- caller must keep the object: the member alone does not keep the function.
+-- Returns a generated object, whose member is the function to call. The object is released when
+-- nothing refers to it. The caller must keep it: the member does not keep the function alive.
 local function make(maker, error_of, spec)
     if not has_jit then
         return nil, "libcarry-jit is not there: " .. J
@@ -273,8 +274,8 @@ local function make(maker, error_of, spec)
     return nil, text ~= nil and ffi.string(text) or carry.error_text(status)
 end
 
--- jit_sum{size = 1460} or jit_sum{min_size = 20, max_size = 60, multiple = 4}. Call its `sum`, or
--- with flags = C.CARRY_JIT_COPY its `sum_copy`.
+-- Generates a sum: jit_sum{size = 1460} or jit_sum{min_size = 20, max_size = 60, multiple = 4}.
+-- Call the member `sum` of the result, or `sum_copy` with flags = C.CARRY_JIT_COPY.
 function carry.jit_sum(spec)
     local c = ffi.new("struct carry_jit_sum_spec")
     for member, value in pairs(spec) do
@@ -287,8 +288,9 @@ function carry.jit_sum(spec)
     return make("carry_jit_sum", "carry_jit_sum_error", c)
 end
 
--- jit_packet{layers = {"ethernet", "ip", "tcp"}}, or jit_packet{frame = frame} for the shape of a
--- frame; with fill = true, it fills in checksums. Call its `packet`.
+-- Generates a check: jit_packet{layers = {"ethernet", "ip", "tcp"}}, or jit_packet{frame = frame}
+-- for the shape of a frame; with fill = true, the function fills in checksums. Call the member
+-- `packet` of the result.
 function carry.jit_packet(spec)
     local c = ffi.new("struct carry_jit_packet_spec")
     c.flags = spec.fill and C.CARRY_JIT_FILL or 0
@@ -308,10 +310,11 @@ function carry.jit_packet(spec)
     return make("carry_jit_packet", "carry_jit_packet_error", c)
 end
 
--- Keeps the fields of specs alive: a spec has only a pointer, which the garbage collector ignores.
+-- Keeps the fields of specs alive: the garbage collector ignores the pointer in a spec.
 local fields_of = setmetatable({}, { __mode = "k" })
 
--- jit_template{frame = frame, fields = {{offset, size}, ...}}. Call its `write`.
+-- Generates a template: jit_template{frame = frame, fields = {{offset, size}, ...}}. Call the
+-- member `write` of the result.
 function carry.jit_template(spec)
     local fields = ffi.new("struct carry_jit_field[?]", #spec.fields, spec.fields)
     local c = ffi.new("struct carry_jit_template_spec", spec.frame, fields, #spec.fields)

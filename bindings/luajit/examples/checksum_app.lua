@@ -4,9 +4,9 @@
 --
 --     config.app(c, "checksum", require("checksum_app").ChecksumApp, {mode = "check"})
 --
--- Packets of the same shape as the last one are processed by a function generated for it, others by
--- the library. Without Snabb, `luajit checksum_app.lua` sends some packets through two of these
--- apps, with the replacements for Snabb's links and packets below.
+-- A function generated for the shape of the last packet processes packets of the same shape, and
+-- the library processes others. Without Snabb, `luajit checksum_app.lua` sends some packets through
+-- two of these apps, with the replacements for Snabb's links and packets below.
 local ffi = require("ffi")
 local carry = require("carry")
 
@@ -59,7 +59,7 @@ end
 local ChecksumApp = {}
 ChecksumApp.__index = ChecksumApp
 
--- The mode "check" drops packets with a bad checksum; "fill" fills in all checksums.
+-- Creates an app. The mode "check" drops packets with a bad checksum; "fill" fills in checksums.
 function ChecksumApp:new(conf)
     local app = {
         fills = conf.mode == "fill",
@@ -70,8 +70,8 @@ function ChecksumApp:new(conf)
     return setmetatable(app, ChecksumApp)
 end
 
--- Gets the sums of the packet by a function for its shape, which it generates when the shape
--- changes. Returns their number.
+-- Gets the sums of the packet with the function for its shape, or else with the library, and then
+-- generates a function for the new shape. Returns the number of sums.
 function ChecksumApp:look()
     if self.made then
         local count = self.made.packet(self.frame, self.sums, carry.SUMS_MAX)
