@@ -9,8 +9,8 @@ struct call {
 
 static struct cpu cpus[CPUS];
 static unsigned running = 1;
-static struct call interrupting[CPUS]; /* called on each CPU by interrupt; a NULL function: done */
-static struct call main_program;       /* of the second CPU */
+static struct call interrupting[CPUS]; /* call on each CPU, in an interrupt; NULL function: done */
+static struct call main_program;       /* main program of the second CPU */
 
 struct cpu *cpu_of(unsigned index) {
     return &cpus[index];
@@ -42,14 +42,15 @@ static void run_call(struct call *call) {
     __atomic_store_n(&call->function, NULL, __ATOMIC_RELEASE);
 }
 
-/* Interrupts are off meanwhile: the interrupt of the request itself may arrive here. */
+/* Runs the requested call, with interrupts off: the interrupt of the request may arrive here. */
 void cpu_poll(void) {
     uint64_t flags = cpu_interrupts_off();
     run_call(&interrupting[cpu_here()->index]);
     cpu_interrupts_restore(flags);
 }
 
-/* Polls meanwhile: the other CPU may wait for this one, whose interrupts may be off. */
+/* Waits until a call has returned. Polls meanwhile: the other CPU may wait for this one, whose
+   interrupts may be off. */
 static void wait_until_done(struct call *call) {
     while (__atomic_load_n(&call->function, __ATOMIC_ACQUIRE)) {
         cpu_poll();
@@ -57,7 +58,7 @@ static void wait_until_done(struct call *call) {
     }
 }
 
-/* The request may have been carried out by polling before. */
+/* Handles the interrupt of a request, which polling may have carried out before. */
 static bool handle_call(struct trap_frame *frame) {
     (void)frame;
     cpu_poll();

@@ -22,7 +22,8 @@ const char *carry_host_cpu_mask(void) {
     return from ? mask : NULL;
 }
 
-/* Called on AArch64 only. Sections save NEON registers only, so no other feature may be used. */
+/* Returns no features; called on AArch64 only. Sections save NEON registers only, so no other
+   feature may be used. */
 uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
     (void)word;
     return 0;
@@ -127,15 +128,16 @@ static int open_session(const struct carry_text_run *runs, size_t count, bool qu
 }
 
 /*
- * While text is written, the other CPU waits in an interrupt handler: QEMU's threads lose writes to
- * a page that another thread translates at that moment. Between the steps of a commit, the other
- * CPU continues from wherever it was interrupted, and executes the text as it then is.
+ * Whether the other CPU waits in an interrupt handler. It waits while text is written: QEMU's
+ * threads lose writes to a page that another thread translates at that moment. Between the steps of
+ * a commit, it continues where it was interrupted, and executes the text as it then is.
  */
 static bool holds;
 static bool stopped;
 
 /*
- * `live`: the other CPU keeps running, where all of QEMU is one thread and no site needs a guard.
+ * Whether the other CPU keeps running (`live`): possible if all of QEMU is one thread, and no site
+ * needs a guard.
  */
 static bool writes_live;
 
@@ -153,7 +155,7 @@ static void note_write(uintptr_t low, uintptr_t high) {
         PANIC("more than %zu writes between synchronisations", unsynchronised_count);
 }
 
-/* `break=write`: every fifth is lost, where no CPU waits for it. */
+/* Writes text. `break=write` drops every fifth write. */
 static bool write_text(uintptr_t address, const void *bytes, size_t size) {
     static unsigned count;
     if (!holds && !writes_live) {
@@ -189,14 +191,14 @@ static bool close_session(bool keep) {
     return true;
 }
 
-/* `break=sync` leaves out the second synchronisation of each live commit. */
+/* Synchronises all CPUs. `break=sync` omits the second synchronisation of each live commit. */
 static void synchronise_cpus(void) {
     static unsigned count;
     if (!breaks_sync || ++count % 2)
         release_cpu();
 }
 
-/* --- All CPUs outside of sites --- */
+/* --- All CPUs outside sites --- */
 
 #define STOP_TRIES 30
 
@@ -205,8 +207,8 @@ static uint64_t flags_before_stop;
 unsigned host_stops_refused;
 
 /*
- * Returns whether no CPU was interrupted inside of a site. Suspended threads called
- * thread_switch(), so they are outside too.
+ * Returns whether no CPU was interrupted inside a site. Suspended threads called thread_switch(),
+ * so they are outside too.
  */
 static bool all_outside(void) {
     for (unsigned i = 0; i < cpu_count(); i++)
@@ -223,7 +225,8 @@ static void let_run(unsigned tries) {
         cpu_pause();
 }
 
-/* `break=stop` does not check where the other CPU was interrupted. */
+/* Stops all CPUs outside sites; returns false after too many tries. `break=stop` does not check
+   where the other CPU was interrupted. */
 static bool stop_cpus(void) {
     flags_before_stop = cpu_interrupts_off();
     for (unsigned i = 0; i < STOP_TRIES; i++) {
@@ -307,8 +310,8 @@ void host_prepare(void) {
 }
 
 /*
- * --- Functions that compilers call, and functions for tests; memory.c of the architecture has
- * others ---
+ * --- Functions that compilers call, and functions for tests; memory.c of the architecture defines
+ * further ones ---
  */
 
 static bool is_same_word(const uint8_t *a, const uint8_t *b) {

@@ -22,13 +22,13 @@ struct interrupts {
     carry_fn_interrupts_restore *restore;
 };
 
-/* Initially interrupts_hypervisor is in use. */
+/* The two tables; initially, interrupts_hypervisor is in use. */
 extern const struct interrupts interrupts_native, interrupts_hypervisor;
 
 /* Commits a table. Returns the result of carry_patch_commit(). */
 int interrupts_use(const struct interrupts *table);
 
-/* Each calls one operation and returns. Defined in test_interrupts.c. */
+/* Call one operation each; test_interrupts.c defines them. */
 void site_off(void);
 void site_on(void);
 uintptr_t site_save(void);

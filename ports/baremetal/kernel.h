@@ -7,7 +7,7 @@
 #ifndef BAREMETAL_KERNEL_H
 #define BAREMETAL_KERNEL_H
 
-#include "machine.h" /* of the architecture */
+#include "machine.h" /* from the architecture's folder */
 
 #define BOOT_STACK_BYTES 65536
 
@@ -24,17 +24,18 @@ struct carry_section_thread;
 
 /* --- Traps: trap.c, and trap.S and trap.c of the architecture --- */
 
-/* Handles a trap. Returns false if the trap is not the handler's: then the kernel ends. */
+/* A handler of a trap. It returns false if the trap is not its own: then the kernel ends. */
 typedef bool trap_handler(struct trap_frame *frame);
 
 /*
- * Sets the handler of a vector and returns the previous one. trap() acknowledges interrupts for it.
+ * Sets the handler of a vector and returns the previous one. Handlers need not acknowledge
+ * interrupts: trap() does.
  */
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
 
 /*
- * The table of copies that survive faults: the first function shifts row `index` by one byte, the
- * second prints the rows that were reached.
+ * Change and show the table of copies that survive faults: trap_break_row() shifts row `index` by
+ * one byte, and trap_note_rows() prints the rows that were reached.
  */
 void trap_break_row(size_t index);
 void trap_note_rows(void);
@@ -42,25 +43,28 @@ void trap_note_rows(void);
 /* The number of faults that rows of the table have survived. */
 extern uint64_t trap_fixed;
 
-/* Called by trap.S, with interrupts off. */
+/* Handles a trap: trap.S calls it with interrupts off. */
 void trap(struct trap_frame *frame);
 
-/* Architecture: loads the CPU's trap tables. */
+/* Loads the CPU's trap tables. Each architecture defines it. */
 void trap_load(unsigned cpu);
 
 /*
- * Architecture: trap_is_fault() returns whether the trap is an access to an unreachable address;
- * trap_address() returns that address, or CARRY_NO_ADDRESS.
+ * trap_is_fault() returns whether the trap is an access to an unreachable address; trap_address()
+ * returns that address, or CARRY_NO_ADDRESS. Each architecture defines them.
  */
 bool trap_is_fault(const struct trap_frame *frame);
 uintptr_t trap_address(const struct trap_frame *frame);
 
-/* Architecture: removes the permission to access user pages from the frame that is unwound to. */
+/*
+ * Removes the permission to access user pages from the state to which a frame is unwound. Each
+ * architecture defines it.
+ */
 void trap_forbid_user(struct trap_frame *frame);
 
 /* --- CPUs: cpu.c, and cpu.c of the architecture --- */
 
-/* The code that a trap has interrupted, and the one that this had interrupted. */
+/* The code that a trap has interrupted; `outer` is the code that this code had interrupted. */
 struct interrupted {
     struct trap_frame *frame;
     const struct interrupted *outer;
@@ -69,8 +73,8 @@ struct interrupted {
 struct cpu {
     struct cpu *self;
     unsigned index;
-    unsigned id;             /* for interrupts from the other CPU */
-    unsigned preemption_off; /* nesting depth */
+    unsigned id;             /* the target of interrupts from the other CPU */
+    unsigned preemption_off; /* how often preemption was disabled */
     bool in_interrupt;
     bool in_nmi;
     struct carry_section_thread *thread; /* the running thread; NULL: it has no vector state */
@@ -92,7 +96,10 @@ void cpu_call_other(void (*function)(void *), void *argument);
 void cpu_hold_other(void);
 void cpu_release_other(void);
 
-/* Runs what the other CPU requests. Needed in loops with interrupts off for which it may wait. */
+/*
+ * Runs the call that the other CPU requests. Needed in loops with interrupts off, during which the
+ * other CPU may wait.
+ */
 void cpu_poll(void);
 
 /* Runs `function` on the other CPU as its main program; cpu_join_other() waits until it returns. */
@@ -109,26 +116,33 @@ static inline void cpu_interrupts_restore(uint64_t flags) {
         cpu_interrupts_on();
 }
 
-/* Architecture: enables all features of this CPU; cpu_here() returns `cpu` from then on. */
+/*
+ * Enables all features of this CPU; cpu_here() returns `cpu` from then on. Each architecture
+ * defines it.
+ */
 void cpu_enable(struct cpu *cpu);
 
 /*
- * Architecture: starts the second CPU, if there is one, in kernel_second_main(), and waits for it.
+ * Starts the second CPU, if there is one, in kernel_second_main(), and waits for it. Each
+ * architecture defines it.
  */
 void cpu_boot_second(void);
 void kernel_second_main(void);
 
 /*
- * Architecture: cpu_interrupt() sends TRAP_CALL to a CPU; cpu_acknowledge() ends an interrupt after
- * its handler has run.
+ * cpu_interrupt() sends TRAP_CALL to a CPU; cpu_acknowledge() ends an interrupt after its handler
+ * has run. Each architecture defines them.
  */
 void cpu_interrupt(const struct cpu *cpu);
 void cpu_acknowledge(const struct trap_frame *frame);
 
-/* Architecture: makes this CPU execute newly written text from the next instruction on. */
+/*
+ * Makes this CPU execute newly written text from the next instruction on. Each architecture defines
+ * it.
+ */
 void cpu_serialise(void);
 
-/* Architecture: vector instructions are allowed, or trap (TRAP_NO_FPU). */
+/* Allow vector instructions, or let them trap (TRAP_NO_FPU). Each architecture defines them. */
 void cpu_vectors_allow(void);
 void cpu_vectors_forbid(void);
 
@@ -140,12 +154,15 @@ void section_prepare(void);
 bool section_is_open(void);
 
 /*
- * Called when interrupts, or a section of the thread itself, have ended: state that is due is
- * loaded at its first use.
+ * Prepares vector state that is due to be loaded at its first use. Called when interrupts, or a
+ * section of the thread itself, have ended.
  */
 void section_return(void);
 
-/* Make this CPU run a new thread with vector state, and then a thread without. */
+/*
+ * section_become_thread() makes this CPU run a new thread with vector state; section_leave_thread()
+ * makes it run a thread without vector state.
+ */
 void section_become_thread(void);
 void section_leave_thread(void);
 
@@ -161,7 +178,7 @@ void *thread_begin(void *end, void (*run)(void *), void *argument);
 
 /* --- Memory: page.c, and page.c of the architecture --- */
 
-/* Each window has 2 MiB of addresses, mapped by pages; at first all are unmapped. */
+/* Each window consists of 2 MiB of addresses, mapped by pages; at first, none is mapped. */
 #define PAGE_BYTES    4096
 #define WINDOW_PAGES  512
 #define WINDOW_KERNEL UINT64_C(0x0000010000000000)
@@ -176,8 +193,8 @@ void page_map(uint64_t window, unsigned index, unsigned flags);
 void page_unmap(uint64_t window, unsigned index);
 
 /*
- * Architecture: query, give and remove the permission to access user pages, on CPUs that protect
- * them from this kernel (SMAP, PAN).
+ * Query, give and remove the permission to access user pages, on CPUs that protect these from this
+ * kernel (SMAP, PAN). Each architecture defines them.
  */
 bool page_protects_user(void);
 bool page_has_leave(void);
@@ -185,17 +202,17 @@ void page_allow_user(void);
 void page_forbid_user(void);
 
 /*
- * Architecture, with page tables of four levels of 512 entries: the root table, an entry that
- * points to the next table, and an entry that maps a page.
+ * Return the root table, an entry that points to the next table, and an entry that maps a page.
+ * Page tables have four levels of 512 entries. Each architecture defines the functions.
  */
 uint64_t *page_root(void);
 uint64_t page_table_entry(const void *table);
 uint64_t page_entry(const void *memory, unsigned flags);
 
-/* Architecture: removes the translation of `address` from the TLB of this CPU. */
+/* Removes the translation of `address` from the TLB of this CPU. Each architecture defines it. */
 void page_forget(void *address);
 
-/* Architecture: writes text that other CPUs do not execute during the call. */
+/* Writes text that other CPUs do not execute during the call. Each architecture defines it. */
 void text_write(uintptr_t address, const void *bytes, size_t size);
 
 /* --- The hosts of the core: host.c --- */
@@ -207,7 +224,7 @@ void host_prepare(void);
  */
 extern unsigned host_races;
 
-/* Counts the stops of all CPUs that were given up because a CPU was inside of a site. */
+/* Counts the stops of all CPUs that were given up because a CPU was inside a site. */
 extern unsigned host_stops_refused;
 
 /* --- Output: print.c, and serial.c of the architecture --- */
@@ -215,31 +232,32 @@ extern unsigned host_stops_refused;
 void print_prepare(void);
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Architecture: writes one character to the serial port. */
+/* Writes one character to the serial port. Each architecture defines it. */
 void print_char(char c);
 
-/* Architecture: ends the emulator. Does not return. */
+/* Ends the emulator. Does not return. Each architecture defines it. */
 void kernel_exit(int status) __attribute__((noreturn));
 #define PANIC(...) (print("Bail out! " __VA_ARGS__), print("\n"), kernel_exit(0x7f))
 
 /*
- * Look up `name` on the command line, as in "break=sync break=row:3": whether it is there, the text
- * that follows it (NULL: none), and the number that follows it.
+ * Look up `name` on the command line, as in "break=sync break=row:3", and return whether it is
+ * there, the text that follows it (NULL: none), and the number that follows it.
  */
 bool kernel_option(const char *name);
 const char *kernel_option_text(const char *name);
 size_t kernel_option_number(const char *name, size_t otherwise);
 
 /*
- * Architecture: the words of the command line, with blanks between them; and whether the kernel ran
- * what the command line demands instead of tests.
+ * kernel_command_line() returns the words of the command line, separated by blanks.
+ * kernel_ran_instead() runs the program that the command line demands instead of tests, and returns
+ * whether there was one. Each architecture defines them.
  */
 const char *kernel_command_line(void);
 bool kernel_ran_instead(void);
 
 /*
- * Returns whether kernels of this name are tested. The command line excludes some on slow
- * emulators.
+ * Returns whether kernels of this name are tested. On slow emulators, the command line excludes
+ * some.
  */
 bool kernel_is_tested(const char *name);
 

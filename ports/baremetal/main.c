@@ -49,7 +49,7 @@ size_t kernel_option_number(const char *name, size_t otherwise) {
     return number;
 }
 
-/* Returns the same seed in every run. */
+/* Returns a seed, the same in every run. */
 uint64_t rng_seed(void) {
     return RNG_DEFAULT_SEED;
 }
@@ -65,14 +65,14 @@ static void describe_machine(void) {
     print("\n");
 }
 
-/* `only=copy` runs that test alone. */
+/* Returns whether to run the test `name`: `only=copy` runs only the test of copies. */
 static bool is_wanted(const char *name) {
     const char *only = kernel_option_text("only=");
     size_t size = strlen(name);
     return !only || (!strncmp(only, name, size) && (only[size] == ' ' || !only[size]));
 }
 
-/* `kernels=avx512` tests the kernels whose names begin with avx512. */
+/* Looks for `kernels=` on the command line: `kernels=avx512` tests kernels whose names begin so. */
 bool kernel_is_tested(const char *name) {
     const char *start = kernel_option_text("kernels=");
     for (; start && *start && *start != ' '; start++, name++)

@@ -15,7 +15,7 @@ static unsigned window_index(uint64_t window) {
     return window == WINDOW_USER;
 }
 
-/* The upper tables allow everything: only the page's entry restricts access. */
+/* Returns the entry of a page. Upper tables allow every access: only this entry restricts it. */
 static uint64_t *entry_of(uint64_t window, unsigned index) {
     struct window *w = &windows[window_index(window)];
     page_root()[window >> 39 & 511] = page_table_entry(w->second);

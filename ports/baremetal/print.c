@@ -8,7 +8,7 @@
 
 static unsigned points;
 static unsigned failed;
-static bool is_reported; /* tap_report() has said why the next point fails */
+static bool is_reported; /* tap_report() has printed why the next point fails */
 
 /* The destination of text: a buffer, or the serial port if `text` is NULL. */
 struct sink {
@@ -46,7 +46,7 @@ static void put_signed(struct sink *sink, int64_t value) {
     put_number(sink, value < 0 ? -(uint64_t)value : (uint64_t)value, 10);
 }
 
-/* Supports %s, %c, %d, %u, %x and %p, with l, ll and z. */
+/* Formats text: supports %s, %c, %d, %u, %x and %p, with l, ll and z. */
 static void put_list(struct sink *sink, const char *format, va_list list) {
     for (; *format; format++) {
         if (*format != '%') {

@@ -36,9 +36,9 @@ void carry_host_vectors_allow(void) {
 }
 
 /*
- * This kernel has no user mode in which loading could be deferred. Instead, the first vector
- * instruction of a lazy thread traps after it continues (#NM by CR0.TS, CPACR_EL1.FPEN), and the
- * handler loads the state.
+ * Defers loading of the thread's state. This kernel has no user mode at whose entry the state could
+ * be loaded. Instead, the first vector instruction of a lazy thread traps after it continues (#NM
+ * by CR0.TS, CPACR_EL1.FPEN), and the handler loads the state.
  */
 bool carry_host_section_defer(struct carry_section_thread *thread) {
     (void)thread;

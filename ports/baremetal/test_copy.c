@@ -59,7 +59,7 @@ static bool is_filled(const uint8_t *from, uint8_t value, size_t size) {
     return i == size;
 }
 
-/* Writes to user pages without any copy of the library. */
+/* Writes to user pages without using the library's copies. */
 static void fill_user(uint8_t *user, const uint8_t *from, size_t size) {
     page_allow_user();
     for (size_t i = 0; i < size; i++)
@@ -185,7 +185,7 @@ static bool look_at_flags(struct trap_frame *frame) {
     return true;
 }
 
-/* The permission belongs to the code that obtained it, not to the interrupt handler. */
+/* Tests that only the code that obtained the permission has it, and not an interrupt handler. */
 static void test_trap(void) {
     if (!page_protects_user()) {
         tap_skip("SMAP or PAN in handlers", "this CPU lacks it");
@@ -201,7 +201,7 @@ static void test_trap(void) {
            "a handler lacks the permission, and the interrupted code has it again");
 }
 
-/* Single accesses succeed whole, or not at all. */
+/* Tests that single accesses succeed whole, or not at all. */
 static void test_words(void) {
     const uint64_t ones = UINT64_C(0x1111111111111111);
     uint8_t *hole = KERNEL(2, 0);

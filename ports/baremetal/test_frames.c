@@ -50,7 +50,7 @@ static void test_one(void) {
 
 /* --- Nested --- */
 
-/* Each function has a frame in which it calls the previous function, and then faults itself. */
+/* Runs the previous function in a frame, and then faults itself, like the functions that follow. */
 static void fault_in_two_frames(void) {
     is_caught(touch_hole, HOLE);
     touch_next();
@@ -90,7 +90,7 @@ static void test_left(void) {
            "frames that were left catch no fault, the outer frames do");
 }
 
-/* --- Beside the table of copies --- */
+/* --- Together with the table of copies --- */
 
 static size_t left;
 
@@ -141,7 +141,7 @@ static void test_interrupts(void) {
 
 /* --- Both CPUs --- */
 
-static unsigned both; /* CPUs that have begun */
+static unsigned both; /* number of CPUs that have begun */
 
 static void fault_often(void *wrong) {
     __atomic_fetch_add(&both, 1, __ATOMIC_SEQ_CST);
@@ -168,7 +168,8 @@ static void test_both_cpus(void) {
 /* --- Faults without a frame --- */
 
 /*
- * `break=frame` and `break=interrupted-frame` cause faults that no frame catches: the kernel ends.
+ * Causes a fault that no frame catches, for `break=frame` and `break=interrupted-frame`: the kernel
+ * ends.
  */
 static void test_without(void) {
     if (kernel_option("break=frame"))

@@ -57,9 +57,9 @@ static void test_alone(void) {
 static bool stop;
 static uint64_t rounds;
 static uint64_t wrong;
-static uint64_t ticks; /* of the other CPU's timer */
+static uint64_t ticks; /* interrupts of the other CPU's timer */
 
-/* Each call must act entirely by one table, whichever is in use at that moment. */
+/* Checks that each call acts entirely by one table, whichever is in use at that moment. */
 static void run_round(unsigned here) {
     interrupts_native.on();
     uint64_t calls = hypervisor[here].calls;
@@ -108,7 +108,7 @@ static void test_live(void) {
         tap_skip("switches under the other CPU", "there is one CPU");
         return;
     }
-    trap_set(TRAP_TIMER, count_tick); /* remains set: a last tick may come late */
+    trap_set(TRAP_TIMER, count_tick); /* remains set: a last tick may arrive late */
     cpu_run_other(run_sites, NULL);
     while (!__atomic_load_n(&rounds, __ATOMIC_RELAXED))
         cpu_pause();

@@ -19,14 +19,14 @@
 #include <string.h>
 
 #define LARGEST 2048
-#define STARTS  64 /* alignments */
+#define STARTS  64 /* number of alignments */
 #define SEED    0x12345678
 #define BESIDE  0xee
 
 static uint8_t data[STARTS + LARGEST] __attribute__((aligned(64)));
 static uint8_t target[2 * STARTS + LARGEST + 1] __attribute__((aligned(64)));
 
-/* `sizes=2048` tests each size up to 2048, then only the last sizes of longer runs. */
+/* The limit up to which every size is tested, as in `sizes=2048`; above it, see next_size(). */
 static size_t sizes;
 
 static size_t next_size(size_t size) {
@@ -165,7 +165,7 @@ static struct {
     const struct table *table;
     size_t start;
     size_t wrong;
-    unsigned sections; /* of interrupts */
+    unsigned sections; /* number of sections in interrupts */
 } work;
 
 static void work_in_section(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests what the other tests rely on: traps, interrupts, pages and the second CPU. */
+/* Tests the facilities on which the other tests rely: traps, interrupts, pages, the second CPU. */
 #include "harness/tap.h"
 #include "kernel.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests a module that is loaded after the kernel was patched: its sites are brought up to date. */
+/* Tests that the sites of a module are brought up to date if it is loaded after the kernel was
+   patched. */
 #include "harness/tap.h"
 #include "kernel.h"
 #include "module.h"

@@ -29,7 +29,7 @@ static struct {
 static uint8_t data[1500];
 static uint16_t right_sum;
 
-/* Sum with general registers, and with vector registers. */
+/* Sum with general registers only, and with vector registers. */
 static uint16_t sum_by_generals(void) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
@@ -42,7 +42,7 @@ static uint16_t sum_by_vectors(void) {
     return carry_sum_fold(carry_sum_call(data, sizeof data, 0));
 }
 
-/* Makes an interrupt come at a random point of the following code. */
+/* Makes an interrupt arrive at a random point of the following code. */
 static void expect_interrupt(void) {
     cpu_timer(1 + (uint32_t)rng_below(20000));
 }
@@ -52,7 +52,7 @@ static void wait_for_interrupt(unsigned before) {
         cpu_pause();
 }
 
-/* Sums as a kernel does for a packet: with vector registers if they are available. */
+/* Sums like a kernel for a packet: with vector registers if they are available. */
 static void sum_in_section(void *area, uint64_t garbage, bool is_interrupted) {
     struct carry_section section;
     bool nests = section_is_open();
@@ -93,8 +93,9 @@ static bool refuse_in_nmi(struct trap_frame *frame) {
 }
 
 /*
- * One of three rounds has no section, one an interrupt in its section, and one an interrupt at a
- * random point. On a busy machine random interrupts hardly ever hit a section.
+ * Runs a round. Of three rounds, one has no section, one has an interrupt in its section, and one
+ * has an interrupt at a random point. On a busy machine, random interrupts hardly ever hit a
+ * section.
  */
 static void run_round(unsigned round) {
     unsigned before = seen.interrupts;

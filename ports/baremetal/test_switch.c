@@ -11,7 +11,7 @@
 #include <carry/section.h>
 
 #define THREADS     6
-#define SLICES      150 /* of each thread */
+#define SLICES      150 /* number of slices of each thread */
 #define STACK_BYTES 16384
 
 enum state { READY, RUNNING, FINISHED };
@@ -19,7 +19,7 @@ enum state { READY, RUNNING, FINISHED };
 static struct thread {
     void *stack_pointer; /* while it is suspended */
     struct carry_section_thread vectors;
-    void **scheduler; /* of the CPU that runs the thread */
+    void **scheduler; /* stack pointer of the scheduler of the CPU that runs the thread */
     bool finished;
     unsigned state;
     unsigned slices;
@@ -34,7 +34,7 @@ static struct thread {
 static unsigned interrupts[CPUS];
 static unsigned refused[CPUS];
 
-/* Overwrites all vector registers, where a section may begin. */
+/* Overwrites all vector registers, if a section may begin. */
 static bool overwrite_vectors(struct trap_frame *frame) {
     struct carry_section section;
     unsigned here = cpu_here()->index;
@@ -49,7 +49,7 @@ static bool overwrite_vectors(struct trap_frame *frame) {
     return true;
 }
 
-/* Runs when the thread gets this CPU: its state is loaded now, or at its first use. */
+/* Loads the state of a thread that gets this CPU: now, or at its first use. */
 static void enter_cpu(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->migrations += self->slices && self->cpu != cpu->index;
@@ -92,8 +92,7 @@ static bool faults_after_switch(struct thread *self) {
 }
 
 /*
- * Requests an interrupt. In one of several slices the thread waits for it; otherwise it may come
- * later.
+ * Requests an interrupt. If `waits`, waits for it; otherwise it may arrive later.
  */
 static void expect_interrupt(uint64_t seed, bool waits) {
     const unsigned *count = &interrupts[cpu_here()->index];

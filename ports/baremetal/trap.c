@@ -8,8 +8,8 @@ static trap_handler *handlers[TRAP_VECTORS];
 uint64_t trap_fixed;
 
 /*
- * Rows of base/fault_asm.h: the relative addresses of an instruction and its recovery, and what is
- * done.
+ * Rows of base/fault_asm.h: the relative addresses of an instruction and its recovery, and the
+ * value `done`.
  */
 extern int32_t __start_carry_faults[][3], __stop_carry_faults[][3];
 static bool reached[2048];
@@ -61,7 +61,7 @@ static bool fix_up_copy(struct trap_frame *frame) {
     return true;
 }
 
-/* Unwinds code in frames. It had no permission to access user pages when it entered them. */
+/* Unwinds code to its frame. The code had no permission to access user pages when it entered it. */
 static bool unwind_frame(struct trap_frame *frame) {
     uintptr_t address = trap_address(frame);
     const void *known = address == CARRY_NO_ADDRESS ? NULL : (const void *)address;
@@ -89,7 +89,7 @@ void trap(struct trap_frame *frame) {
     const struct cpu before = *cpu;
     const struct interrupted here = {frame, before.interrupted};
     const bool is_nmi = frame->vector == TRAP_NMI;
-    page_forbid_user(); /* the interrupted code may have the permission, and gets it back */
+    page_forbid_user(); /* the interrupted code may have the permission, and regains it later */
     cpu->interrupted = &here;
     cpu->in_interrupt |= trap_is_interrupt(frame);
     cpu->in_nmi |= is_nmi;

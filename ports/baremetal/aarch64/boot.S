@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leads from the start at EL1 without an MMU to C: QEMU jumps to `start` on the first CPU, PSCI to
- * `boot_second` on the second. Memory is mapped one to one. Text is read-only, writable memory is
- * never executable, and only text is executable.
+ * Leads from the start at EL1 without an MMU to C. QEMU jumps to `start` on the first CPU, and PSCI
+ * to `boot_second` on the second. Memory is mapped one to one. Text is read-only, writable memory
+ * is never executable, and only text is executable.
  */
 #include "kernel.h"
 
@@ -10,16 +10,16 @@
 #define DEVICES     (ENTRY_BLOCK | ENTRY_ACCESSED | ENTRY_DATA)
 
 #define MAIR  0xff04                    /* 0: device (nGnRE), 1: normal, written back */
-#define TCR   0x0000000200803510        /* 48 bits in TTBR0_EL1 alone, tables like the memory */
+#define TCR   0x0000000200803510        /* 48 bits, only in TTBR0_EL1; tables cached like memory */
 #define SCTLR 0x30d8180d                /* RES1, WXN, I, SA, C, M */
 
-/* x = the address of a symbol that ADRP can reach */
+/* Sets x to the address of a symbol that ADRP can reach. */
 .macro ADDRESS x, symbol
     adrp    \x, \symbol
     add     \x, \x, :lo12:\symbol
 .endm
 
-/* Changes the entries of the pages from `from` up to `to`. Clobbers x0 to x3. */
+/* Sets the entries of the pages from `from` up to `to`. Clobbers x0 to x3. */
 .macro PROTECT from, to, entry
     ADDRESS x0, \from
     ADDRESS x1, \to
@@ -72,7 +72,7 @@ enter_virtual:
     ret
     .ltorg
 
-/* Tables of 512 entries, which map 512 GiB, 1 GiB, 2 MiB and 4 KiB each. */
+/* Tables of 512 entries each: an entry maps 512 GiB, 1 GiB, 2 MiB or 4 KiB. */
     .data
     .balign 4096
     .globl boot_root

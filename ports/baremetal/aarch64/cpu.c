@@ -4,11 +4,11 @@
 #include "kernel.h"
 
 #define PSCI_CPU_ON UINT64_C(0xc4000003)
-#define SECOND      1 /* its MPIDR_EL1 */
+#define SECOND      1 /* MPIDR_EL1 of the second CPU */
 
 void boot_second(void); /* boot.S */
 
-/* A tick is 16 ns in QEMU; on other machines the timer is as fast as the bus. */
+/* In QEMU, the timer ticks every 16 ns; on other machines, it is as fast as the bus. */
 #define TIMER_DIVIDES_BY 16
 
 void cpu_timer(uint32_t ticks) {

@@ -17,11 +17,11 @@ enum gic_register {
 };
 
 #define BOTH_GROUPS    0x3
-#define ACKNOWLEDGES   0x4 /* both groups by one register */
+#define ACKNOWLEDGES   0x4 /* one register acknowledges both groups */
 #define GROUP_0_IS_FIQ 0x8
 #define LEAST_URGENT   0xff
 
-/* The priority of all interrupts except the NMI, which has precedence. */
+/* The priority of all interrupts except the NMI, whose priority is higher. */
 #define PRIORITY 0x80
 
 static volatile uint32_t *gic_word(uint64_t base, enum gic_register index) {
@@ -32,7 +32,7 @@ static void set_priority(enum gic_interrupt interrupt, uint8_t priority) {
     *(volatile uint8_t *)(DISTRIBUTOR + GICD_IPRIORITYR + interrupt) = priority;
 }
 
-/* Enables the interrupts below 32, which have registers for each CPU. */
+/* Enables the interrupts below 32: each CPU has its own registers for these. */
 void gic_prepare(void) {
     *gic_word(DISTRIBUTOR, GICD_IGROUPR) = ~(UINT32_C(1) << GIC_NMI);
     set_priority(GIC_CALL, PRIORITY);

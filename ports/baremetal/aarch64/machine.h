@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Properties of the kernel on AArch64, also for assembly; kernel.h includes this. It runs at EL1 on
- * QEMU's board "virt", with a GICv2 and PSCI. The manual is the Arm ARM (DDI 0487).
+ * Properties of the kernel on AArch64, also for assembly; kernel.h includes this file. The kernel
+ * runs at EL1 on QEMU's board "virt", with a GICv2 and PSCI. The manual is the Arm ARM (DDI 0487).
  */
 #ifndef BAREMETAL_MACHINE_H
 #define BAREMETAL_MACHINE_H
 
 /*
- * The first GiB of memory is devices. The kernel is in one block of 2 MiB. Its text can be written
- * only at TEXT_ALIAS + address.
+ * The first GiB of addresses belongs to devices. The kernel lies in one block of 2 MiB. Its text
+ * can be written only at TEXT_ALIAS + address.
  */
 #define MEMORY_START 0x40000000
 #define BLOCK_BYTES  0x200000
@@ -70,25 +70,25 @@ enum trap_vector {
     TRAP_BREAKPOINT = 0x3c,
     TRAP_TIMER = 64,
     TRAP_CALL,     /* SGI: runs a function on the other CPU */
-    TRAP_SPURIOUS, /* without a source */
+    TRAP_SPURIOUS, /* an interrupt without a source */
     TRAP_NMI,      /* FIQ, which arrives even while interrupts (IRQ) are off */
     TRAP_VECTORS,
 };
 
-/* Distance from a breakpoint to the saved pc: none, the pc is at the instruction itself. */
+/* Distance from a breakpoint to the saved pc: 0, since the pc is at the instruction itself. */
 #define TRAP_BREAKPOINT_BYTES 0
 
 static inline uint64_t *trap_pc(struct trap_frame *frame) {
     return &frame->pc;
 }
 
-/* Continues at `recovery`, which is no landing pad (BTI). */
+/* Continues at `recovery`. Clears BTYPE, because `recovery` is no landing pad (BTI). */
 static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
     frame->pc = recovery;
     frame->pstate &= ~(uint64_t)PSTATE_BTYPE;
 }
 
-/* The register in which recoveries of faults receive their value. */
+/* Returns the address of the register in which recoveries of faults receive their value. */
 static inline uint64_t *trap_value(struct trap_frame *frame) {
     return &frame->x[16];
 }
@@ -107,7 +107,7 @@ static inline bool trap_had_leave(const struct trap_frame *frame) {
     return !(frame->pstate & PSTATE_PAN);
 }
 
-/* The address that a frame reports for an access to a non-canonical address. */
+/* Returns the address that a frame reports for an access to a non-canonical address. */
 #define TRAP_TOLD_OF(address) (address)
 
 static inline bool trap_is_interrupt(const struct trap_frame *frame) {
@@ -164,7 +164,7 @@ static inline void cpu_wait(void) {
     cpu_interrupts_on();
 }
 
-/* --- Text: whether a store of four aligned bytes is atomic --- */
+/* --- Text: whether stores of two bytes, or of four aligned ones, are atomic --- */
 
 #define TEXT_WRITES_PAIRS true
 

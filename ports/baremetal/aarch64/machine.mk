@@ -10,6 +10,6 @@ ENTRY         := start
 START         := 0x40200000
 tests_of      := harness/patch_sites_aarch64.S
 
-# Kernels of sums and copies are in C with intrinsics: compile them for vector registers.
+# Compiles kernels of sums and copies for vector registers: they are in C with intrinsics.
 $(OUT)/src/sum/aarch64/neon.c.o $(OUT)/src/copy/aarch64/neon.c.o: \
     private KERNEL_FLAGS := $(filter-out -mgeneral-regs-only,$(KERNEL_FLAGS))

@@ -2,7 +2,7 @@
 /* Page tables (Arm ARM, D8.3), permissions, and writes to text. */
 #include "kernel.h"
 
-#define PAN_SHIFT 20 /* of ID_AA64MMFR1_EL1 */
+#define PAN_SHIFT 20 /* shift of PAN in ID_AA64MMFR1_EL1 */
 #define PAN_MASK  0xf
 
 /* Fields of CTR_EL0 (D19.2.34). */
@@ -73,7 +73,7 @@ static void store_words(uintptr_t address, const uint8_t *bytes, size_t size) {
     }
 }
 
-/* Makes all CPUs fetch the stored instructions from now on (B2.4.4). */
+/* Makes all CPUs fetch the stored instructions from then on (B2.4.4). */
 static void publish_text(uintptr_t low, uintptr_t high) {
     const uint64_t ctr = CPU_READ("ctr_el0");
     const uintptr_t data_line = UINT64_C(4) << CTR_DMINLINE(ctr);

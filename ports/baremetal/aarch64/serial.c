@@ -33,7 +33,7 @@ static uint64_t call_semihosting(uint64_t operation, uint64_t *arguments) {
     return x0;
 }
 
-/* Returns the file name of the kernel, followed by the text after -append. */
+/* Returns the file name of the kernel, followed by the text that QEMU's option -append gives. */
 const char *kernel_command_line(void) {
     static char line[512];
     uint64_t arguments[] = {(uint64_t)line, sizeof line};

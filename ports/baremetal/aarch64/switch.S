@@ -3,8 +3,8 @@
  * void thread_switch(void **from, void *to)
  *
  * Suspends a kernel thread on its stack, stores its stack pointer to *from, and resumes the thread
- * at `to`. Switches general registers only. carry_context_switch() would use vector registers,
- * which belong to the thread's user code here.
+ * at `to`. Switches general registers only. carry_context_switch() would use vector registers, but
+ * in this kernel those belong to the thread's user code.
  *
  * In:       x0 from, x1 to
  * Clobbers: the registers that calls may change
@@ -29,7 +29,7 @@ thread_switch:
     ldp     x19, x20, [sp], #96
     ret
 
-/* The first code of a thread: calls the function in x19 with the argument in x20. */
+/* Begins a thread: calls the function in x19 with the argument in x20. */
     .globl thread_start
 thread_start:
     mov     x0, x20

@@ -6,7 +6,7 @@
 #define MOVE_2 UINT32_C(0xd2800040) /* mov x0, #2 */
 #define RETURN UINT32_C(0xd65f03c0)
 
-/* mov x0, #1; ret */
+/* Text that tests try to change: mov x0, #1; ret. */
 uint64_t victim(void);
 __asm__(".text\n"
         ".balign 4\n"
@@ -17,7 +17,7 @@ static void write_text(void) {
     *(volatile uint32_t *)(uintptr_t)victim = MOVE_2;
 }
 
-/* A table of faults, which must not be writable. */
+/* The table of faults, which must not be writable. */
 extern int32_t __start_carry_faults[][3];
 
 static void write_row(void) {
@@ -26,7 +26,7 @@ static void write_row(void) {
 
 static unsigned refused;
 
-/* Returns to the caller of the code that must not run. */
+/* Handles the trap at code that must not run: returns to its caller. */
 static bool skip_bad_call(struct trap_frame *frame) {
     refused++;
     frame->pc = frame->x[30];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
-/* In switch.S. */
+/* Calls the thread's function: see switch.S. */
 void thread_start(void);
 
-/* Fills the stack as thread_switch() leaves it: x19 to x30. */
+/* Fills the stack like thread_switch(): with x19 to x30. */
 void *thread_begin(void *end, void (*run)(void *), void *argument) {
     void **stack = (void **)end - 12;
     stack[0] = (void *)run;

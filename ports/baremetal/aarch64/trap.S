@@ -6,7 +6,7 @@
  */
 #include "kernel.h"
 
-/* The offset of the entry in the table identifies the kind of exception. */
+/* Defines an entry. Its offset in the table identifies the kind of exception. */
 .macro VECTOR
     .balign 128
     sub     sp, sp, #FRAME_BYTES
@@ -44,7 +44,7 @@ trap_common:
     mrs     x2, esr_el1
     mrs     x3, far_el1
     stp     x2, x3, [sp, #FRAME_ERROR]
-    /* From here on an FIQ may arrive, but not inside of another. */
+    /* From here on an FIQ may arrive, but not inside another. */
     cmp     x0, #TRAP_ENTRY_FIQ
     b.eq    1f
     tbnz    x1, #6, 1f

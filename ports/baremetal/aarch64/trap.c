@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entry of exceptions and interrupts, and their causes as the CPU and the GIC report them. */
+/* Sets up the entries of exceptions and interrupts, and reads their causes from CPU and GIC. */
 #include "base/fault_host.h"
 #include "gic.h"
 #include "kernel.h"

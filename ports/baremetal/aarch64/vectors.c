@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ROUNDING_SHIFT 22   /* field of FPCR */
-#define FLAGS          0x9f /* fields of FPSR: the exceptions since it was cleared */
+#define FLAGS          0x9f /* fields of FPSR: the exceptions since they were cleared */
 #define SATURATED      UINT64_C(0x08000000)
 
 struct image {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `bench` on the command line measures what operations cost, in the forms in which a kernel may
- * call them, by the time-stamp counter. In an emulator that counts instructions (qemu -icount
- * shift=0) that counter counts them. Prints "bench OPERATION TABLE FORM TICKS" for each.
+ * Measures the cost of operations (`bench` on the command line), in each form in which a kernel may
+ * call them, with the time-stamp counter. In an emulator that counts instructions (qemu -icount
+ * shift=0), this counter counts instructions. Prints "bench OPERATION TABLE FORM TICKS" for each.
  */
 #include "instead.h"
 #include "interrupts.h"
@@ -14,8 +14,8 @@
 #define FOUR_TIMES(statement) statement statement statement statement
 
 /*
- * Subtracts a short run from a long one, and so the cost of reading the counter. Rounding hides an
- * instruction that the compiler moves out of one of the two runs.
+ * Subtracts a short run from a long one, which cancels the cost of reading the counter. Rounding
+ * hides an instruction that the compiler moves out of one of the two runs.
  */
 #define TICKS(result, statement)                                                                   \
     do {                                                                                           \
@@ -59,7 +59,7 @@ static int set_work(carry_fn_work *function) {
 static struct interrupts in_use; /* a table of function pointers, as in kernels that do not patch */
 static carry_fn_work *pointer;
 
-/* The instructions themselves, compiled in. */
+/* Measures the instructions themselves, compiled in. */
 static uint64_t ticks_compiled(enum operation operation) {
     uint64_t ticks = 0;
     uintptr_t flags = cpu_flags();
@@ -138,7 +138,8 @@ static void show_table(size_t table, const char *form,
     }
 }
 
-/* Registers the sites only before the last form: until then they keep their linked state. */
+/* Runs the benchmark. Registers the sites only before the last form: until then, they keep their
+   linked state. */
 void bench_run(void) {
     show_table(0, "compiled", ticks_compiled);
     for (size_t i = 0; i < TABLES; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leads from the start of the kernel to C: from 32-bit protected mode without paging (PVH, Xen's
- * docs/misc/pvh.pandoc) on the first CPU, from 16-bit real mode (INIT-SIPI, Intel SDM vol. 3, 9.4)
- * on the second. Both end in 64-bit mode with the first 4 GiB mapped one to one.
+ * Leads from the start of the kernel to C. The first CPU starts in 32-bit protected mode without
+ * paging (PVH, Xen's docs/misc/pvh.pandoc), the second in 16-bit real mode (INIT-SIPI, Intel SDM
+ * vol. 3, 9.4). Both end in 64-bit mode, with the first 4 GiB mapped one to one.
  */
 #include "kernel.h"
 
@@ -25,7 +25,7 @@ start32:
     call    enter_long_mode
     ljmp    $CODE64, $start64
 
-/* pml4 -> pdpt -> four tables of 512 pages of 2 MiB. */
+/* Fills the page tables: pml4 -> pdpt -> four tables of 512 pages of 2 MiB. */
 map_memory:
     movl    $boot_pdpt + 3, boot_pml4
     movl    $boot_pd + 3, %eax
@@ -60,7 +60,7 @@ enter_long_mode:
     movl    %eax, %cr0
     ret
 
-/* The code of the second CPU, copied to the address where SIPI starts it. */
+/* The code of the second CPU, which is copied to the address where SIPI starts this CPU. */
     .code16
     .globl boot_second, boot_second_end
 boot_second:

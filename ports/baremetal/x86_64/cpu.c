@@ -47,7 +47,7 @@ void cpu_send_nmi_to_self(void) {
 }
 
 void cpu_timer(uint32_t ticks) {
-    *apic_register_at(APIC_DIVIDE) = 0xb; /* by 1 */
+    *apic_register_at(APIC_DIVIDE) = 0xb; /* divides by 1 */
     *apic_register_at(APIC_TIMER) = TRAP_TIMER;
     *apic_register_at(APIC_INITIAL) = ticks;
 }
@@ -67,7 +67,7 @@ static void enable_features(void) {
     *apic_register_at(APIC_SPURIOUS) = 0x100 | TRAP_SPURIOUS;
 }
 
-/* Waits by writes to port 0x80, each of which needs about a microsecond. */
+/* Waits by writing to port 0x80: each write takes about a microsecond. */
 static void wait_microseconds(unsigned count) {
     while (count--)
         io_out(0x80, 0);
@@ -94,7 +94,7 @@ void cpu_interrupt(const struct cpu *cpu) {
     send_command(cpu->id, COMMAND_ASSERT | TRAP_CALL);
 }
 
-/* CPUID is a serialising instruction (SDM vol. 3, 8.1.3). */
+/* Serialises by CPUID (SDM vol. 3, 8.1.3). */
 void cpu_serialise(void) {
     carry_cpuid(0, 0);
 }

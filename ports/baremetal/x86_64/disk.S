@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A boot sector for machines that cannot start kernels themselves (Bochs): loads the kernel, as
- * flat bytes, from the sectors after this one, and starts it as PVH would.
+ * Boots machines that cannot start kernels themselves (Bochs): this boot sector loads the kernel,
+ * as flat bytes, from the sectors after it, and starts the kernel like PVH.
  *
  * The Makefile defines KERNEL_SECTORS, KERNEL_ENTRY, KERNEL_END and COMMAND_LINE.
  */
@@ -37,7 +37,7 @@ load:
     popw    %cx
     loop    load
     inb     $0x92, %al
-    orb     $2, %al                             /* the line A20 */
+    orb     $2, %al                             /* enables the line A20 */
     outb    %al, $0x92
     lgdtl   gdtr
     movl    %cr0, %eax
@@ -55,7 +55,7 @@ protected:
     movl    %eax, %es
     movl    %eax, %ss
     movl    $KERNEL_START + KERNEL_SECTORS * 512, %edi
-    movl    $KERNEL_END, %ecx                   /* zeroes what is not in the file */
+    movl    $KERNEL_END, %ecx                   /* zeroes the part that is not in the file */
     subl    %edi, %ecx
     xorl    %eax, %eax
     rep stosb

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Properties of the kernel on x86-64, also for assembly; kernel.h includes this. */
+/* Properties of the kernel on x86-64, also for assembly; kernel.h includes this file. */
 #ifndef BAREMETAL_MACHINE_H
 #define BAREMETAL_MACHINE_H
 
@@ -61,7 +61,7 @@ enum trap_vector {
     TRAP_SPURIOUS = 63,
 };
 
-/* Distance from a breakpoint to the saved pc, which is after the instruction. */
+/* Distance from a breakpoint to the saved pc, which points past the instruction. */
 #define TRAP_BREAKPOINT_BYTES 1
 
 static inline uint64_t *trap_pc(struct trap_frame *frame) {
@@ -72,7 +72,7 @@ static inline void trap_go_on(struct trap_frame *frame, uint64_t recovery) {
     frame->rip = recovery;
 }
 
-/* The register in which recoveries of faults receive their value. */
+/* Returns the address of the register in which recoveries of faults receive their value. */
 static inline uint64_t *trap_value(struct trap_frame *frame) {
     return &frame->rax;
 }
@@ -81,7 +81,7 @@ static inline void trap_breakpoint(void) {
     __asm__ volatile("int3");
 }
 
-/* Does nothing: the saved pc is already after the breakpoint. */
+/* Does nothing: the saved pc already points past the breakpoint. */
 static inline void trap_pass_breakpoint(struct trap_frame *frame) {
     (void)frame;
 }
@@ -91,7 +91,7 @@ static inline bool trap_had_leave(const struct trap_frame *frame) {
     return frame->rflags & EFLAGS_AC;
 }
 
-/* The address that a frame reports for an access to a non-canonical address. */
+/* Returns the address that a frame reports for an access to a non-canonical address. */
 #define TRAP_TOLD_OF(address) NULL
 
 static inline bool trap_is_interrupt(const struct trap_frame *frame) {

@@ -2,7 +2,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Copies words: in emulators each repetition costs as much as an instruction. */
+/* Copies words: in emulators, each repetition of a string instruction costs as much as an
+   instruction. */
 void *memcpy(void *restrict dst, const void *restrict src, size_t size) {
     void *to = dst;
     size_t words = size / 8;

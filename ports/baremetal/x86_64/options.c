@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the command line, and runs what it may request instead of tests. */
+/* Reads the command line, and runs the program that it may request instead of tests. */
 #include "instead.h"
 #include "kernel.h"
 
 extern uint64_t boot_info;
 
-/* hvm_start_info contains the address of the command line at offset 24 (Xen's start_info.h). */
+/* Returns the command line: hvm_start_info holds its address at offset 24 (Xen's start_info.h). */
 const char *kernel_command_line(void) {
     uint64_t line = boot_info ? *(const uint64_t *)(boot_info + 24) : 0;
     return line ? (const char *)line : "";

@@ -41,7 +41,7 @@ void page_forbid_user(void) {
         __asm__ volatile("clac" : : : "memory", "cc");
 }
 
-/* All text is writable. */
+/* Writes text directly: all text is writable. */
 void text_write(uintptr_t address, const void *bytes, size_t size) {
     memcpy((void *)address, bytes, size);
 }

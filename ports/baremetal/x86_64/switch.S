@@ -3,8 +3,8 @@
  * void thread_switch(void **from, void *to)
  *
  * Suspends a kernel thread on its stack, stores its stack pointer to *from, and resumes the thread
- * at `to`. Switches general registers only. carry_context_switch() would use vector registers,
- * which belong to the thread's user code here.
+ * at `to`. Switches general registers only. carry_context_switch() would use vector registers, but
+ * in this kernel those belong to the thread's user code.
  *
  * In:       rdi from, rsi to
  * Clobbers: the registers that calls may change
@@ -22,7 +22,7 @@ thread_switch:
     .endr
     ret
 
-/* The first code of a thread: calls the function in rbx with the argument in rbp. */
+/* Begins a thread: calls the function in rbx with the argument in rbp. */
     .globl thread_start
 thread_start:
     movq    %rbp, %rdi

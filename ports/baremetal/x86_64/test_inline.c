@@ -37,18 +37,18 @@ static void test_bytes(void) {
     tap_ok(TAP_GE(counts.inlined, 4), "%zu calls became their instructions", counts.inlined);
 }
 
-/* --- The other CPU inside of a site --- */
+/* --- The other CPU inside a site --- */
 
 static struct {
     const uint8_t *inside; /* where the other CPU stops: between two instructions */
-    unsigned refusals; /* how long it stays, in refused stops; UINT_MAX: until the commit ends */
+    unsigned refusals; /* refused stops until it leaves; UINT_MAX: it stays until the commit ends */
     bool stands;
     bool committed;
 } parked;
 
 /*
- * Returns whether the parked CPU stays. Runs a site itself: a stop that waits for this CPU to leave
- * one site must not block the others.
+ * Returns whether the parked CPU stays. Runs a site meanwhile: a stop that waits for this CPU to
+ * leave one site must not block the other sites.
  */
 static bool parked_stays(void) {
     site_save();
@@ -74,7 +74,7 @@ static void save_in_steps(void *flags) {
     *(uintptr_t *)flags = site_save();
 }
 
-/* Changes the table while the other CPU is inside of a site. Returns the result of the commit. */
+/* Changes the table while the other CPU is inside a site. Returns the result of the commit. */
 static int commit_around_parked(unsigned refusals, uintptr_t *flags) {
     host_stops_refused = 0;
     parked.inside = find_bytes((uintptr_t)site_save, SAVE_INLINE) + FIRST_BYTES;

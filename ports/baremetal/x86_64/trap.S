@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Entry of exceptions and interrupts: each entry pushes its vector and all registers, and calls
+ * Enters exceptions and interrupts: each entry pushes its vector and all registers, and calls
  * trap(struct trap_frame *). Vector registers are not saved, because the kernel does not use them.
  */
 #include "kernel.h"
 
-/* #DF, #TS, #NP, #SS, #GP, #PF, #AC, #CP, #VC, #SX push an error code (SDM vol. 3, table 6-1). */
+/* The vectors that push an error code: #DF, #TS, #NP, #SS, #GP, #PF, #AC, #CP, #VC, #SX (SDM
+   vol. 3, table 6-1). */
 #define PUSHES_ERROR 0x60227d00
 
     .altmacro

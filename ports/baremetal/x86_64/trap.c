@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entry of exceptions and interrupts, and their causes as the CPU reports them. */
+/* Sets up the entries of exceptions and interrupts, and reads their causes. */
 #include "base/fault_host.h"
 #include "io.h"
 #include "kernel.h"
@@ -9,7 +9,7 @@
 struct idt_entry {
     uint16_t low;
     uint16_t selector;
-    uint8_t stack; /* of the TSS, or 0 for the one in use */
+    uint8_t stack; /* index of a stack in the TSS, or 0 for the stack in use */
     uint8_t type;
     uint16_t middle;
     uint32_t high;

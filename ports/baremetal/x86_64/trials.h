@@ -11,12 +11,12 @@
 /* The head of a run, followed by its trials. */
 struct trials {
     uint32_t count;
-    uint32_t room; /* bytes of an arena */
+    uint32_t room; /* size of an arena in bytes */
     uint64_t code; /* the address at which all code is executed */
     uint64_t arenas[TRIAL_ARENAS];
 };
 
-/* Followed by the code, then by the bytes that each arena repeats. */
+/* A trial. The code follows it, and then the bytes that each arena repeats. */
 struct trial {
     uint32_t code_bytes;
     uint32_t pattern_bytes[TRIAL_ARENAS];

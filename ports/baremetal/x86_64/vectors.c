@@ -12,13 +12,13 @@
 #define VECTORS        (BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM))
 #define FTW            4  /* offset in the image: which x87 registers are in use */
 #define REGISTERS      32 /* offset of the x87 registers */
-#define REGISTER_BYTES 10 /* of 16 bytes each */
+#define REGISTER_BYTES 10 /* used bytes of each x87 register, out of 16 */
 
 struct image {
     uint8_t bytes[VECTORS_AREA_BYTES];
 } __attribute__((aligned(CARRY_XSTATE_ALIGN)));
 
-/* One for each CPU and each level: thread, interrupt, nested interrupt. */
+/* An image for each CPU and each level: thread, interrupt, nested interrupt. */
 static struct image images[CPUS][3];
 
 static struct image *own_image(void) {
