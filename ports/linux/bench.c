@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A debugfs file that compares the module with Linux's own functions, measured at each read. */
+/* Shows a debugfs file that compares the module with Linux's own functions, measured at each read.
+ */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
 #include <linux/preempt.h>
@@ -75,7 +76,7 @@ static const size_t sizes[] = {20, 40, 64, 128, 256, 512, 1024, 1500, 2048, 4096
 /* The cost of one call. */
 struct cost {
     u64 tenths_of_ns;
-    u64 cycles; /* of the time stamp counter, or of the timer */
+    u64 cycles; /* ticks of the time-stamp counter, or of the timer */
 };
 
 static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size,
@@ -95,8 +96,8 @@ static struct cost of_round(run_fn *run, void *dst, const void *src, size_t size
 }
 
 /*
- * Returns the least cost of several rounds, each with so many calls that reading the clock is
- * negligible.
+ * Returns the least cost of several rounds. Each round makes enough calls that the cost of reading
+ * the clock is negligible.
  */
 static struct cost measure_call(run_fn *run, void *dst, const void *src, size_t size) {
     struct cost best = of_round(run, dst, src, size, 16);

@@ -13,18 +13,18 @@ struct seq_file;
 
 /* --- section.c: vector kernels, in sections of Linux --- */
 
-/* The operations that have a threshold each. */
+/* The operations. Each has a threshold. */
 enum carry_operation { CARRY_SUM, CARRY_SUM_COPY, CARRY_COPY, CARRY_CRC32C, CARRY_OPERATIONS };
 
 /*
- * The least size in bytes at which the vector kernel is called, if the registers are free. Below
- * it, and while they are in use, the scalar kernel is called.
+ * The least size in bytes for which the vector kernel is called. For smaller sizes, and while the
+ * vector registers are in use, the scalar kernel is called.
  */
 extern size_t carry_thresholds[CARRY_OPERATIONS];
 
 /*
- * The most bytes that one section processes: preemption is off in a section, and Linux uses the
- * same limit. It is even, so that the sums of the parts add up.
+ * The largest number of bytes that one section processes: preemption is off in a section, and Linux
+ * uses the same limit. The number is even, so that the sums of the parts add up.
  */
 #define CARRY_SECTION_BYTES ((size_t)4096)
 
@@ -44,20 +44,20 @@ DECLARE_PER_CPU(unsigned long, carry_refusals);
 
 /*
  * Chooses the kernels by name, or the best one for "". Returns 0, or -EINVAL after a message in the
- * log. No other thread may use the module during the call: for a moment the core calls the chosen
- * vector kernels outside of sections.
+ * log. No other thread may use the module during the call: for a moment, the core calls the chosen
+ * vector kernels outside sections.
  */
 int carry_choose(const char *sum, const char *copy, const char *crc32c);
 
 /*
- * Returns whether a section may begin here. In a hard interrupt it may, unless that interrupted a
- * section.
+ * Returns whether a section may begin here. It may in a hard interrupt, too, unless this
+ * interrupted a section.
  */
 bool carry_vectors_usable(void);
 
 /*
- * Like carry_copy_try_call() and carry_sum_copy_try_call(), and for memory of the process if
- * `user`.
+ * Copy like carry_copy_try_call() and carry_sum_copy_try_call(); if `user`, from or to memory of
+ * the process.
  */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user);
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
@@ -74,7 +74,7 @@ enum carry_table carry_operation_table(enum carry_operation operation);
 void carry_operate(enum carry_operation operation, void *dst, const void *src, size_t size);
 
 /*
- * Set the thresholds of all operations that have vector kernels: to `bytes`, or to measured sizes.
+ * Set the thresholds of all operations that have vector kernels, to `bytes` or to measured sizes.
  */
 void carry_set_thresholds(size_t bytes);
 int carry_measure_thresholds(void);

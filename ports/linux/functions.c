@@ -23,7 +23,7 @@ EXPORT_SYMBOL_GPL(carry_csum_partial_copy_nocheck);
 
 /*
  * Returns whether `data` may be a process's memory. Stops speculation: the CPU must not read at an
- * address for which it only predicts that the check passes.
+ * address for which it has only predicted that the check passes.
  */
 static bool may_access(const void __user *data, size_t size) {
     if (!access_ok(data, size))
@@ -53,7 +53,9 @@ unsigned long carry_copy_to_user(void __user *dst, const void *src, unsigned lon
 }
 EXPORT_SYMBOL_GPL(carry_copy_to_user);
 
-/* Sums from all ones, so that 0 is never the sum of copied bytes and can report a failure. */
+/* Copies and sums, from all ones: then 0 is never the sum of copied bytes, and can report a
+ * failure.
+ */
 __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size) {
     struct carry_sum_tried tried;
 
@@ -66,7 +68,7 @@ __wsum carry_csum_and_copy_from_user(const void __user *src, void *dst, int size
     if (tried.left)
         return 0;
     /*
-     * A byte that faulted may be readable at the second try: then everything is copied, but not
+     * A byte that faulted may be readable at the second attempt: then everything is copied, but not
      * summed.
      */
     return (__force __wsum)(carry_sum_is_known(&tried) ? (u32)tried.sum

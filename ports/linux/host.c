@@ -14,20 +14,21 @@
 /* --- base/host.h --- */
 
 static char mask[128];
-/* A longer list is refused: a truncated one would mask fewer features than demanded. */
+/* A longer list is refused: a truncated list would mask fewer features than demanded. */
 module_param_string(mask, mask, sizeof mask, 0444);
 MODULE_PARM_DESC(mask, "CPU features to do without, as in avx512f,erms");
 
 /*
- * The core asks the CPU itself. A feature that the command line of Linux disabled (clearcpuid=,
- * noxsave) is masked too: sections of Linux would not save its registers.
+ * Returns the features to mask. The core asks the CPU itself, so features that the command line of
+ * Linux disabled (clearcpuid=, noxsave) are masked too: sections of Linux would not save their
+ * registers.
  */
 const char *carry_host_cpu_mask(void) {
     static const struct {
         const char *name;
         unsigned int feature;
     } rows[] = MACHINE_FEATURES;
-    static char text[sizeof mask + 128]; /* with room for all names of the rows */
+    static char text[sizeof mask + 128]; /* room for the mask and all names of the rows */
     size_t i;
 
     strscpy(text, mask, sizeof text);
@@ -41,8 +42,8 @@ const char *carry_host_cpu_mask(void) {
 }
 
 /*
- * Called on AArch64 only. kernel_neon_begin() saves NEON registers only, so no other feature may be
- * used.
+ * Returns no features; called on AArch64 only. kernel_neon_begin() saves NEON registers only, so no
+ * other feature may be used.
  */
 uint64_t carry_host_hwcap(enum carry_host_hwcap word) {
     (void)word;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first process of a virtual machine that tests the module. It writes TAP to the console: it
- * loads the module with its own arguments as parameters, reads the module's files, unloads the
+ * Tests the module as the first process of a virtual machine, and writes TAP to the console. Loads
+ * the module with the program's arguments as parameters, reads the module's files, unloads the
  * module, and repeats this.
  *
  *     cc -O2 -static -Ix86_64 -o init init.c
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "registers.h" /* of the architecture */
+#include "registers.h" /* from the architecture's folder */
 
 #define FILES "/sys/kernel/debug/carry/"
 
@@ -53,7 +53,7 @@ static void mount_all(void) {
         dup2(console, fd);
 }
 
-/* Loads the module. Returns 0 or an errno. */
+/* Loads the module. Returns 0 or an error number. */
 static int insert_module(const char *parameters) {
     int file = open("/carry.ko", O_RDONLY);
     int error = syscall(SYS_finit_module, file, parameters, 0) ? errno : 0;

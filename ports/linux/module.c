@@ -26,7 +26,8 @@ MODULE_PARM_DESC(threshold,
 
 static struct dentry *folder;
 
-/* Holds a whole file: if the buffer were too small, seq_file would call the show function again. */
+/* Room for a whole file: if the buffer were too small, seq_file would call the show function again.
+ */
 #define SHOWN_BYTES (64 << 10)
 
 #define FILE_THAT_SHOWS(name)                                                                      \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls the kernels, in place of src/{sum,copy}/<arch>/call.S: vector kernels in a section of Linux
- * where that is allowed and faster, else scalar kernels. So every operation of the core may be
+ * where that is allowed and faster, or else scalar kernels. So every operation of the core may be
  * called in any context.
  *
  * Static calls hold the chosen vector kernels: a module may not write text, but Linux rewrites
- * static calls for it. The core's own operations stay with scalar kernels, because the core calls
- * them in any context.
+ * static calls for it. The core's own operations keep scalar kernels, because the core calls them
+ * in any context.
  */
 #define pr_fmt(text) KBUILD_MODNAME ": " text
 
@@ -31,7 +31,7 @@ DEFINE_STATIC_CALL(vector_copy, carry_copy_generic);
 DEFINE_STATIC_CALL(vector_copy_try, carry_copy_try_generic);
 DEFINE_STATIC_CALL(vector_crc32c, carry_crc32c_generic);
 
-/* Linux warns if irq_fpu_usable() is called in an NMI. */
+/* Does not call irq_fpu_usable() in an NMI: Linux would warn. */
 bool carry_vectors_usable(void) {
     return !in_nmi() && machine_is_usable();
 }
@@ -47,7 +47,7 @@ static bool takes_vectors(enum carry_operation operation, size_t size) {
     return false;
 }
 
-/* BREAKS_SECTION is 1 in the mutant whose sections save nothing. */
+/* Begins a section. BREAKS_SECTION is 1 in the mutant whose sections save nothing. */
 static void section_begin(void) {
     if (BREAKS_SECTION)
         preempt_disable();
@@ -144,7 +144,8 @@ static size_t copy_try_in_sections(void *dst, const void *src, size_t size, bool
 }
 
 /*
- * The scalar kernel retries what a section left. It may sleep to read in pages, if its caller may.
+ * Copies in sections, and retries the bytes that a section left with the scalar kernel. This may
+ * sleep to read in pages, if the caller may sleep.
  */
 size_t carry_copy_try_any(void *dst, const void *src, size_t size, bool user) {
     size_t left = size;
@@ -191,7 +192,8 @@ static struct carry_sum_tried sum_copy_try_in_sections(void *dst, const void *sr
     return tried;
 }
 
-/* After a fault the sum is not known, so the scalar kernel starts again from the first byte. */
+/* Copies and sums in sections. After a fault, the sum is unknown: the scalar kernel starts again
+   from the first byte. */
 struct carry_sum_tried carry_sum_copy_try_any(void *dst, const void *src, size_t size, uint32_t sum,
                                               bool user) {
     struct carry_sum_tried tried = {.left = size};
@@ -224,8 +226,8 @@ static int choose_kernel(int (*select)(const char *name), const char *what, cons
 }
 
 /*
- * Lets the core choose, copies its choice to the static calls, and sets the core back to scalar
- * kernels.
+ * Lets the core choose the kernels, copies its choice to the static calls, and resets the core to
+ * scalar kernels.
  */
 int carry_choose(const char *sum, const char *copy, const char *crc32c) {
     struct carry_sum_kernel sums;

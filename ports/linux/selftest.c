@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The self-test: reading its debugfs file runs it and shows the results in KTAP. */
+/* Runs the self-test whenever its debugfs file is read, and shows the results in KTAP. */
 #include <linux/mutex.h>
 #include <linux/prandom.h>
 #include <linux/sched.h>
@@ -88,7 +88,7 @@ static void run_test(struct seq_file *out, size_t index) {
     seq_printf(out, "%sok %zu %s\n", test.failures ? "not " : "", index + 1, test.name);
 }
 
-/* Uses vectors at all sizes during the tests, even where scalar code is faster. */
+/* Runs the tests, with vectors at all sizes, even where scalar code is faster. */
 int carry_selftest_show(struct seq_file *out, void *unused) {
     static DEFINE_MUTEX(one_at_a_time);
     size_t thresholds[CARRY_OPERATIONS];

@@ -40,7 +40,7 @@ struct carry_copy_forms {
 const struct carry_sum_forms *carry_test_next_sum(size_t *index);
 const struct carry_copy_forms *carry_test_next_copy(size_t *index);
 
-/* Fills `data` with pseudorandom bytes, the same ones each time. */
+/* Fills `data` with pseudorandom bytes, the same bytes each time. */
 void carry_test_fill(void *data, size_t size);
 
 void carry_test_sum(struct carry_test *test);

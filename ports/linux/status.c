@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A debugfs file: the kernels that exist, the chosen ones, and the sizes from which on they are
+ * Shows a debugfs file: the kernels that exist, which are chosen, and the sizes from which they are
  * used.
  */
 #include <linux/cpumask.h>

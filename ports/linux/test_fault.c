@@ -19,9 +19,8 @@
 #define SEED      0x1234u
 
 /*
- * Iterates over copies that meet a hole: `size` bytes, of which `good` are before the hole. Covers
- * every value of `good` for the sizes that kernels treat specially, and some values for larger
- * sizes.
+ * Iterates over copies that meet a hole after `good` of `size` bytes. Covers every value of `good`
+ * for the sizes that kernels treat specially, and some values for larger sizes.
  */
 static bool next_case(size_t *size, size_t *good) {
     *good += *size <= 72 ? 1 : 31;
@@ -37,7 +36,7 @@ static bool next_case(size_t *size, size_t *good) {
 struct memory {
     u8 from[SIZE_LAST];
     u8 to[MARGIN + SIZE_LAST + MARGIN];
-    u8 *area; /* pages, with an unmapped guard page after them */
+    u8 *area; /* pages, followed by an unmapped guard page */
     u8 *hole;
 };
 
@@ -131,7 +130,7 @@ static void check_way(struct carry_test *test, struct memory *memory, const stru
     cond_resched();
 }
 
-/* Single accesses succeed whole, or not at all. */
+/* Checks that single accesses succeed whole, or not at all. */
 static void check_words(struct carry_test *test, struct memory *memory) {
     static const u8 ones[8] = {[0 ... 7] = 0x11};
     size_t size;
@@ -213,15 +212,16 @@ void carry_test_nofault(struct carry_test *test) {
 /* --- A process's memory --- */
 
 /*
- * Called right after the copy: Linux's own copies also end the access, and would hide the defect.
+ * Checks that memory of processes is inaccessible again. Called right after the copy: Linux's own
+ * copies also end the access, and would hide the defect.
  */
 static void check_out_of_reach(struct carry_test *test) {
     carry_expect(test, !machine_reaches_user(), "memory of processes stays in reach");
 }
 
 /*
- * Maps pages of the process that reads the file, with a hole after them. Returns their address or
- * an error.
+ * Maps pages in the process that reads the file, followed by a hole. Returns their address or an
+ * error.
  */
 static unsigned long map_user(unsigned long pages, unsigned long protection) {
     unsigned long start =
@@ -277,7 +277,7 @@ static void check_to_user(struct carry_test *test, struct memory *memory, u8 __u
     }
 }
 
-/* Refused addresses: memory that is not the process's, or that is read-only. */
+/* Checks refused addresses: memory that is not the process's, or that is read-only. */
 static void check_user_refused(struct carry_test *test, struct memory *memory,
                                u8 __user *readable) {
     static const u8 zeros[8];

@@ -89,7 +89,7 @@ static enum hrtimer_restart on_visit(struct hrtimer *timer) {
     return HRTIMER_NORESTART;
 }
 
-/* Runs `work` once in the handler of a timer of that mode. */
+/* Runs `work` once in the handler of a timer of mode `mode`. */
 static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode mode) {
     visit->work = work;
     init_completion(&visit->done);
@@ -102,8 +102,8 @@ static void visit_by(struct visit *visit, struct work *work, enum hrtimer_mode m
 }
 
 /*
- * Enters an NMI as nmi_enter() does, with interrupts off. Linux would warn about a request for
- * registers there.
+ * Checks that registers are refused in an NMI, where Linux would warn about a request for them.
+ * Enters the NMI like nmi_enter(), with interrupts off.
  */
 static void check_nmi(struct carry_test *test, struct work *work) {
     bool usable, right;
@@ -140,7 +140,7 @@ void carry_test_contexts(struct carry_test *test) {
     kvfree(work);
 }
 
-/* --- Inside of another section, whose registers must not change --- */
+/* --- Inside another section, whose registers must not change --- */
 
 void carry_test_nested(struct carry_test *test) {
     struct work *work = new_work(test);
@@ -169,7 +169,7 @@ void carry_test_nested(struct carry_test *test) {
     kvfree(work);
 }
 
-/* Returns how often a sum of `size` bytes is refused vectors. Called inside of a section. */
+/* Returns how often a sum of `size` bytes is refused vectors. Must be called inside a section. */
 static unsigned long refusals_of(const struct work *work, size_t size) {
     unsigned long before = this_cpu_read(carry_refusals);
 
@@ -223,7 +223,8 @@ static enum hrtimer_restart work_in_section_interrupt(struct hrtimer *timer) {
     return HRTIMER_RESTART;
 }
 
-/* Returns whether to continue: until an interrupt has hit a section, if sections are possible. */
+/* Returns whether to continue. If sections are possible, continues until an interrupt has hit one.
+ */
 static bool goes_on(const struct interrupts *interrupts, u64 start) {
     u64 passed = ktime_get_ns() - start;
     bool is_due = vector_operations() && !READ_ONCE(interrupts->in_sections);
@@ -231,7 +232,8 @@ static bool goes_on(const struct interrupts *interrupts, u64 start) {
     return passed < TIME_NS || (is_due && passed < PATIENCE_NS);
 }
 
-/* The timer belongs to this CPU, so the thread must not migrate. */
+/* Tests interrupts at any point of a section. The timer belongs to this CPU, so the thread must not
+   migrate. */
 void carry_test_interrupts(struct carry_test *test) {
     struct work *work = new_work(test);
     struct interrupts interrupts = {.work = new_work(test)};

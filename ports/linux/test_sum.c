@@ -20,7 +20,7 @@
 struct buffers {
     u8 from[OFFSETS + SIZE_LAST + 1];
     u8 to[OFFSETS + SIZE_LAST + 1];
-    u32 expected[SIZE_LAST + 1]; /* one for each size, from one offset on */
+    u32 expected[SIZE_LAST + 1]; /* the sum for each size, from one offset on */
 };
 
 static struct buffers *new_buffers(struct carry_test *test) {
@@ -33,7 +33,7 @@ static struct buffers *new_buffers(struct carry_test *test) {
     return buffers;
 }
 
-/* Fills buffers->expected. The oracle adds a byte at a time. */
+/* Fills buffers->expected. The oracle adds one byte at a time. */
 static void ask_oracle(const struct oracle_kind *kind, struct buffers *buffers, size_t offset) {
     struct oracle oracle = kind->start(SEED);
     size_t size;
@@ -46,7 +46,8 @@ static void ask_oracle(const struct oracle_kind *kind, struct buffers *buffers, 
 
 /* --- Sums --- */
 
-/* Kernels are called in sections; functions of the module and of Linux are not. */
+/* Checks sums of all sizes. Calls kernels in sections, and functions of the module and of Linux
+   without. */
 static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
                        const struct buffers *buffers, size_t offset, const char *name,
                        carry_sum_fn *sum, bool in_section) {
@@ -66,7 +67,7 @@ static void check_sums(struct carry_test *test, const struct oracle_kind *kind,
     }
 }
 
-/* Linux's own sum serves as a second oracle. */
+/* Sums with Linux's own function, a second oracle. */
 static uint32_t sum_by_linux(const void *data, size_t size, uint32_t sum) {
     return (__force u32)csum_partial(data, size, (__force __wsum)sum);
 }
@@ -126,7 +127,7 @@ static void check_copied(struct carry_test *test, const char *name, const struct
                  "%s of %zu bytes from offset %zu to %zu: bytes around", name, size, offset, to);
 }
 
-/* Varies the offset of the target with the size. */
+/* Returns the offset of the target, which varies with the size. */
 static size_t target_of(size_t offset, size_t size) {
     return (offset + 5 * size) % OFFSETS;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures, when the module is loaded, from which size on a vector kernel is faster in spite of its
- * section.
+ * Measures, when the module is loaded, the size from which a vector kernel is faster in spite of
+ * its section.
  *
- * The measured sections save no registers: each is the second one or later since the thread entered
- * the kernel. The extra cost of the first one depends on the thread's own state.
+ * The measured sections save no registers, because they are not the first since the thread entered
+ * the kernel. The extra cost of the first section depends on the thread's own state.
  */
 #include <linux/ktime.h>
 #include <linux/minmax.h>
@@ -87,7 +87,7 @@ static bool vectors_win(enum carry_operation operation, void *dst, const void *s
     return vector < scalar;
 }
 
-/* Returns the least of the sizes at which vectors win, and win at each larger size; or SIZE_MAX. */
+/* Returns the least size from which vectors win at every size, or SIZE_MAX if there is none. */
 static size_t measure_threshold(enum carry_operation operation, void *dst, const void *src) {
     static const size_t sizes[] = {4096, 3072, 2048, 1536, 1024, 768, 512, 384, 256, 192, 128, 64};
     size_t least = SIZE_MAX;

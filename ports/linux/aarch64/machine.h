@@ -27,7 +27,7 @@ static inline bool machine_has(unsigned int feature) {
     return cpu_have_feature(feature);
 }
 
-/* Linux does not report on AArch64 whether the machine is virtual. */
+/* Returns false: Linux does not report on AArch64 whether the machine is virtual. */
 static inline bool machine_is_virtual(void) {
     return false;
 }
@@ -55,7 +55,7 @@ static inline void machine_end(void) {
     kernel_neon_end();
 }
 
-/* Sections are possible in threads and soft interrupts only. */
+/* Returns whether a section is possible: in threads and soft interrupts only. */
 static inline bool machine_is_usable(void) {
     return may_use_simd();
 }
@@ -70,7 +70,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(a, b)  "ldp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 #define MACHINE_STORE(a, b) "stp q" #a ", q" #b ", [%0, #16 * " #a "]\n"
 
-/* Load and store all vectors; for tests, inside a section. */
+/* Load and store all vector registers. For tests; must be called inside a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(".arch_extension simd\n" EACH_PAIR(MACHINE_LOAD) : : "r"(from) : "memory");
 }
@@ -102,7 +102,8 @@ static inline void machine_stop_guesses(void) {
     csdb();
 }
 
-/* With PAN, a fault at a process's address is not survived: only kernel addresses are accepted. */
+/* Returns whether all addresses are the kernel's: with PAN, a fault at a process's address is not
+   survived. */
 static inline bool machine_is_of_kernel(const void *data, size_t size) {
     unsigned long start = (unsigned long)data;
 
@@ -110,7 +111,8 @@ static inline bool machine_is_of_kernel(const void *data, size_t size) {
 }
 
 /*
- * Ranges that machine_is_of_kernel() must refuse on this architecture; tests have others for all.
+ * Ranges that machine_is_of_kernel() must refuse on this architecture; tests define others for all
+ * architectures.
  */
 #define MACHINE_REFUSES                                                                            \
     {                                                                                              \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of <stdint.h> that the core needs, defined by the types of Linux. */
+/* The part of <stdint.h> that the core needs, defined with the types of Linux. */
 #ifndef CARRY_LINUX_STDINT_H
 #define CARRY_LINUX_STDINT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Included before each assembly file of the core: makes RET of Linux end functions, with return
- * thunks where the CPU needs them.
+ * Makes Linux's RET end functions, with return thunks where the CPU needs them. Included before
+ * each assembly file of the core.
  */
 /* clang-format off */
 #include <asm/linkage.h>

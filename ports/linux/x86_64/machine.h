@@ -75,7 +75,7 @@ static inline bool machine_is_in_section(void) {
 #define MACHINE_LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
 #define MACHINE_STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
 
-/* Load and store all vectors; for tests, inside a section. */
+/* Load and store all vector registers. For tests; must be called inside a section. */
 static inline void machine_load_vectors(const void *from) {
     asm volatile(MACHINE_EACH(MACHINE_LOAD) : : "r"(from) : "memory");
 }
@@ -87,8 +87,9 @@ static inline void machine_store_vectors(void *to) {
 /* --- Memory of processes, and of the kernel --- */
 
 /*
- * Lets the kernel access user memory (SMAP) until machine_leave_user(). Objtool refuses calls in
- * between, so it must not see these instructions; the called function is a leaf in assembly.
+ * Lets the kernel access user memory (SMAP) until machine_leave_user(). Objtool refuses calls
+ * between the two, so it must not see these instructions; the called function is a leaf in
+ * assembly.
  */
 static __always_inline void machine_reach_user(bool user) {
     if (user)
@@ -111,8 +112,9 @@ static inline void machine_stop_guesses(void) {
 }
 
 /*
- * Like copy_from_kernel_nofault_allowed(), which Linux does not export: with SMAP, a fault at a
- * process's address is not survived. The vsyscall page is refused too.
+ * Returns whether all addresses are the kernel's: with SMAP, a fault at a process's address is not
+ * survived. Refuses the vsyscall page too. Like copy_from_kernel_nofault_allowed(), which Linux
+ * does not export.
  */
 static inline bool machine_is_of_kernel(const void *data, size_t size) {
     unsigned long start = (unsigned long)data;
@@ -125,7 +127,7 @@ static inline bool machine_is_of_kernel(const void *data, size_t size) {
 
 /*
  * Ranges that machine_is_of_kernel() must refuse on this architecture; the last one ends at the end
- * of the address space. Tests have others for all.
+ * of the address space. Tests define others for all architectures.
  */
 #define MACHINE_REFUSES                                                                            \
     {                                                                                              \

@@ -3,7 +3,7 @@
  * Writes entries of Linux's own table (asm/asm-extable.h), in place of src/base/fault_table.h.
  * Linux's handler does not report the page, and can load only 0. So each entry continues at two
  * instructions of its own: the first loads x16 with the value that base/fault_aarch64.h expects,
- * -4096 for "page unknown" plus what is done. The recovery then continues byte by byte, and a
+ * which is -4096 for "page unknown" plus `done`. The recovery then continues byte by byte, and a
  * second fault ends it at the exact byte.
  *
  * ROWS_OFF_BY is 1 in the mutant whose entries are all wrong.

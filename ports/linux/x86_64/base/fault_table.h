@@ -2,8 +2,8 @@
 /*
  * Writes entries of Linux's own table (asm/extable_fixup_types.h), in place of
  * src/base/fault_table.h. Linux's handler does not report the page that faulted, but it can load a
- * constant: -4096, which base/fault_asm.h defines as "page unknown", plus what is done. The
- * recovery then continues byte by byte from there, and a second fault ends it at the exact byte.
+ * constant: -4096, which base/fault_asm.h defines as "page unknown", plus `done`. The recovery then
+ * continues byte by byte from there, and a second fault ends it at the exact byte.
  *
  * ROWS_OFF_BY is 1 in the mutant whose entries are all wrong.
  */
