@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The libraries libcarry and libcarry-capture for Conan 2."""
+"""Packages the libraries libcarry and libcarry-capture for Conan 2."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conan.tools.gnu import PkgConfigDeps
 from conan.tools.layout import basic_layout
 from conan.tools.meson import Meson, MesonToolchain
 
-# Conan's packages, and the linker's name of each library.
+# The packages of Conan, and the linker's name for each library.
 COMPRESSION = {
     "bzip2/[>=1.0.8 <2]": "bzip2::bzip2",
     "lz4/[>=1.9 <2]": "lz4::lz4",

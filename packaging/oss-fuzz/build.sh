@@ -1,8 +1,8 @@
 #!/bin/bash -eu
 # SPDX-License-Identifier: MIT
-# Builds the fuzz targets as OSS-Fuzz demands: by the compilers CC and CXX, with CFLAGS and
-# LIB_FUZZING_ENGINE, to OUT, in WORK, from the present folder. Programs run with the files of OUT
-# alone, so libraries are linked in. FUZZERS may name some of the targets.
+# Builds the fuzz targets for OSS-Fuzz: with the compilers CC and CXX, CFLAGS and
+# LIB_FUZZING_ENGINE, from the present folder, in WORK, to OUT. Programs run with only the files of
+# OUT, so libraries are linked statically. FUZZERS may name some of the targets.
 
 # Prints words as a list of Meson.
 list() {
@@ -11,8 +11,8 @@ list() {
     printf ']'
 }
 
-# Only the targets get the flags: code that reports switches of stacks must not be instrumented. The
-# words of CFLAGS are separate on purpose.
+# Only the targets get the flags: code that reports switches of stacks must not be instrumented.
+# CFLAGS is unquoted, so that it is split into words.
 flags=$CFLAGS
 unset CFLAGS
 # shellcheck disable=SC2086
