@@ -14,13 +14,14 @@ RECORD  ?=
 BASE    ?=
 URL     ?=
 
-# Debian's Python, which has python3-pytest, is preferred to others on the PATH.
+# Debian's Python is preferred to others on the PATH: Debian has python3-pytest for it.
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 # Runs commands in silence; shows their output if they fail.
 quietly = { $(1); } >$(BUILD)/make.log 2>&1 || { cat $(BUILD)/make.log; exit 1; }
 
-# The folder where Debian's linker, pkg-config and CMake look; empty elsewhere: Meson decides.
+# The name of the library folder that Debian's linker, pkg-config and CMake search. Empty on other
+# systems: Meson decides.
 multiarch = $(shell cc -print-multiarch 2>/dev/null)
 
 .PHONY: all
@@ -36,14 +37,14 @@ $(BUILD)/build.ninja:
 	@mkdir -p $(BUILD)
 	@$(call quietly,meson setup -Dtool=enabled $(multiarch:%=-Dlibdir=lib/%) $(OPTIONS) $(BUILD))
 
-# Wheels for x86-64 and AArch64.
+# Makes wheels for x86-64 and AArch64.
 .PHONY: wheel
 wheel: packages-wheel
 	@mkdir -p $(BUILD)
 	@$(call quietly,$(PYTHON) scripts/make_wheel.py --to dist $(BUILD)/wheel)
 	@echo "Built" dist/*.whl
 
-# Packages for the release of Debian that this machine has.
+# Makes packages for this machine's release of Debian.
 .PHONY: deb
 deb: packages-deb
 	@mkdir -p $(BUILD)
@@ -55,20 +56,20 @@ dist:
 	@scripts/make_source dist
 	@echo "Built dist/libcarry-$$(scripts/version).tar.xz"
 
-# Makes the files for users in a bare Debian, by all targets or those that TARGETS names.
+# Makes the files for users in a bare Debian, by all targets or by those that TARGETS names.
 .PHONY: release
 release:
 	@$(PYTHON) scripts/make_release.py $(if $(CHECK),--check) $(if $(HERE),--here) \
 	    $(if $(URL),--url "$(URL)") $(TARGETS)
 
-# The command as one file, for any Linux: x86-64 and AArch64.
+# Makes the command as one file for any Linux, on x86-64 and AArch64.
 .PHONY: static
 static: packages-static
 	@mkdir -p $(BUILD)
 	@$(call quietly,$(PYTHON) scripts/make_static.py --to dist $(BUILD)/static)
 	@echo "Built" dist/carry-*-linux-*[0-9]
 
-# The crates contain the sources in C that they compile.
+# Makes the crates, with the C sources that they compile.
 .PHONY: crates
 crates: packages-crates
 	@mkdir -p $(BUILD)
@@ -84,29 +85,29 @@ demo: packages-build
 test:
 	@$(PYTHON) scripts/run_tests.py --install=check --first $(STEPS)
 
-# All steps, or those that STEPS names; RECORD=1 keeps what passes in tests/record.txt.
+# Runs all steps, or those that STEPS names; RECORD=1 records passed steps in tests/record.txt.
 .PHONY: test-all
 test-all:
 	@$(PYTHON) scripts/run_tests.py --install=test $(if $(RECORD),--record) $(STEPS)
 
-# The steps whose inputs the record does not have. Continuous integration runs them.
+# Runs the steps whose inputs are not in the record, as continuous integration does.
 .PHONY: test-affected
 test-affected:
 	@$(PYTHON) scripts/run_tests.py --affected
 
-# Tests of the changes of the working tree, or since BASE.
+# Runs the tests of the changes in the working tree, or of those since BASE.
 .PHONY: test-changed
 test-changed:
 	@$(PYTHON) scripts/run_tests.py --install=check --changed $(or $(BASE),HEAD)
 
-# All proofs, also those that take too long for each test run; their results are kept.
+# Runs all proofs, including those that take too long for each test run, and keeps the results.
 .PHONY: proof
 proof: all packages-test
 	@$(PYTHON) proof/kernels/prove.py --record -j $$(nproc) $(BUILD)
 	@CARRY_TEST_LEVEL=long CARRY_BUILD=$(BUILD) $(PYTHON) -m pytest -q -rs -p no:cacheprovider \
 	    $(addprefix tests/unit/proof/test_,meanings.py encodings.py mutants.py packet_proof.py)
 
-# Makes wrong kernels in large numbers, which the prover must refuse: others for each SEED.
+# Makes many wrong kernels, different ones for each SEED: the prover must refuse them.
 .PHONY: refute
 refute: all packages-test
 	@$(PYTHON) proof/kernels/refute.py --seed $(or $(SEED),1) --sample $(or $(SAMPLE),1000) \
@@ -130,7 +131,7 @@ proof-packet: packages-test
 instructions: all
 	@$(PYTHON) scripts/check_instructions.py $(BUILD)
 
-# The report names peers that are not available; the library must be built.
+# Installs peers. The report names those that are not available; the library must be built.
 peers = scripts/packages bench || \
     { scripts/packages --check build && echo "Continuing without them." >&2; }
 
@@ -161,7 +162,7 @@ docs: packages-docs
 models: all packages-models
 	@$(PYTHON) bench/models.py --build $(BUILD) --write
 
-# Uses a build of the library alone, for that architecture.
+# Uses a build of only the library, for AArch64.
 .PHONY: models-aarch64
 models-aarch64: packages-models
 	@mkdir -p $(BUILD)
@@ -186,7 +187,7 @@ uninstall: $(BUILD)/build.ninja
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@echo "Removed from $(DESTDIR)$(PREFIX)"
 
-# Debian packages, by apt-get.
+# Installs sets of Debian packages with apt-get.
 package_sets = $(addprefix packages-,build check crates deb docs test bench models \
     static wheel)
 .PHONY: $(package_sets)
