@@ -259,7 +259,7 @@ carry.fill = lister(C.carry_packet_fill)
 
 -- --- Functions generated at run time ---
 
--- Returns a generated object, whose member is the function to call. The object is released when
+-- Returns a generated object. Its member is the function to call. The object is released when
 -- nothing refers to it. The caller must keep it: the member does not keep the function alive.
 local function make(maker, error_of, spec)
     if not has_jit then

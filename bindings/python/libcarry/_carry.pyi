@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple, final
 
 from ._types import Buffer, Numbers, Progress
 
-__version__: Final[str]  # of libcarry
-PROTOCOLS: Final[tuple[str, ...]]  # of headers, such as "tcp"
-VERDICTS: Final[tuple[str, ...]]  # of checksums, such as "good"
+__version__: Final[str]  # the version of libcarry
+PROTOCOLS: Final[tuple[str, ...]]  # protocols of headers, such as "tcp"
+VERDICTS: Final[tuple[str, ...]]  # verdicts on checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first means no reason
 CAUSES: Final[tuple[str, ...]]  # why a checksum is bad or partial; the first means no cause
 AUDIT_USAGE: Final[str]  # what carry audit --help prints

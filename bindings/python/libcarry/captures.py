@@ -450,8 +450,8 @@ class Repairs:
 
     @property
     def damage(self) -> Damage | None:
-        """The place of the damage in the capture, after which the copy is unchanged; None if all
-        was read."""
+        """The place of the damage in the capture; None if all was read. The copy holds the rest
+        unchanged."""
         damage = self._data["damage"]
         return Damage(damage["offset"], damage["reason"]) if damage else None
 

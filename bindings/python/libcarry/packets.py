@@ -25,8 +25,8 @@ def verdict_set(names: Iterable[str]) -> int:
 
 
 def selected_verdicts(names: Iterable[str]) -> int:
-    """Returns the set of bits for at least one verdict; raises ValueError for none, for which the
-    library would use its default."""
+    """Returns the set of bits for at least one verdict. Raises ValueError for none: the library
+    would use its default."""
     bits = verdict_set(names)
     if not bits:
         raise ValueError("no verdict is selected")

@@ -100,7 +100,7 @@ struct builder {
     uint8_t *valid; /* a bit for each value; NULL: no value is null yet */
     void *values;   /* numbers, bits, or text */
     int32_t *ends;  /* text: 0, then the end of each value */
-    size_t room;    /* for text, in bytes */
+    size_t room;    /* room for text, in bytes */
 };
 
 static void release_builder(struct ArrowArray *array) {

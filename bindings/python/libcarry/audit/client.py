@@ -19,7 +19,7 @@ _LOOK_SECONDS = 0.5
 
 
 class _Events:
-    """The events of a job that were not yet passed on. This is an actor that two processes call."""
+    """Holds the events of a job that were not yet passed on: an actor that two processes call."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, tuple[Any, ...]]] = []

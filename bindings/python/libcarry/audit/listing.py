@@ -124,8 +124,7 @@ def _local(path: str, status: os.stat_result, named: bool) -> Capture:
 
 
 def ends_digest(path: str) -> str:
-    """Returns a digest of the first and last bytes of a local file, for which no store has a
-    digest."""
+    """Returns a digest of the first and last bytes of a local file: no store has a digest of it."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(file).st_size
@@ -138,7 +137,7 @@ def ends_digest(path: str) -> str:
 
 
 def with_digest(capture: Capture) -> Capture:
-    """Returns the capture with a digest, which is computed for a local file."""
+    """Returns the capture with a digest. Computes the digest of a local file."""
     if capture.digest or is_url(capture.name):
         return capture
     return replace(capture, digest=ends_digest(capture.name))

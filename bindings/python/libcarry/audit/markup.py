@@ -87,7 +87,7 @@ def sql(question: str, query: str) -> str:
 
 
 def head(content: str, depth: int = 0, anchor: str | None = None) -> str:
-    """Returns the first cell of a row, which is its heading."""
+    """Returns the first cell of a row: its heading."""
     deep = f' class="deep" style="--depth:{depth}"' if depth else ""
     own = f' id="{anchor}"' if anchor else ""
     return f'<th scope="row"{own}{deep}>{content}</th>'

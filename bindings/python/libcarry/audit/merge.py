@@ -21,7 +21,7 @@ from .store import OWN, Store
 _FILE_BYTES = 128 << 20
 _FILES = 500
 _BATCH_ROWS = 2_048
-_GROUP_ROWS = 4 * _BATCH_ROWS  # in memory at once
+_GROUP_ROWS = 4 * _BATCH_ROWS  # number of rows in memory at once
 _PARTITIONED_ROWS = 2 * _GROUP_ROWS
 _OPEN_FILES = 64
 
@@ -80,7 +80,7 @@ def _read(
 
 
 def _value(path: str, partition: str) -> str:
-    """Returns the value of the partition, which the name of the folder contains."""
+    """Returns the value of the partition: the name of the file's folder contains it."""
     found = re.search(rf"/{partition}=([^/]*)/[^/]*$", path)
     return unquote(found[1]) if found else ""
 

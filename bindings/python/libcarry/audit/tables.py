@@ -40,7 +40,7 @@ EXTRA_FILES = (
 # The limit for a folder in the name of its partition: names have at most 255 bytes, including
 # "folder=".
 _PARTITION_BYTES = 240
-_TAIL_CHARACTERS = 16  # each has up to four bytes, which %xx makes twelve
+_TAIL_CHARACTERS = 16  # each has up to four bytes, and each byte takes three as %xx
 
 # The columns that partition the tables of an archive, and the tables that already have them.
 PARTITIONS = {"day": (), "folder": ("files",)}
@@ -86,8 +86,8 @@ def _day(rows: Rows) -> str:
 
 
 def _folder(rows: Rows) -> str:
-    """Returns the folder, shortened if it is too long for the name of its partition, which contains
-    %2F for each slash."""
+    """Returns the folder, shortened if it is too long for the name of its partition. That name
+    contains %2F for each slash."""
     folder = str(rows.value("folder"))
     if len(quote(folder, safe="")) <= _PARTITION_BYTES:
         return folder

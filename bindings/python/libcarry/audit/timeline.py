@@ -40,7 +40,7 @@ def _spans(overview: Overview) -> list[datetime.datetime]:
 
 
 def _bar(verdicts: Counter[str], place: int, shown: Sequence[str], most: int) -> str:
-    """Returns a bar, whose height is in percent of the tallest bar."""
+    """Returns a bar with its height in percent of the tallest bar."""
     base, bars = 100.0, ""
     for verdict in shown:
         height = 100 * verdicts[verdict] / most

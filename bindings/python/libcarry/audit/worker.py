@@ -48,7 +48,7 @@ class Options:
     """Options for reading captures."""
 
     findings: int | None = 1000  # at most this many rows of *findings* for a capture (None: all)
-    threads: int = 1  # for each capture; 0: one for each core
+    threads: int = 1  # threads for each capture; 0: one for each core
     retries: int = 4  # repetitions after a failure of the store
     backoff: float = 0.5  # seconds before the first repetition, doubled for each further one
     unpack_limit: int = 1000  # largest multiple of its size that a capture may unpack to; 0: any

@@ -18,7 +18,7 @@
 //! [`libcarry`]: https://docs.rs/libcarry
 #![no_std]
 
-/// The types of C, which `core` has only since Rust 1.64.
+/// The types of C. `core` defines them only since Rust 1.64.
 #[allow(non_camel_case_types)]
 pub mod ctypes {
     /// `void`, as the target of a pointer.

@@ -118,7 +118,7 @@ impl Capture<'static> {
 }
 
 impl<'a> Capture<'a> {
-    /// Opens a capture that comes from a reader and can be read only once.
+    /// Opens a capture from a reader, from which it can be read only once.
     ///
     /// If the reader fails with [`WouldBlock`], it is called again at once, and should then wait. A
     /// panic of the reader continues in the function that called it.

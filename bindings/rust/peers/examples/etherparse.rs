@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A packet that etherparse builds, checked, damaged and repaired by libcarry.
+//! Builds a packet with etherparse, and checks and repairs it with libcarry.
 
 use etherparse::PacketBuilder;
 use libcarry::{Frame, Verdict};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A datagram through smoltcp, whose checksums libcarry computes and verifies.
+//! Sends a datagram through smoltcp. libcarry computes and verifies its checksums.
 
 use libcarry::{Frame, Verdict, LINK_RAW};
 use libcarry_peers::Offload;

@@ -150,7 +150,7 @@ impl<'a> Change<'a> {
         Self(change, PacketSum::from_c(*sum))
     }
 
-    /// Returns the checksum: as it was judged before its repair, or in the copy if it is left.
+    /// Returns the checksum as it was judged: before its repair or, if it is left, in the copy.
     #[must_use]
     pub fn sum(&self) -> PacketSum {
         self.1

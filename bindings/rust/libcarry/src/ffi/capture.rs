@@ -16,7 +16,8 @@ use std::io::{Read, Seek, Write};
 use std::mem::ManuallyDrop;
 use std::string::String;
 
-/// Owns a capture of libcarry-capture, which may borrow the bytes that it reads, or own a reader.
+/// Owns a capture of libcarry-capture. The capture may borrow the bytes that it reads, or own a
+/// reader.
 #[derive(Debug)]
 pub struct Capture<'a> {
     capture: NonNull<sys::carry_capture>,
@@ -30,8 +31,8 @@ unsafe impl Send for Capture<'_> {}
 
 impl Drop for Capture<'_> {
     fn drop(&mut self) {
-        // SAFETY: the capture is open, and nothing borrowed from it outlives it; after the call, it
-        // no longer uses the reader, which came from a box.
+        // SAFETY: the capture is open, and nothing borrowed from it outlives it. The reader came
+        // from a box, and the closed capture no longer uses it.
         unsafe {
             sys::carry_capture_close(self.capture.as_ptr());
             self.reader.map(|reader| Box::from_raw(reader.as_ptr()));

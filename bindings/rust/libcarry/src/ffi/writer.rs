@@ -24,7 +24,7 @@ unsafe impl<W: Send> Send for Writer<W> {}
 
 impl<W> Drop for Writer<W> {
     fn drop(&mut self) {
-        // SAFETY: the writer is freed once, and then the stream, which came from a box.
+        // SAFETY: the writer is freed once, and then the stream. The stream came from a box.
         unsafe {
             sys::carry_capture_writer_free(self.writer.as_ptr());
             drop(Box::from_raw(self.stream.as_ptr()));

@@ -15,7 +15,7 @@ fn many() -> Vec<u8> {
 }
 
 /// Compresses `bytes` with a program.
-#[allow(dead_code)] // without features
+#[allow(dead_code)] // unused without features
 fn packed_by(program: &str, bytes: &[u8]) -> Vec<u8> {
     let mut command = Command::new(program);
     let command = command.arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -29,7 +29,7 @@ fn packed_by(program: &str, bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-#[allow(dead_code)] // without features
+#[allow(dead_code)] // unused without features
 fn check_packed(program: &str) {
     let file = many();
     let packed = packed_by(program, &file);

@@ -165,7 +165,7 @@ fn overflows_the_stack() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")] // where tests are not emulated, and can run themselves
+#[cfg(target_arch = "x86_64")] // tests of others are emulated, and cannot run themselves
 fn other_faults_reach_the_handler_of_rust() {
     let mut command = process::Command::new(env::current_exe().unwrap());
     command.args(["--exact", "faults::overflows_the_stack", "--ignored", "--nocapture"]);
