@@ -34,8 +34,8 @@ typedef bool trap_handler(struct trap_frame *frame);
 trap_handler *trap_set(enum trap_vector vector, trap_handler *handler);
 
 /*
- * Change and show the table of copies that survive faults: trap_break_row() shifts row `index` by
- * one byte, and trap_note_rows() prints the rows that were reached.
+ * Functions on the table of copies that survive faults: trap_break_row() shifts row `index` by one
+ * byte, and trap_note_rows() prints the rows that were reached.
  */
 void trap_break_row(size_t index);
 void trap_note_rows(void);
@@ -80,7 +80,7 @@ struct cpu {
     struct carry_section_thread *thread; /* the running thread; NULL: it has no vector state */
     bool is_lazy;                        /* vector state is loaded at its first use */
     bool load_due;                       /* vector state must still be loaded */
-    struct carry_fault_frame *frames;    /* of the running thread or interrupt */
+    struct carry_fault_frame *frames;    /* frames of the running thread or interrupt */
     const struct interrupted *interrupted;
 };
 

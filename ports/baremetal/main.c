@@ -72,7 +72,7 @@ static bool is_wanted(const char *name) {
     return !only || (!strncmp(only, name, size) && (only[size] == ' ' || !only[size]));
 }
 
-/* Looks for `kernels=` on the command line: `kernels=avx512` tests kernels whose names begin so. */
+/* Compares `name` with the command line: `kernels=avx512` tests kernels that begin with avx512. */
 bool kernel_is_tested(const char *name) {
     const char *start = kernel_option_text("kernels=");
     for (; start && *start && *start != ' '; start++, name++)

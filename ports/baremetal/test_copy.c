@@ -106,7 +106,8 @@ static void test_every_byte(const char *name, bool (*stops_at)(size_t size, size
            name, trap_fixed - before, faults);
 }
 
-/* Like copyin_stops_at(), and checks the sum of the copied bytes. */
+/* Returns whether copyin() stops like in copyin_stops_at(), and the sum of the copied bytes is
+   right. */
 static bool copyin_sum_stops_at(size_t size, size_t good) {
     uint32_t sum = 0x1234;
     struct oracle oracle = oracle_start(sum);

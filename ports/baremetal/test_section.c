@@ -154,7 +154,7 @@ static void test_nested(void) {
 
 static void test_control_words(void) {
     struct carry_section section;
-    vectors_fill(3); /* with other rounding modes */
+    vectors_fill(3); /* changes the rounding modes, too */
     tap_ok(TAP_EQ(carry_section_begin(&section, NULL, CARRY_SECTION_X87), CARRY_OK),
            "a section begins");
     bool initial = vectors_control_is_initial();

@@ -60,7 +60,7 @@ static void enter_cpu(struct thread *self) {
     section_return();
 }
 
-/* Saves the state before thread_switch(), which keeps general registers only. */
+/* Saves the vector state before thread_switch(), which preserves only general registers. */
 static void leave_cpu(struct thread *self) {
     struct cpu *cpu = cpu_here();
     self->wrong += carry_section_switch(NULL) != 0;

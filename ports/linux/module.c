@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The module's parameters, its debugfs files, its initialisation and its exit. */
+/* Defines the module's parameters, its debugfs files, its initialisation and its exit. */
 #define pr_fmt(text) KBUILD_MODNAME ": " text
 
 #include <linux/debugfs.h>

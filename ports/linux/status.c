@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows a debugfs file: the kernels that exist, which are chosen, and the sizes from which they are
- * used.
+ * Shows a debugfs file. It lists the kernels that exist, the chosen kernels, and the sizes from
+ * which these are used.
  */
 #include <linux/cpumask.h>
 #include <linux/seq_file.h>

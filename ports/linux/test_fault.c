@@ -310,7 +310,8 @@ void carry_test_user(struct carry_test *test) {
         u8 __user *hole = (u8 __user *)pages + 2 * PAGE_SIZE;
 
         /*
-         * The pages are not present yet: sections leave them to the scalar kernel, which may sleep.
+         * The pages are not yet present: sections leave them to the scalar kernel, since it may
+         * sleep.
          */
         carry_test_fill(memory->area, 2 * PAGE_SIZE);
         carry_expect(test, !carry_copy_to_user((u8 __user *)pages, memory->area, 2 * PAGE_SIZE),

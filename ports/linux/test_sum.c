@@ -127,7 +127,7 @@ static void check_copied(struct carry_test *test, const char *name, const struct
                  "%s of %zu bytes from offset %zu to %zu: bytes around", name, size, offset, to);
 }
 
-/* Returns the offset of the target, which varies with the size. */
+/* Returns the offset of the target: it varies with the size. */
 static size_t target_of(size_t offset, size_t size) {
     return (offset + 5 * size) % OFFSETS;
 }

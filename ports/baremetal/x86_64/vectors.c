@@ -57,7 +57,7 @@ static void fill_legacy(uint8_t *image, uint64_t seed, uint64_t *state) {
     fill_from_state(image + CARRY_AREA_XMM, 256, state);
 }
 
-/* Fills `image` in the standard form, which every CPU can load. */
+/* Fills `image` in the standard form: every CPU can load it. */
 static void make_vectors_image(uint8_t *image, uint64_t seed) {
     struct carry_xstate_layout layout;
     uint64_t mask = carry_xstate_default() & (VECTORS | BIT(X87));
@@ -74,9 +74,9 @@ static void make_vectors_image(uint8_t *image, uint64_t seed) {
 }
 
 /*
- * Executes a vector instruction, which raises #NM if CR0.TS is set. Must be called before XSAVE
- * and XRSTOR, because QEMU (seen in 7.2) does not raise #NM for these two. Interrupts must stay
- * off in between.
+ * Executes a vector instruction, to raise #NM if CR0.TS is set. Must be called before XSAVE and
+ * XRSTOR, because QEMU (seen in 7.2) does not raise #NM for these two. Interrupts must remain off
+ * in between.
  */
 static void touch_vectors(void) {
     __asm__ volatile("movaps %%xmm0, %%xmm0" : : : "memory");
