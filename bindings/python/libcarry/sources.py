@@ -198,8 +198,9 @@ def open_target(path: str, mode: int) -> Iterator[tuple[int, Callable[[bytes], A
 
 
 def writer_of(target: Any) -> Callable[[bytes], Any]:  # noqa: ANN401
-    """Returns a function that writes to a file object, and returns the number of bytes accepted, or
-    None for all. A raw stream itself returns None for no bytes."""
+    """Returns a function that writes to a file object. The function returns the number of bytes
+    accepted, or None for all. For a raw stream, whose write() returns None for no bytes, it raises
+    BlockingIOError instead."""
     write = getattr(target, "write", None)
     if write is None:
         raise TypeError(f"a target is a path, a file object or None, not {type(target).__name__}")

@@ -35,7 +35,7 @@ struct capture {
     struct relatives *relatives;   /* on_related_packet() adds to it */
     PyObject *write;               /* write(bytes) of the target of a copy, or NULL */
     int descriptor;                /* descriptor of the target, or -1 */
-    uint64_t last;                 /* time of the last report of progress, in ns */
+    uint64_t last;                 /* when progress and signals were last due, in ns */
     bool waits;                    /* reading may wait for a writer */
 };
 

@@ -26,7 +26,7 @@ _SIZES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class _UsageError(Exception):
-    """The command line is wrong; the message gives the reason."""
+    """Raised if the command line is wrong. The message gives the reason."""
 
 
 # --- Words ---

@@ -61,7 +61,7 @@ class Capture:
 
 
 def _web_cause(error: BaseException) -> BaseException | None:
-    """Returns the cause of a FileNotFoundError by fsspec that stands for a web server's failure."""
+    """Returns the web server's failure that fsspec turned into FileNotFoundError, or None."""
     cause = error.__cause__
     is_web = isinstance(cause, OSError) or type(cause).__module__.startswith("aiohttp")
     return cause if is_web and isinstance(error, FileNotFoundError) else None

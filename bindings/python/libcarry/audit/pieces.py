@@ -16,7 +16,7 @@ from . import split, tasks, worker
 from .listing import Capture, is_same, refreshed, with_digest
 from .split import Piece, PieceResult
 
-# The limit of related packets of all pieces, which one process holds in memory.
+# The largest size of the related packets of all pieces: one process holds them in memory.
 _RELATED_BYTES = 64 << 20
 # The least and the largest number of pieces, each of which is a call.
 _PIECES = (4, 256)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The result of an audit: as a few lines, as JSON, and as an exit status."""
+"""Makes the result of an audit: as a few lines, as JSON, and as an exit status."""
 
 from __future__ import annotations
 

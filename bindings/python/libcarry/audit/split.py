@@ -66,8 +66,8 @@ OpenFile = Callable[[], AbstractContextManager[File]]
 
 
 class IndivisibleError(Exception):
-    """The pieces cannot give the result of the whole, so one worker must read the capture. The
-    message gives the reason."""
+    """Raised if the pieces cannot give the result of the whole, so that one worker must read the
+    capture. The message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class _Pcap:
         order = "<" if struct.unpack_from("<L", head)[0] in _PCAP else ">"
         magic, *version = struct.unpack_from(f"{order}LHH", head)
         self._header, self._ticks = _PCAP[magic]
-        self._swaps = version < [2, 3] or version[0] == 543  # the two lengths in the other order
+        self._swaps = version < [2, 3] or version[0] == 543  # the two lengths are swapped
         self._words = struct.Struct(f"{order}LLLL")
         self._seconds: int = self._words.unpack_from(head, self.first)[0]  # of the first packet
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The folder that an audit writes, on a disk or in a store, and its atomic changes."""
+"""Writes the folder of an audit, on a disk or in a store, and changes it atomically."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROWS = 50_000
 
 
 class AuditError(Exception):
-    """An audit cannot continue; the message is one line with the reason."""
+    """Raised if an audit cannot continue. The message gives the reason in one line."""
 
 
 @lru_cache(maxsize=16)

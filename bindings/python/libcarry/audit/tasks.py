@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The work of one call: checks a batch of captures, and writes a part of the tables."""
+"""Does the work of one call: checks a batch of captures, and writes a part of the tables."""
 
 from __future__ import annotations
 

@@ -56,15 +56,15 @@ class Options:
 
 
 class _TooMuchError(Exception):
-    """A capture unpacks to more bytes than the limit."""
+    """Raised if a capture unpacks to more bytes than the limit."""
 
 
 class _CutError(OSError):
-    """A store ended a capture before its size."""
+    """Raised if a store sends fewer bytes than the size of a capture."""
 
 
 class _ChangedError(Exception):
-    """A capture changed while it was read."""
+    """Raised if a capture changed while it was read."""
 
     def __init__(self, now: Capture) -> None:
         super().__init__("it changed while it was read")

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-//! The Internet checksum by libcarry and by other crates: `cargo bench`.
+//! Measures the Internet checksum by libcarry and by other crates: `cargo bench`.
 //!
-//! `make bench` measures more works, and other languages.
+//! `make bench` measures more kinds of work, and other languages.
 
 use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion, Throughput};
 use std::hint::black_box;
 
 type Function = fn(&[u8]) -> [u8; 2];
 
-/// Each function returns the value to store in a header.
+/// The compared functions. Each returns the value to store in a header.
 const PEERS: [(&str, Function); 4] = [
     ("libcarry", |bytes| libcarry::Sum::of(bytes).finish()),
     ("internet-checksum", internet_checksum::checksum),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Closures that a check calls, and how they end it.
+//! Tests the closures that a check calls, and how they end it.
 
 use crate::common::{good_and_bad, packets, panic_of, pcap};
 use libcarry::capture::{Capture, Check};

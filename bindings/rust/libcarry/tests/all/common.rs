@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures for tests.
+//! Makes captures for tests.
 
 use libcarry::capture::{Packet, Writer};
 use libcarry::{Frame, LINK_IPV4};

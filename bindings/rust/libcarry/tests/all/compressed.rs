@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures that a program compressed, for each format that is a feature.
+//! Reads captures that a program compressed, for each format that is a feature.
 
 use crate::common::{packets, pcap};
 use libcarry::capture::{Capture, Fix};

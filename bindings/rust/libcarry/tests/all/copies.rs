@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Copies of every size, apart and overlapping.
+//! Tests copies of every size, apart and overlapping.
 
 use libcarry::copy;
 

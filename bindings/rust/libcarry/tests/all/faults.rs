@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Copies from and to memory that is not mapped.
+//! Tests copies from and to memory that is not mapped.
 
 use libcarry::fault::Recovery;
 use libcarry::Sum;

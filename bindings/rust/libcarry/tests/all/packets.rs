@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Frames judged, filled in and repaired.
+//! Judges, fills in and repairs frames.
 
 use libcarry::{Frame, Options, Protocol, Reason, Verdict, LINK_IPV4};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The library's own sites.
+//! Patches the library's own sites.
 
 use libcarry::{patch, Sum};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures repaired, to streams and files.
+//! Repairs captures, to streams and files.
 
 use crate::common::{good_and_bad, packets, panic_of, pcap, Fails};
 use libcarry::capture::{Capture, Change, Fix, Repairs};

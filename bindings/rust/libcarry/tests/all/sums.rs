@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Sums of parts, and by all kernels, compared with the text of RFC 1071.
+//! Compares sums of parts, and by all kernels, with the algorithm of RFC 1071.
 
 use libcarry::{crc32c, update, Crc32c, ErrorCode, Sum};
 

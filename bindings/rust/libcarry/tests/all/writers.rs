@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Captures written and read again.
+//! Writes captures, and reads them again.
 
 use crate::common::{packets, panic_of, Fails};
 use libcarry::capture::{flags, Capture, Packet, Statistics, Writer};
