@@ -154,8 +154,8 @@ void section_prepare(void);
 bool section_is_open(void);
 
 /*
- * Prepares vector state that is due to be loaded at its first use. Called when interrupts, or a
- * section of the thread itself, have ended.
+ * Makes the next vector instruction load vector state, if its loading is due. Called when an
+ * interrupt, or a section of the thread itself, has ended.
  */
 void section_return(void);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two windows of addresses in which tests map, protect and unmap pages. */
+/* Defines two windows of addresses in which tests map, protect and unmap pages. */
 #include "kernel.h"
 
 struct window {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the table of operations on interrupt flags, also changes while the other CPU uses it. */
+/* Tests the table of operations on interrupt flags: also while it changes under the other CPU. */
 #include "harness/tap.h"
 #include "interrupts.h"
 

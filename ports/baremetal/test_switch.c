@@ -17,7 +17,7 @@
 enum state { READY, RUNNING, FINISHED };
 
 static struct thread {
-    void *stack_pointer; /* while it is suspended */
+    void *stack_pointer; /* valid while the thread is suspended */
     struct carry_section_thread vectors;
     void **scheduler; /* stack pointer of the scheduler of the CPU that runs the thread */
     bool finished;

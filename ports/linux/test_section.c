@@ -201,7 +201,8 @@ void carry_test_threshold(struct carry_test *test) {
 #define INTERRUPT_NS 50000
 #define TIME_NS      (200 * NSEC_PER_MSEC)
 #define PATIENCE_NS                                                                                \
-    (30 * NSEC_PER_SEC) /* on a busy machine, where no interrupt may hit a section for long */
+    (30 * NSEC_PER_SEC) /* long: on a busy machine, interrupts may miss all sections for a while   \
+                         */
 
 struct interrupts {
     struct hrtimer timer;

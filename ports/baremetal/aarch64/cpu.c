@@ -31,7 +31,7 @@ void cpu_enable(struct cpu *cpu) {
     cpu_vectors_allow();
     protect_user();
     gic_prepare();
-    __asm__ volatile("msr daifclr, #13" : : : "memory"); /* everything except interrupts */
+    __asm__ volatile("msr daifclr, #13" : : : "memory"); /* unmasks D, A and F, but not IRQ */
 }
 
 static bool psci_start_second(void) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Page tables (Arm ARM, D8.3), permissions, and writes to text. */
+/* Implements page tables (Arm ARM, D8.3), permissions, and writes to text. */
 #include "kernel.h"
 
 #define PAN_SHIFT 20 /* shift of PAN in ID_AA64MMFR1_EL1 */

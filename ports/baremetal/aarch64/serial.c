@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The serial port (PL011), and requests to the emulator (semihosting). */
+/* Writes to the serial port (PL011), and sends requests to the emulator (semihosting). */
 #include "kernel.h"
 
 #define SERIAL         UINT64_C(0x09000000)

@@ -9,13 +9,13 @@ tests_of      := harness/patch_sites_x86_64.S unit/proof/meanings_x86_64.S
 .PHONY: disk
 disk: $(OUT)/disk.img
 
-# The trials that `trials` on the command line runs.
+# Adds the trials that `trials` on the command line runs.
 ifdef TRIALS
 $(OUT)/x86_64/trials_data.S.o: KERNEL_FLAGS += -DTRIALS='"$(TRIALS)"'
 $(OUT)/x86_64/trials_data.S.o: $(TRIALS)
 endif
 
-# A disk that boots the kernel, as large as drives of 20 cylinders.
+# Makes a disk that boots the kernel, with the size of a drive of 20 cylinders.
 symbol = 0x$(shell nm $(IMAGE) | awk '$$3 == "$(1)" { print $$1 }')
 
 $(OUT)/disk.img: x86_64/disk.S $(IMAGE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Page tables (Intel SDM vol. 3, 4.5), permissions, and writes to text. */
+/* Implements page tables (Intel SDM vol. 3, 4.5), permissions, and writes to text. */
 #include "io.h"
 #include "kernel.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The serial port, and the exits from emulators. */
+/* Writes to the serial port, and ends emulators. */
 #include "io.h"
 #include "kernel.h"
 
