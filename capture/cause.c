@@ -7,6 +7,7 @@
 
 #include "direction.h"
 #include "ends.h"
+#include "local_headers.h"
 
 /* --- The table --- */
 
@@ -212,19 +213,11 @@ static bool is_certain(const struct carry_capture_packet *packet,
                            : count_pseudo_sums(sums, count) == 1;
 }
 
-static bool is_loopback_address(const struct carry_capture_address *address) {
-    static const uint8_t loopback6[16] = {[15] = 1};
-    if (address->version == 4)
-        return address->bytes[0] == 127;
-    return memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
-}
-
 static bool is_local(const struct carry_capture_packet *packet,
                      const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
     const struct ends ends = carry_ends_of(&frame, sum);
-    return is_loopback_address(&ends.to) ||
-           (ends.to.version && memcmp(&ends.from, &ends.to, sizeof ends.to) == 0);
+    return carry_ends_are_local(&ends);
 }
 
 /* Returns the cause of an open sum that was received. No physical link transmits the note that a
@@ -309,12 +302,21 @@ static struct evidence evidence_of_bad(const struct carry_capture_packet *packet
     return evidence;
 }
 
+static enum carry_capture_cause cause_of_partial(const struct carry_capture_packet *packet,
+                                                 const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    if (holds_pseudo_sum(sum))
+        return cause_of_open(packet, sum);
+    if (carry_local_headers_is_left(sum) && carry_local_headers_is_local(&frame, sum))
+        return CARRY_CAPTURE_CAUSE_LOCAL;
+    return carry_cause_of(&frame, sum);
+}
+
 static struct evidence evidence_of_partial(const struct carry_capture_packet *packet,
                                            const struct carry_packet_sum *sums, size_t count,
                                            const struct carry_packet_sum *sum) {
-    const struct carry_frame frame = carry_capture_frame(packet);
     return (struct evidence){
-        .cause = holds_pseudo_sum(sum) ? cause_of_open(packet, sum) : carry_cause_of(&frame, sum),
+        .cause = cause_of_partial(packet, sum),
         .certainty =
             is_certain(packet, sums, count, sum) ? CARRY_CAPTURE_CERTAIN : CARRY_CAPTURE_INFERRED,
     };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "local_headers.h"
 #include "pipeline.h"
 #include "reassemble.h"
 #include "summary.h"
@@ -30,19 +31,30 @@ struct carry_capture_checker {
 
 /* --- A batch of packets: what any thread does --- */
 
+/* Turns the sum of a header into a partial one if its packet stays on its machine. It was counted
+   as a bad one. */
+static void leave_local(struct batch *batch, const struct carry_frame *frame,
+                        struct carry_packet_sum *sum) {
+    uint64_t *counts = batch->tally.counts[sum->protocol];
+    counts[sum->verdict]--;
+    carry_local_headers_leave(frame, sum, 1);
+    counts[sum->verdict]++;
+}
+
 /* Adds a sum that is not good. Its cause depends on all sums of the frame: they show which of them
    the packet's flags mean. */
-static void add_imperfect(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+static void add_imperfect(struct batch *batch, uint32_t index, struct carry_packet_sum *sums,
                           size_t count, size_t at) {
     const struct carry_capture_packet *packet = &batch->packets[index];
     const struct carry_frame frame = carry_capture_frame(packet);
+    leave_local(batch, &frame, &sums[at]);
     const struct evidence evidence = carry_cause_find(packet, sums, count, at);
     carry_tally_add_imperfect(&batch->tally, &frame, &sums[at], &evidence);
     if (verdict_is_finding(sums[at].verdict))
         carry_pipeline_note(batch, &(struct note){index, NOTE_SUM, sums[at], evidence});
 }
 
-static void tally_sums(struct batch *batch, uint32_t index, const struct carry_packet_sum *sums,
+static void tally_sums(struct batch *batch, uint32_t index, struct carry_packet_sum *sums,
                        size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!carry_tally_add(&batch->tally, &sums[i]))
@@ -51,7 +63,7 @@ static void tally_sums(struct batch *batch, uint32_t index, const struct carry_p
 
 /* Adds only the sums of the protocols asked for. */
 static void add_selected(const struct carry_capture_checker *checker, struct batch *batch,
-                         uint32_t index, const struct carry_packet_sum *sums, size_t count) {
+                         uint32_t index, struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (checker->asked[sums[i].protocol] && !carry_tally_add(&batch->tally, &sums[i]))
             add_imperfect(batch, index, sums, count, i);

@@ -20,6 +20,24 @@ bool carry_ends_has_ports(unsigned protocol) {
            protocol == CARRY_PROTOCOL_UDPLITE;
 }
 
+static bool is_loopback_address(const struct carry_capture_address *address) {
+    static const uint8_t loopback6[16] = {[15] = 1};
+    if (address->version == 4)
+        return address->bytes[0] == 127;
+    return memcmp(address->bytes, loopback6, sizeof loopback6) == 0;
+}
+
+/* Checks whether all bytes of an address are 0, as some tools for anonymity make them. */
+static bool is_no_address(const struct carry_capture_address *address) {
+    static const uint8_t none[sizeof address->bytes] = {0};
+    return memcmp(address->bytes, none, sizeof none) == 0;
+}
+
+bool carry_ends_are_local(const struct ends *ends) {
+    const bool to_sender = memcmp(&ends->from, &ends->to, sizeof ends->to) == 0;
+    return is_loopback_address(&ends->to) || (to_sender && !is_no_address(&ends->to));
+}
+
 struct ends carry_ends_of(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     struct ends ends = {.from_port = -1, .to_port = -1};
     find_addresses(frame, sum, &ends);

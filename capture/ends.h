@@ -13,6 +13,10 @@ struct ends {
 /* Returns true if the first four bytes that sums of this protocol cover are ports. */
 bool carry_ends_has_ports(unsigned protocol);
 
+/* Checks whether the addresses say that a packet stays on its machine: it goes to a loopback
+   address, or to its sender. */
+bool carry_ends_are_local(const struct ends *ends);
+
 /* Returns the addresses in the IP header that the sum belongs to and, for protocols with ports, the
    ports in the first covered bytes, as far as these were captured. */
 struct ends carry_ends_of(const struct carry_frame *frame, const struct carry_packet_sum *sum);

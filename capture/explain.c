@@ -9,6 +9,7 @@
 
 #include "flows.h"
 #include "format.h"
+#include "local_headers.h"
 #include "reassemble.h"
 #include "summary.h"
 
@@ -91,19 +92,31 @@ append_finding(struct kept *kept, const struct carry_packet_sum *sums, size_t co
 
 /* --- What other packets show of senders and flows --- */
 
-/* Adds sum `index` of `count` to senders and flows. */
+/* Adds sum `index` of `count` to senders and flows, as carry_capture_check() does. */
 static void learn_sum(struct explain *explain, const struct carry_capture_packet *packet,
                       const struct carry_packet_sum *sums, size_t count, size_t index) {
     const struct carry_frame frame = carry_capture_frame(packet);
-    carry_header_senders_add(explain->senders, &frame, &sums[index]);
-    carry_flows_add(explain->flows, &frame, packet->number, &sums[index],
-                    carry_cause_find(packet, sums, count, index).cause);
+    const struct header_sender *sender =
+        carry_header_senders_add(explain->senders, &frame, &sums[index]);
+    if (!sender || !sender->leaves)
+        carry_flows_add(explain->flows, &frame, packet->number, &sums[index],
+                        carry_cause_find(packet, sums, count, index).cause);
+}
+
+/* Judges a frame like carry_capture_check(). */
+static size_t judge_frame(const struct carry_frame *frame, struct carry_packet_sum *sums,
+                          struct carry_packet_fragment *fragment) {
+    const size_t count =
+        carry_packet_check_fragment(frame, NULL, sums, CARRY_PACKET_SUMS_MAX, fragment);
+    carry_local_headers_leave(frame, sums, count);
+    return count;
 }
 
 static void learn_packet(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
     const struct carry_frame frame = carry_capture_frame(packet);
-    const size_t count = carry_packet_check(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    const size_t count = judge_frame(&frame, sums, &fragment);
     for (size_t i = 0; i < count; i++)
         learn_sum(explain, packet, sums, count, i);
 }
@@ -207,8 +220,7 @@ static void follow_fragments(struct explain *explain, const struct carry_capture
     carry_packet_check_fragment(&frame, NULL, NULL, 0, &fragment);
     if (!fragment.version)
         return;
-    size_t count =
-        carry_packet_check_fragment(&frame, NULL, sums, CARRY_PACKET_SUMS_MAX, &fragment);
+    size_t count = judge_frame(&frame, sums, &fragment);
     bool is_own = packet->number == explain->number;
     explain->waiting += is_own;
     for (const struct datagram *datagram =
@@ -223,12 +235,12 @@ static void follow_fragments(struct explain *explain, const struct carry_capture
 
 static void keep_frame(struct explain *explain, const struct carry_capture_packet *packet) {
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
+    struct carry_packet_fragment fragment;
     struct kept *kept = keep_packet(explain, packet, NULL);
     if (!kept)
         return;
     list_layers(kept);
-    const size_t count =
-        carry_packet_check(&kept->explanation.frame, NULL, sums, CARRY_PACKET_SUMS_MAX);
+    const size_t count = judge_frame(&kept->explanation.frame, sums, &fragment);
     for (size_t i = 0; i < count; i++)
         append_finding(kept, sums, count, i);
 }

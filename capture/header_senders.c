@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "verdict.h"
+
 #define BUCKETS_LOG2 12
 #define NO_SENDER    UINT16_MAX
 
@@ -87,7 +89,7 @@ static struct header_sender *use_sender(struct header_senders *senders, const ui
 }
 
 bool carry_header_senders_is_alone(const struct carry_packet_sum *sum) {
-    return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
+    return verdict_is_lone_header(sum);
 }
 
 static bool is_partial_header(const struct carry_packet_sum *sum) {

@@ -6,6 +6,7 @@
 
 #include "content.h"
 #include "fragment_table.h"
+#include "local_headers.h"
 
 #define LINK_RAW     101
 #define DATAGRAM_MAX 65535u /* the highest value of a length field */
@@ -248,6 +249,7 @@ static void repair_datagram(struct reassembler *reassembler, const struct entry 
     }
     options.flags |= flags;
     size_t count = carry_packet_fix(&frame, &options, changes, CARRY_PACKET_SUMS_MAX);
+    carry_local_headers_leave(&frame, changes, count);
     for (size_t i = 0; i < count; i++)
         if (changes[i].field_offset >= datagram->header_size)
             datagram->changes[datagram->changes_count++] = changes[i];
@@ -265,6 +267,7 @@ static void judge_datagram(struct reassembler *reassembler, const struct entry *
     datagram->sums = sums;
     datagram->count = carry_packet_check_fragment(&frame, &reassembler->options, sums,
                                                   CARRY_PACKET_SUMS_MAX, &reassembler->fragment);
+    carry_local_headers_leave(&frame, sums, datagram->count);
     datagram->fresh_count = 0;
     size_t index = 0;
     for (size_t i = 0; i < datagram->count; i++) {

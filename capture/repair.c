@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cause.h"
+#include "local_headers.h"
 #include "verdict.h"
 
 /* The sums of a frame or a datagram, by their latest verdicts. */
@@ -95,6 +96,15 @@ static bool is_left_by_sender(const struct repair *repair, const struct carry_fr
            carry_header_senders_leaves(repair->known, ip_sender(frame, sum));
 }
 
+/* Judges a frame like carry_capture_check(). */
+static size_t judge_frame(const struct repair *repair, const struct carry_frame *frame,
+                          struct carry_packet_sum *sums, struct carry_packet_fragment *fragment) {
+    const size_t count = carry_packet_check_fragment(frame, &repair->options.packet, sums,
+                                                     CARRY_PACKET_SUMS_MAX, fragment);
+    carry_local_headers_leave(frame, sums, count);
+    return count;
+}
+
 static void learn_sums(struct repair *repair, const struct carry_frame *frame,
                        const struct carry_packet_sum *sums, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -113,8 +123,7 @@ void carry_repair_learn(struct repair *repair, const struct carry_capture_packet
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     const struct carry_frame frame = carry_capture_frame(packet);
-    size_t count = carry_packet_check_fragment(&frame, &repair->options.packet, sums,
-                                               CARRY_PACKET_SUMS_MAX, &fragment);
+    size_t count = judge_frame(repair, &frame, sums, &fragment);
     learn_sums(repair, &frame, sums, count);
     if (!fragment.version)
         return;
@@ -128,9 +137,15 @@ void carry_repair_learned(struct repair *repair) {
     carry_reassembler_end(repair->learner);
 }
 
+/* Checks whether a header is known to be left, by its sender's other frames or its own packet. */
+static bool is_left_header(const struct repair *repair, const struct carry_frame *frame,
+                           const struct carry_packet_sum *sum) {
+    return carry_local_headers_is_left(sum) || is_left_by_sender(repair, frame, sum);
+}
+
 /*
  * Returns the flag with which a frame is repaired: CARRY_PACKET_IP_ZERO_PARTIAL if it contains a
- * header whose sender leaves it to the network card, unless the flag would turn another sum of the
+ * header that is left, unless the flag would turn another sum of the
  * frame partial.
  */
 static uint32_t repair_flags(const struct repair *repair, const struct carry_frame *frame,
@@ -139,13 +154,13 @@ static uint32_t repair_flags(const struct repair *repair, const struct carry_fra
     struct carry_packet_sum judged[CARRY_PACKET_SUMS_MAX];
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
-        left += is_left_by_sender(repair, frame, &sums[i]);
+        left += is_left_header(repair, frame, &sums[i]);
     if (!left)
         return 0;
     known.flags |= CARRY_PACKET_IP_ZERO_PARTIAL;
     carry_packet_check(frame, &known, judged, CARRY_PACKET_SUMS_MAX);
     for (size_t i = 0; i < count; i++)
-        if (judged[i].verdict != sums[i].verdict && !is_left_by_sender(repair, frame, &sums[i]))
+        if (judged[i].verdict != sums[i].verdict && !is_left_header(repair, frame, &sums[i]))
             return 0;
     return CARRY_PACKET_IP_ZERO_PARTIAL;
 }
@@ -165,8 +180,8 @@ static bool prepare_datagram(void *context, const struct carry_frame *datagram,
                              const struct source *sources, uint32_t *flags) {
     const struct repair *repair = context;
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX];
-    size_t count =
-        carry_packet_check(datagram, &repair->options.packet, sums, CARRY_PACKET_SUMS_MAX);
+    struct carry_packet_fragment fragment;
+    const size_t count = judge_frame(repair, datagram, sums, &fragment);
     *flags = repair_flags(repair, datagram, sums, count);
     return is_in_reach(repair, sources);
 }
@@ -280,8 +295,8 @@ static unsigned verdict_of(const struct repair *repair, const struct carry_frame
     return is_left_by_sender(repair, frame, sum) ? CARRY_VERDICT_PARTIAL : sum->verdict;
 }
 
-/* Returns why a sum is left unrepaired. BESIDE: its sender shows that it must be repaired, but
-   repair_flags() could not give the frame the flag. */
+/* Returns why a sum is left unrepaired. BESIDE: it is a header to repair, but repair_flags() could
+   not give the frame the flag. */
 static enum carry_capture_left why_left_known(const struct repair *repair,
                                               const struct judged *judged,
                                               const struct carry_frame *frame,
@@ -289,7 +304,7 @@ static enum carry_capture_left why_left_known(const struct repair *repair,
     unsigned verdict = verdict_of(repair, frame, sum);
     enum carry_capture_left reason = why_left(repair, judged, sum, verdict);
     bool is_held = reason == CARRY_CAPTURE_LEFT_UNCERTAIN || reason == CARRY_CAPTURE_LEFT_SNAPLEN;
-    return is_held && verdict != sum->verdict ? CARRY_CAPTURE_LEFT_BESIDE : reason;
+    return is_held && is_left_header(repair, frame, sum) ? CARRY_CAPTURE_LEFT_BESIDE : reason;
 }
 
 static void leave_in_frame(struct repair *repair, const struct carry_capture_packet *packet,
@@ -520,15 +535,14 @@ void carry_repair_packet(struct repair *repair, const struct carry_capture_packe
     struct carry_packet_sum sums[CARRY_PACKET_SUMS_MAX], changes[CARRY_PACKET_SUMS_MAX];
     struct carry_packet_fragment fragment;
     struct carry_frame frame = carry_capture_frame(packet);
-    size_t changed = 0, count = carry_packet_check_fragment(&frame, options, sums,
-                                                            CARRY_PACKET_SUMS_MAX, &fragment);
+    size_t changed = 0, count = judge_frame(repair, &frame, sums, &fragment);
     learn_sums(repair, &frame, sums, count);
     fixing.flags |= repair_flags(repair, &frame, sums, count);
     if (fixing.flags != options->flags || any_wanted(repair, sums, count))
         changed = carry_packet_fix(&frame, &fixing, changes, CARRY_PACKET_SUMS_MAX);
     if (changed)
-        count =
-            carry_packet_check_fragment(&frame, options, sums, CARRY_PACKET_SUMS_MAX, &fragment);
+        count = judge_frame(repair, &frame, sums, &fragment);
+    carry_local_headers_leave(&frame, changes, changed);
     count_changes(repair, packet, changes, changed);
     repair->repairs->totals.packets++;
     repair->repairs->totals.bytes += packet->captured;

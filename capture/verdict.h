@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests sets of verdicts: bits 1u << verdict. */
+/* Tests verdicts, and sets of them: bits 1u << verdict. */
 #ifndef CARRY_CAPTURE_SRC_VERDICT_H
 #define CARRY_CAPTURE_SRC_VERDICT_H
 
@@ -13,6 +13,11 @@ static inline bool verdict_is_in(unsigned verdict, unsigned set) {
    are remembered. */
 static inline bool verdict_is_finding(unsigned verdict) {
     return verdict_is_in(verdict, CARRY_CAPTURE_FINDING_VERDICTS);
+}
+
+/* Returns true for the sum of a lone IPv4 header: it holds 0 and is bad in its own frame. */
+static inline bool verdict_is_lone_header(const struct carry_packet_sum *sum) {
+    return sum->protocol == CARRY_PROTOCOL_IP && sum->verdict == CARRY_VERDICT_BAD && !sum->stored;
 }
 
 #endif

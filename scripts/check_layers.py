@@ -60,12 +60,13 @@ CAPTURE = ROOT / "capture"
 CAPTURE_LAYERS = [["tables"], ["reading", "datagrams", "accounts"], ["work"]]
 CAPTURE_RANK = {part: rank for rank, parts in enumerate(CAPTURE_LAYERS) for part in parts}
 CAPTURE_PARTS = {
-    "tables": "bytes directions link_names pcapng_flags reasons reassembly verdict",
+    "tables": "bytes directions ends link_names local_headers pcapng_flags reasons reassembly "
+    "verdict",
     "reading": "erf_file file format input magic open pcap pcapng reader snoop unpack unpack_bzip2 "
     "unpack_gzip unpack_lz4 unpack_method unpack_xz unpack_zstd unpackers",
     "datagrams": "content fragment_table reassemble",
-    "accounts": "cause direction ends findings flows header_senders repairs senders summary "
-    "timeline why",
+    "accounts": "cause direction findings flows header_senders repairs senders summary timeline "
+    "why",
     "work": "capture_fix check explain pipeline repair threads threads_none threads_posix writer",
 }
 CAPTURE_PART = {stem: part for part, stems in CAPTURE_PARTS.items() for stem in stems.split()}
