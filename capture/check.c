@@ -205,8 +205,8 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
         add_time(checker, place->packet, known.verdict);
     enum carry_capture_cause cause = evidence.cause;
     if (!alone)
-        cause =
-            carry_flows_add(checker->summary->flows, &frame, place->packet->number, &known, cause);
+        cause = carry_flows_add(checker->summary->flows, place->whole, place->packet->number,
+                                &known, cause);
     checker->progress.wrong += verdict_is_in(known.verdict, checker->options.wrong);
     if (may_be_listed(&checker->options, &known))
         add_finding(checker, place, &known, &evidence, cause);
@@ -216,9 +216,8 @@ static void finish_sum(struct carry_capture_checker *checker, const struct place
 static void refute_flow(struct carry_capture_checker *checker,
                         const struct carry_capture_packet *packet,
                         const struct carry_packet_sum *sum) {
-    const struct carry_frame frame = carry_capture_frame(packet);
     if (sum->verdict == CARRY_VERDICT_GOOD)
-        carry_flows_add(checker->summary->flows, &frame, packet->number, sum,
+        carry_flows_add(checker->summary->flows, packet, packet->number, sum,
                         CARRY_CAPTURE_CAUSE_NONE);
 }
 

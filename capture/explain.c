@@ -99,7 +99,7 @@ static void learn_sum(struct explain *explain, const struct carry_capture_packet
     const struct header_sender *sender =
         carry_header_senders_add(explain->senders, &frame, &sums[index]);
     if (!sender || !sender->leaves)
-        carry_flows_add(explain->flows, &frame, packet->number, &sums[index],
+        carry_flows_add(explain->flows, packet, packet->number, &sums[index],
                         carry_cause_find(packet, sums, count, index).cause);
 }
 

@@ -14,24 +14,48 @@
 
 #define FLOWS_EXAMINED 16 /* candidates for replacement, of FLOWS_MAX */
 
+#define IDENT_AT 4           /* in an IPv4 header */
+#define LATER_NS 1000000000u /* so late, hardly anything captures a packet again */
+
+#define MODULUS 65535u /* of ones'-complement numbers */
+
+#define EMPTY_HEADER 0x10000u /* of `protocol` below: the IPv4 headers whose sums hold 0 */
+
 struct key {
     struct ends ends;
     uint32_t protocol;
 };
 
+/* Numbers modulo 65535 that all bad sums of a flow may share. */
+enum trait {
+    TRAIT_DIFFERENCE, /* stored less expected: a field was changed, and not the sum */
+    TRAIT_VALUE,      /* stored, of UDP: nothing computed it */
+    TRAIT_REST,       /* stored less the length: a sum of a pseudo-header, left to a network card.
+                         Of empty headers, that of the packet's next sum without its protocol */
+    TRAIT_COUNT
+};
+
+/* Distinct values, up to as many as count. */
+struct seen {
+    uint32_t values[CARRY_CAPTURE_FLOW_AGREES];
+    unsigned count;
+};
+
 struct flow {
     struct key key;
-    uint32_t difference;
-    bool refuted;
+    uint32_t traits[TRAIT_COUNT];
+    uint8_t shared;       /* a bit for each trait that all bad sums share; 0: refuted */
     uint16_t next;        /* of the same bucket */
     uint64_t last;        /* packet with a bad sum */
     uint64_t count;       /* bad sums */
     uint64_t one_bit;     /* of these, those that one flipped bit explains */
-    uint64_t with_header; /* of these, those with the same difference as another sum of the same
-                             packet */
-    uint32_t seen[CARRY_CAPTURE_FLOW_AGREES]; /* distinct expected values: a repeated packet is
-                                                 no */
-    unsigned seen_count;                      /* further evidence */
+    uint64_t with_header; /* of these, those that share a trait with another sum of the same
+                             packet: the difference or, of empty headers, the rest */
+    uint64_t sendings;    /* of these, those that were sent, not only captured, again */
+    uint64_t sent_ns;     /* the time of the last one */
+    struct seen expected; /* a packet that is captured again is no further evidence */
+    struct seen idents;   /* of IPv4 headers */
+    struct seen lengths;
 };
 
 /* Where in a frame the sum of a flow lies. Of `sum`, only the members that say this are set. */
@@ -96,8 +120,16 @@ static bool make_flow_table(struct flows *flows) {
 
 /* --- Places in the table --- */
 
+static uint32_t key_protocol(const struct carry_packet_sum *sum) {
+    return sum->protocol | (carry_header_senders_is_alone(sum) ? EMPTY_HEADER : 0);
+}
+
 static struct key flow_key(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
-    return (struct key){.ends = carry_ends_of(frame, sum), .protocol = sum->protocol};
+    return (struct key){.ends = carry_ends_of(frame, sum), .protocol = key_protocol(sum)};
+}
+
+static bool holds_empty_headers(const struct flow *flow) {
+    return flow->key.protocol & EMPTY_HEADER;
 }
 
 /* Hashes what distinguishes most flows: the last words of the addresses, and the ports, 0 if there
@@ -146,7 +178,7 @@ static uint16_t find_flow(const struct flows *flows, const struct key *key) {
 }
 
 static bool is_rarer(const struct flow *a, const struct flow *b) {
-    return a->refuted != b->refuted ? a->refuted : a->count < b->count;
+    return !a->shared != !b->shared ? !a->shared : a->count < b->count;
 }
 
 /* Returns the rarest of the next few flows in turn. Examines few, as the table changes with every
@@ -206,6 +238,67 @@ static void add_layout(struct flows *flows, uint32_t linktype, const struct carr
         flows->has_others = true;
 }
 
+/* --- Traits --- */
+
+static uint32_t subtract_mod(uint32_t a, uint32_t b) {
+    return (a % MODULUS + MODULUS - b % MODULUS) % MODULUS;
+}
+
+static void find_traits(const struct carry_packet_sum *sum, uint32_t traits[TRAIT_COUNT]) {
+    traits[TRAIT_DIFFERENCE] = carry_cause_difference(sum);
+    traits[TRAIT_VALUE] = sum->stored % MODULUS;
+    traits[TRAIT_REST] = subtract_mod(sum->stored, sum->pseudo_size);
+}
+
+/* Returns the traits that sums like this one may share. Those of empty headers are set by
+   pair_with_empty(). */
+static uint8_t possible_traits(const struct carry_packet_sum *sum) {
+    if (carry_header_senders_is_alone(sum))
+        return 1u << TRAIT_REST;
+    return (uint8_t)(1u << TRAIT_DIFFERENCE |
+                     (sum->protocol == CARRY_PROTOCOL_UDP ? 1u << TRAIT_VALUE : 0) |
+                     (sum->pseudo ? 1u << TRAIT_REST : 0));
+}
+
+static bool shares(const struct flow *flow, enum trait trait) {
+    return flow->shared >> trait & 1;
+}
+
+static void compare_traits(struct flow *flow, const struct carry_packet_sum *sum) {
+    uint32_t traits[TRAIT_COUNT];
+    find_traits(sum, traits);
+    for (unsigned i = 0; i < TRAIT_COUNT; i++)
+        if (flow->traits[i] != traits[i])
+            flow->shared &= (uint8_t) ~(1u << i);
+}
+
+/* Returns true if the value is new and was added. */
+static bool see_value(struct seen *seen, uint32_t value) {
+    for (unsigned i = 0; i < seen->count; i++)
+        if (seen->values[i] == value)
+            return false;
+    if (seen->count == CARRY_CAPTURE_FLOW_AGREES)
+        return false;
+    seen->values[seen->count++] = value;
+    return true;
+}
+
+static void see_sum(struct flow *flow, const struct carry_packet_sum *sum) {
+    see_value(&flow->expected, sum->expected);
+    see_value(&flow->lengths, sum->pseudo_size);
+}
+
+/* Counts a packet unless it may be the last one, captured again. */
+static void see_sending(struct flow *flow, const struct carry_capture_packet *packet,
+                        const struct carry_packet_sum *sum) {
+    const uint8_t *ident = packet->data + sum->network_offset + IDENT_AT;
+    const bool is_other = sum->version == 4 && see_value(&flow->idents, load16_network(ident));
+    if (!is_other && packet->time_ns < flow->sent_ns + LATER_NS)
+        return;
+    flow->sendings++;
+    flow->sent_ns = packet->time_ns;
+}
+
 /* Returns the flow of a sum, which is created if it is new; NULL if there is no memory. */
 static struct flow *use_flow(struct flows *flows, const struct carry_frame *frame,
                              const struct carry_packet_sum *sum) {
@@ -213,13 +306,14 @@ static struct flow *use_flow(struct flows *flows, const struct carry_frame *fram
     if (!make_flow_table(flows))
         return NULL;
     uint16_t place = find_flow(flows, &key);
-    add_layout(flows, frame->linktype, sum);
+    if (!(key.protocol & EMPTY_HEADER)) /* no good header refutes these */
+        add_layout(flows, frame->linktype, sum);
     if (place != NO_FLOW)
         return &flows->list[place];
     place = free_place(flows);
     uint16_t *bucket = flow_bucket(flows, &key);
-    flows->list[place] =
-        (struct flow){.key = key, .difference = carry_cause_difference(sum), .next = *bucket};
+    flows->list[place] = (struct flow){.key = key, .shared = possible_traits(sum), .next = *bucket};
+    find_traits(sum, flows->list[place].traits);
     *bucket = place;
     return &flows->list[place];
 }
@@ -233,24 +327,57 @@ static bool is_unexplained(unsigned verdict, unsigned cause) {
 }
 
 bool carry_flows_keeps(const struct carry_packet_sum *sum, unsigned cause) {
-    return is_unexplained(sum->verdict, cause) && sum->field_size == 2 && sum->version &&
-           !sum->quoted;
+    const bool is_empty = cause == CARRY_CAPTURE_CAUSE_ZERO && carry_header_senders_is_alone(sum);
+    return (is_unexplained(sum->verdict, cause) || is_empty) && sum->field_size == 2 &&
+           sum->version && !sum->quoted;
+}
+
+/* Returns the cause of sums that are all off by the same difference. */
+static enum carry_capture_cause cause_of_difference(const struct flow *flow) {
+    const bool repeats = flow->expected.count < CARRY_CAPTURE_FLOW_AGREES;
+    if (repeats && flow->sendings < CARRY_CAPTURE_FLOW_AGREES)
+        return CARRY_CAPTURE_CAUSE_NONE;
+    if (flow->with_header == flow->count)
+        return CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED;
+    return repeats ? CARRY_CAPTURE_CAUSE_REPEATED : CARRY_CAPTURE_CAUSE_REWRITTEN;
+}
+
+/* Checks whether the sums share a value that nothing computed. Those of one length may share the
+   sum of a pseudo-header, which hardly ever is 0xffff. */
+static bool is_none_updated(const struct flow *flow) {
+    return shares(flow, TRAIT_VALUE) && (flow->lengths.count > 1 || flow->traits[TRAIT_VALUE] == 0);
+}
+
+/* Checks whether the sums depend on the length alone, with more than one length. */
+static bool is_left_then_changed(const struct flow *flow) {
+    return shares(flow, TRAIT_REST) && flow->lengths.count > 1 &&
+           (!holds_empty_headers(flow) || flow->with_header == flow->count);
 }
 
 static enum carry_capture_cause flow_cause(const struct flow *flow) {
-    if (flow->refuted || flow->count < CARRY_CAPTURE_FLOW_AGREES ||
-        flow->seen_count < CARRY_CAPTURE_FLOW_AGREES)
+    if (flow->count < CARRY_CAPTURE_FLOW_AGREES)
         return CARRY_CAPTURE_CAUSE_NONE;
-    return flow->with_header == flow->count ? CARRY_CAPTURE_CAUSE_ADDRESS_CHANGED
-                                            : CARRY_CAPTURE_CAUSE_REWRITTEN;
+    if (shares(flow, TRAIT_DIFFERENCE))
+        return cause_of_difference(flow);
+    if (flow->expected.count < CARRY_CAPTURE_FLOW_AGREES)
+        return CARRY_CAPTURE_CAUSE_NONE;
+    if (is_none_updated(flow))
+        return CARRY_CAPTURE_CAUSE_NONE_UPDATED;
+    return is_left_then_changed(flow) ? CARRY_CAPTURE_CAUSE_LEFT_THEN_CHANGED
+                                      : CARRY_CAPTURE_CAUSE_NONE;
 }
 
-static void see_expected(struct flow *flow, uint32_t expected) {
-    for (unsigned i = 0; i < flow->seen_count; i++)
-        if (flow->seen[i] == expected)
-            return;
-    if (flow->seen_count < CARRY_CAPTURE_FLOW_AGREES)
-        flow->seen[flow->seen_count++] = expected;
+/* Pairs an empty header with the sum over its content. Addresses alone determine the rest of a
+   pseudo-header's sum without its protocol, so all flows between them share it. */
+static void pair_with_empty(struct flow *header, const struct carry_packet_sum *sum) {
+    const uint32_t rest =
+        subtract_mod(subtract_mod(sum->stored, sum->pseudo_size), sum->pseudo_protocol);
+    if (!header->with_header)
+        header->traits[TRAIT_REST] = rest;
+    if (header->traits[TRAIT_REST] != rest || !sum->pseudo)
+        header->shared = 0;
+    header->with_header++;
+    see_sum(header, sum);
 }
 
 /* Pairs the sum of an IPv4 header with the next one over its content: if both have the same
@@ -261,47 +388,80 @@ static void pair_with_header(struct flows *flows, struct flow *flow,
     if (sum->protocol == CARRY_PROTOCOL_IP) {
         flows->header = (uint16_t)(flow - flows->list);
         flows->network = sum->network_offset;
-    } else if (header && header->last == flow->last && flows->network == sum->network_offset &&
-               header->difference == carry_cause_difference(sum)) {
-        header->with_header++;
-        see_expected(header, sum->expected); /* headers of one flow may all be the same */
-        flow->with_header++;
-        flows->header = NO_FLOW;
+        return;
     }
+    if (!header || header->last != flow->last || flows->network != sum->network_offset)
+        return;
+    if (holds_empty_headers(header)) {
+        pair_with_empty(header, sum);
+    } else if (header->traits[TRAIT_DIFFERENCE] == carry_cause_difference(sum)) {
+        header->with_header++;
+        see_sum(header, sum); /* headers of one flow may all be the same */
+        flow->with_header++;
+    } else {
+        return;
+    }
+    flows->header = NO_FLOW;
 }
 
-static enum carry_capture_cause add_bad(struct flows *flows, const struct carry_frame *frame,
-                                        uint64_t number, const struct carry_packet_sum *sum,
-                                        enum carry_capture_cause cause) {
-    struct flow *flow = use_flow(flows, frame, sum);
-    if (!flow)
-        return cause;
-    flow->last = number;
+static void count_bad(struct flow *flow, const struct carry_capture_packet *packet,
+                      const struct carry_packet_sum *sum, enum carry_capture_cause cause) {
     flow->count++;
     flow->one_bit += cause == CARRY_CAPTURE_CAUSE_ONE_BIT;
-    flow->refuted |= flow->difference != carry_cause_difference(sum);
-    see_expected(flow, sum->expected);
+    if (holds_empty_headers(flow))
+        return;
+    compare_traits(flow, sum);
+    see_sum(flow, sum);
+    see_sending(flow, packet, sum);
+}
+
+static enum carry_capture_cause add_bad(struct flows *flows,
+                                        const struct carry_capture_packet *packet, uint64_t number,
+                                        const struct carry_packet_sum *sum,
+                                        enum carry_capture_cause cause) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    struct flow *flow = use_flow(flows, &frame, sum);
+    if (!flow)
+        return cause;
+    const enum carry_capture_cause before = flow_cause(flow);
+    flow->last = number;
+    count_bad(flow, packet, sum, cause);
     pair_with_header(flows, flow, sum);
-    return flow_cause(flow) ? flow_cause(flow) : cause;
+    /* The content of an empty header comes after it. */
+    const enum carry_capture_cause now = holds_empty_headers(flow) ? before : flow_cause(flow);
+    return now ? now : cause;
+}
+
+static void refute_empty_headers(struct flows *flows, const struct ends *ends) {
+    const struct key key = {
+        .ends = {.from = ends->from, .to = ends->to, .from_port = -1, .to_port = -1},
+        .protocol = CARRY_PROTOCOL_IP | EMPTY_HEADER};
+    const uint16_t place = find_flow(flows, &key);
+    if (place != NO_FLOW)
+        flows->list[place].shared = 0;
 }
 
 /* Refutes the flow of a good sum, unless no bad sum had its layout: then the packet was captured at
    another place on the way, and contradicts nothing. */
-static void add_good(struct flows *flows, const struct carry_frame *frame,
+static void add_good(struct flows *flows, const struct carry_capture_packet *packet,
                      const struct carry_packet_sum *sum) {
-    const struct layout layout = sum_layout(frame->linktype, sum);
-    const struct key key = flow_key(frame, sum);
+    const struct carry_frame frame = carry_capture_frame(packet);
+    const struct layout layout = sum_layout(frame.linktype, sum);
+    const struct key key = flow_key(&frame, sum);
     const uint16_t place = find_flow(flows, &key);
-    if (place != NO_FLOW && knows_layout(flows, &layout))
-        flows->list[place].refuted = true;
+    if (place == NO_FLOW || !flows->list[place].shared || !knows_layout(flows, &layout))
+        return;
+    flows->list[place].shared = 0;
+    refute_empty_headers(flows, &key.ends);
 }
 
-enum carry_capture_cause carry_flows_add(struct flows *flows, const struct carry_frame *frame,
-                                         uint64_t number, const struct carry_packet_sum *sum,
+enum carry_capture_cause carry_flows_add(struct flows *flows,
+                                         const struct carry_capture_packet *packet, uint64_t number,
+                                         const struct carry_packet_sum *sum,
                                          enum carry_capture_cause cause) {
     if (sum->verdict == CARRY_VERDICT_GOOD)
-        add_good(flows, frame, sum);
-    return carry_flows_keeps(sum, cause) ? add_bad(flows, frame, number, sum, cause) : cause;
+        add_good(flows, packet, sum);
+    return carry_flows_keeps(sum, cause) ? add_bad(flows, packet, number, sum, cause) : cause;
 }
 
 static bool may_refute(const struct flows *flows, const struct carry_frame *frame, uint64_t number,
@@ -310,7 +470,7 @@ static bool may_refute(const struct flows *flows, const struct carry_frame *fram
         return false;
     const struct key key = flow_key(frame, &layout->sum);
     const uint16_t place = find_flow(flows, &key);
-    return place != NO_FLOW && !flows->list[place].refuted && flows->list[place].last != number;
+    return place != NO_FLOW && flows->list[place].shared && flows->list[place].last != number;
 }
 
 bool carry_flows_any(const struct flows *flows) {
@@ -333,7 +493,7 @@ static const struct flow *finding_flow(const struct flows *flows,
                                      .to = finding->to,
                                      .from_port = finding->from_port,
                                      .to_port = finding->to_port},
-                            .protocol = finding->sum.protocol};
+                            .protocol = key_protocol(&finding->sum)};
     const uint16_t place =
         carry_flows_keeps(&finding->sum, finding->cause) ? find_flow(flows, &key) : NO_FLOW;
     return place == NO_FLOW ? NULL : &flows->list[place];
@@ -348,16 +508,24 @@ enum carry_capture_cause carry_flows_settle(const struct flows *flows,
 bool carry_flows_may_change(const struct flows *flows,
                             const struct carry_capture_finding *finding) {
     const struct flow *flow = finding_flow(flows, finding);
-    return flow && !flow->refuted;
+    return flow && flow->shared;
 }
 
-void carry_flows_move(const struct flows *flows, uint64_t (*causes)[CARRY_CAPTURE_CAUSE_COUNT]) {
+/* Checks whether the flow's sums are counted as partial ones, which have another cause. */
+static bool is_left_by_sender(const struct flow *flow, const struct header_senders *senders) {
+    return holds_empty_headers(flow) &&
+           carry_header_senders_leaves(senders, flow->key.ends.from.bytes);
+}
+
+void carry_flows_move(const struct flows *flows, const struct header_senders *senders,
+                      uint64_t (*causes)[CARRY_CAPTURE_CAUSE_COUNT]) {
     for (size_t i = 0; i < flows->count; i++) {
         const struct flow *flow = &flows->list[i];
-        if (!flow_cause(flow))
+        if (!flow_cause(flow) || is_left_by_sender(flow, senders))
             continue;
-        uint64_t *of = causes[flow->key.protocol];
-        of[CARRY_CAPTURE_CAUSE_NONE] -= flow->count - flow->one_bit;
+        uint64_t *of = causes[flow->key.protocol & ~EMPTY_HEADER];
+        of[holds_empty_headers(flow) ? CARRY_CAPTURE_CAUSE_ZERO : CARRY_CAPTURE_CAUSE_NONE] -=
+            flow->count - flow->one_bit;
         of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
         of[flow_cause(flow)] += flow->count;
     }

@@ -215,7 +215,7 @@ void carry_summary_settle(struct carry_capture_summary *summary, unsigned listed
     tally->counts[CARRY_PROTOCOL_IP][CARRY_VERDICT_PARTIAL] += left;
     tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_ZERO] -= left;
     tally->causes[CARRY_PROTOCOL_IP][CARRY_CAPTURE_CAUSE_BY_SENDER] += left;
-    carry_flows_move(summary->flows, tally->causes);
+    carry_flows_move(summary->flows, summary->headers, tally->causes);
     carry_findings_settle(&summary->findings, summary->headers, summary->flows, listed);
 }
 

@@ -235,10 +235,10 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
  * damage.
  *
  * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
- * ONE_BIT once in 2,048. Causes by flow are named once bad checksums of one flow with
- * CARRY_CAPTURE_FLOW_AGREES different expected values are off by the same difference. A later bad
- * one with another difference, or a later good one after the same headers, refutes them for the
- * whole flow. At most 256 flows are kept: beyond these, a new one takes the place of another.
+ * ONE_BIT once in 2,048. Causes by flow are named once CARRY_CAPTURE_FLOW_AGREES
+ * different bad checksums of one flow agree: they are off by the same difference, for example. A
+ * later bad one that does not agree, or a later good one after the same headers, refutes them for
+ * the whole flow. At most 256 flows are kept: beyond these, a new one takes the place of another.
  */
 enum carry_capture_cause {
     CARRY_CAPTURE_CAUSE_NONE,

@@ -443,4 +443,5 @@ def test_causes_respect_selected_protocols(carry: Run) -> None:
 def test_each_row_has_a_test() -> None:
     named = {"adler32", "beside_partial", "by_sender", "around_partial"}  # named in other files
     named |= {"offload", "sent", "local", "passed_on", "received", "said_left", "said_valid"}
+    named |= {"repeated", "none_updated", "left_then_changed"}
     assert named | set(FRAMES) | {"one_bit", "rewritten", "address_changed"} == set(ROWS)

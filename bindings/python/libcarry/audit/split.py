@@ -445,18 +445,16 @@ def _has_flow_causes(counts: pyarrow.Table) -> bool:
 
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
-    """Checks whether a flow may show a cause after others have lost their places, because there are
-    more flows than a table holds."""
+    """Checks whether there are more flows than a table holds, so that one of them may show a cause
+    after others have lost their places. Headers of 0 ("zero") are flows, too."""
     compute = pyarrow.compute
-    causes = pyarrow.array([None, "one_bit"], pyarrow.string())
+    causes = pyarrow.array([None, "one_bit", "zero"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
     flow = ["protocol", "src_ip", "dst_ip", "src_port", "dst_port"]
     if len(bad.group_by(flow).aggregate([])) <= FLOWS:
         return False
-    off = compute.subtract(bad["stored"].cast("int64"), bad["expected"].cast("int64"))
-    off = compute.if_else(compute.less(off, 0), compute.add(off, 0xFFFF), off)
-    agreeing = bad.append_column("off", off).group_by([*flow, "off"]).aggregate([([], "count_all")])
-    return bool(compute.max(agreeing["count_all"]).as_py() >= FLOW_AGREES)
+    sums = bad.group_by(flow).aggregate([([], "count_all")])
+    return bool(compute.max(sums["count_all"]).as_py() >= FLOW_AGREES)
 
 
 # --- All pieces ---
