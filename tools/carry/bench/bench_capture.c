@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry bench capture`: how fast `carry check`, `carry fix` and other programs go through one
- * large capture, each as its users start it, from the page cache.
+ * `carry bench capture`: times `carry check`, `carry fix` and other programs on one large capture
+ * in the page cache, each started as its users start it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -37,10 +37,10 @@
 #define ROUNDS       7
 #define SECONDS_MOST 120 /* no round begins later: a limit for busy machines and slow disks */
 #define ARGUMENTS    13
-#define TOLERANCE    0.005 /* seconds: start and exit of a program vary as much */
+#define TOLERANCE    0.005 /* seconds by which the start and exit of a program vary */
 #define PATH_SIZE    4096
 
-/* Slow programs read a part of the capture, once: bytes a second are compared. */
+/* Slow programs read a part of the capture, once: speeds are compared in bytes a second. */
 #define PART_DIVISOR 16
 
 /* Placeholders in command lines. */
@@ -243,7 +243,8 @@ static bool create_copy(void) {
     return descriptor >= 0 && close(descriptor) == 0;
 }
 
-/* Makes a capture in a child: programs started here are charged with memory of this process. */
+/* Makes a capture in a child, as the peak memory of programs includes that of the process that
+ * started them. */
 static bool make_one_capture(FILE *out, const char *source, uint64_t size, uint64_t *bytes) {
     int status;
     pid_t child = fork();
@@ -327,7 +328,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     char name[32];
     int status;
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
-    /* Removes what the previous program wrote, outside of the measured time. */
+    /* Removes what the previous program wrote, before the measured time. */
     const bool emptied = truncate(copy_path, 0) == 0;
     const int64_t before = clock_ns();
     if (!emptied || !run_once(subject, name, &status, &used)) {
@@ -350,7 +351,8 @@ static bool is_subject_wanted(const struct bench *bench, size_t subject) {
     return bench->options.pipes == (subjects[subject].task == PASS);
 }
 
-/* Runs each program once: in rounds, a slow moment of the machine hits all programs alike. */
+/* Runs each program once. Programs run in rounds, so a slow moment of the machine affects all
+ * alike. */
 static void run_programs(struct bench *bench, size_t round) {
     for (size_t i = 0; i < SUBJECTS; i++) {
         const struct subject *subject = &subjects[i];
@@ -365,7 +367,7 @@ static void run_programs(struct bench *bench, size_t round) {
     }
 }
 
-/* Adds the noise of programs that ran more than once: others have no interval. */
+/* Adds the noise of programs that ran more than once: a single run has no interval. */
 static void add_capture_noise(struct bench *bench) {
     bench->noise.ended_early = bench->rounds < ROUNDS;
     for (size_t i = 0; i < SUBJECTS; i++) {
@@ -387,7 +389,7 @@ static void measure_programs(struct bench *bench) {
     add_capture_noise(bench);
 }
 
-/* --- What was measured --- */
+/* --- Results --- */
 
 /* Returns gigabytes (10^9 bytes) a second. */
 static struct bench_stats result_rates(const struct result *result) {
@@ -411,7 +413,7 @@ static double median_of(const double *seconds, const struct result *result) {
     return bench_stats(seconds, result->rounds).median;
 }
 
-/* Prints a result, with its speed as a multiple of the first one's. */
+/* Prints a result, with its speed as a multiple of that of `first`. */
 static void print_pass(const struct subject *subject, const struct result *result,
                        const struct result *first) {
     char peak[TEXT_SIZE], speed[TEXT_SIZE], cpu_speed[TEXT_SIZE] = "-";

@@ -19,7 +19,7 @@
 
 struct options {
     bool quick, json;
-    unsigned modes; /* a bit each */
+    unsigned modes; /* one bit for each mode */
     struct bench_list sizes;
 };
 
@@ -79,7 +79,7 @@ static bool read_copy_options(int argc, char **argv, struct options *options, in
     return options_read_help(argc, argv, print_copy_usage, NULL, rows, OPERANDS_NONE, status);
 }
 
-/* Sets the options that were not given to their defaults. */
+/* Sets missing options to their defaults. */
 static void complete_copy_options(struct options *options) {
     const unsigned sized = 1u << COPY_HOT | 1u << COPY_COLD | 1u << COPY_BESIDE;
     if (!options->modes)

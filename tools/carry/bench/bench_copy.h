@@ -63,8 +63,8 @@ struct copy_bench {
     struct copy_set beside; /* the same beside other work; the first subject copies nothing */
     struct copy_set move;   /* between ranges that overlap: libc's memmove and carry_copy_move() */
     struct copy_set pipe;   /* blocks through a pipe, and the work on each block */
-    struct copy_set flow;   /* blocks from `dd` to `cat`: cells are works, subjects are ways */
-    struct flow *flowing;   /* NULL: `flow` is not measured */
+    struct copy_set flow; /* blocks from `dd` to `cat`: cells by flow_work, subjects by flow_way */
+    struct flow *flowing; /* NULL: `flow` is not measured */
     /* Indices of subjects of `memory`: */
     size_t focus;       /* the chosen kernel */
     size_t memcpy, rep; /* libc's; the kernel that is `rep movsb`, or `memcpy` if there is none */
@@ -116,7 +116,7 @@ double copy_added(const struct copy_set *set, size_t cell, size_t subject);
 /* Returns the faster subject of libc's memcpy and `rep movsb` in a cell. */
 size_t copy_best(const struct copy_bench *bench, size_t cell);
 
-/* Print the reports on standard output. JSON returns false without memory. */
+/* Print the reports on standard output. copy_print_json() returns false without memory. */
 void copy_print_text(const struct copy_bench *bench);
 bool copy_print_json(const struct copy_bench *bench);
 

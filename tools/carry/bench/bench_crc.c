@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench crc`: the kernels of CRC32c. */
+/* `carry bench crc`: times the kernels of CRC32c. */
 #include "bench/benches.h"
 #include "bench/kernels.h"
 

@@ -39,7 +39,7 @@ static const char usage[] =
     "  carry bench jit\n"
     "  carry bench jit --json\n";
 
-/* Returns the million packets a second of one CPU that does nothing else. */
+/* Returns how many million packets a second a CPU processes if it does nothing else. */
 static double jit_millions(const struct bench_stats *ns) {
     return 1e3 / ns->median;
 }

@@ -44,13 +44,14 @@ struct patch_bench {
 /* Returns the number of a case, or -1 if the form is not timed in the cell. */
 int patch_case(const struct patch_bench *bench, enum patch_form form, size_t cell);
 
-/* Returns the nanoseconds of a site. */
+/* Returns the nanoseconds of one site of a case. */
 struct bench_stats patch_stats(const struct patch_bench *bench, int number);
 
 /* Returns the time of a case as a multiple of that of another case. */
 double patch_ratio(const struct patch_bench *bench, int number, int base);
 
-/* Print the reports on standard output. Cases, commits and delays are absent without sites. */
+/* Print the reports on standard output. On architectures without sites, cases, commits and delays
+ * are absent. */
 void patch_print_json(const struct patch_bench *bench);
 void patch_print_text(const struct patch_bench *bench);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry bench sum`: the kernels of the Internet checksum. */
+/* `carry bench sum`: times the kernels of the Internet checksum. */
 #include <string.h>
 
 #include "bench/benches.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For architectures other than x86-64, on which there is nothing to measure. */
+/* Defines the benchmark for architectures other than x86-64: there is nothing to measure. */
 #include "bench/xstate_work.h"
 
 bool bench_xstate_supported(void) {

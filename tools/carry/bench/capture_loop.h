@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads a capture through libpcap alone: the minimal cost of any program that uses libpcap. */
+/* Reads a capture with libpcap and does nothing else: the minimal cost of any program that uses
+ * libpcap. */
 #ifndef CARRY_TOOLS_BENCH_CAPTURE_LOOP_H
 #define CARRY_TOOLS_BENCH_CAPTURE_LOOP_H
 

@@ -33,7 +33,8 @@ const char *const flow_ways[FLOW_WAYS] = {
     [FLOW_SUM_COPY] = "sum_copy",      [FLOW_SPLICE] = "splice",
 };
 
-/* The number of blocks of one process, and whether the other process sleeps until it grows. */
+/* The number of blocks that one process has put or taken, and whether the other process sleeps
+ * until it grows. */
 struct count {
     uint32_t blocks;
     uint32_t is_awaited;
@@ -91,7 +92,8 @@ static bool has_reached(const struct count *count, uint32_t blocks) {
     return (int32_t)(__atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST) - blocks) >= 0;
 }
 
-/* Sleeps while a count is below `blocks`, as readers and writers of pipes do; a second at most. */
+/* Sleeps for at most a second while a count is below `blocks`, as readers and writers of pipes
+ * do. */
 static void sleep_until(struct count *count, uint32_t blocks) {
     static const struct timespec second = {1, 0};
     const uint32_t seen = __atomic_load_n(&count->blocks, __ATOMIC_SEQ_CST);
@@ -100,7 +102,7 @@ static void sleep_until(struct count *count, uint32_t blocks) {
         syscall(SYS_futex, &count->blocks, FUTEX_WAIT, seen, &second, NULL, 0);
 }
 
-/* Waits until a count reaches `blocks`; returns false if the other process ends before. */
+/* Waits until a count reaches `blocks`; returns false if the other process ends first. */
 static bool wait_for_blocks(const struct flow *flow, struct count *count, uint32_t blocks) {
     for (int spins = 0; spins < SPINS; spins++)
         if (has_reached(count, blocks))
@@ -161,7 +163,8 @@ static bool splice_all(int from, int to, size_t size) {
     return true;
 }
 
-/* Splices a block through a pipe, and empties it after each step: it may be smaller. */
+/* Splices a block through a pipe. Empties the pipe after each step, as it may be smaller than a
+ * block. */
 static bool splice_through(const int own[2], int from, int to) {
     for (size_t left = FLOW_BLOCK, moved; left; left -= moved) {
         moved = splice_some(from, own[1], left);

@@ -79,7 +79,8 @@ static int name_columns(const struct copy_subject *subject, int least) {
     return columns > least ? columns : least;
 }
 
-/* Prints subjects `first` to `last - 1`, and the chosen kernel beside the best. */
+/* Prints subjects `first` to `last - 1`, and the time of the chosen kernel as a multiple of the
+ * best. */
 static void print_some_kernels(const struct copy_bench *bench, struct selection table, size_t first,
                                size_t last) {
     const struct copy_subject *subjects = bench->memory.subjects;
@@ -194,7 +195,7 @@ static void print_across(const struct copy_bench *bench, const struct across *ac
     }
 }
 
-/* --- All of it --- */
+/* --- The tables of each mode --- */
 
 static bool has_no_cells(struct selection table) {
     return next_cell(table, 0) == table.set->cell_count;

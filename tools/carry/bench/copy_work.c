@@ -16,14 +16,14 @@
 
 #define PAGE_BYTES      ((size_t)4096)
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
-#define COLD_BYTES      ((size_t)64 << 20) /* of source and target each: more than caches hold */
+#define COLD_BYTES      ((size_t)64 << 20) /* size of source and of target: larger than caches */
 #define MIX_BYTES       ((size_t)1 << 20)
 #define MIX_CALLS       ((size_t)1 << 16)
 #define MIX_SAMPLE      ((size_t)1 << 14)
 #define MIX_MAX         64
 #define IMIX_MAX        1500
 #define PLACE_STEP      ((size_t)7919)    /* a prime, so that all places are used */
-#define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of source and target each, in a sample */
+#define COLD_SAMPLE     ((size_t)1 << 20) /* bytes of source, and of target, in a sample */
 #define FLOW_SAMPLES    10 /* lengthens samples, which begin with an order to another process */
 
 const struct copy_mode_row copy_modes[COPY_MODES] = {
@@ -96,7 +96,7 @@ static size_t add_subject(struct copy_set *set, struct copy_subject subject) {
     return set->subject_count++;
 }
 
-/* Casts a function that returns a value, which is ignored. */
+/* Casts a function whose return value is ignored. */
 #define AS_COPY(function) ((carry_copy_fn *)(void (*)(void))(function))
 
 static void add_copy_kernels(struct copy_bench *bench) {
@@ -315,7 +315,7 @@ static uint32_t run_mixed(const struct copy_bench *bench, const struct copy_subj
     return total + *bench->target;
 }
 
-/* Copies beside other work. A cell without a size copies sizes of packets. */
+/* Copies beside other work. A cell of size 0 copies the sizes in imix_sizes. */
 static uint32_t run_copies_beside(const void *context, size_t cell, size_t subject, size_t first,
                                   size_t calls) {
     const struct copy_bench *bench = context;
@@ -378,8 +378,8 @@ static uint32_t run_flow(const void *context, size_t cell, size_t subject, size_
     return flow_run(bench->flowing, (enum flow_work)cell, (enum flow_way)subject, calls);
 }
 
-/* Returns the calls of a sample; 0: as many as fit. All subjects make the same calls if they
- * differ. */
+/* Returns the number of calls of a sample; 0: as many as fit. It is fixed if calls differ, so that
+ * all subjects make the same ones. */
 static size_t calls_in_memory(const void *context, size_t cell) {
     const struct copy_bench *bench = context;
     const struct copy_cell *row = &bench->memory.cells[cell];

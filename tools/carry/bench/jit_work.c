@@ -22,7 +22,7 @@ static const struct carry_jit_field fields[] = {{22, 1}, {26, 8}, {34, 8}};
 #define FIELD_COUNT (sizeof fields / sizeof *fields)
 #define VALUES_SIZE 17
 
-/* A packet of TCP over IPv4, and two sets of values that are written into it by turns. */
+/* A packet of TCP over IPv4, and two sets of values that are written into it alternately. */
 struct packet_cell {
     unsigned char bytes[FRAME_BYTES_MAX];
     unsigned char values[2][VALUES_SIZE];
@@ -61,7 +61,7 @@ static int check_compiled(const struct carry_frame *frame, struct carry_packet_s
     return (int)carry_packet_check(frame, NULL, sums, capacity);
 }
 
-/* Writes the fields of the template; written by hand, for these headers alone. */
+/* Writes the fields of the template. This code, written by hand, is for these headers only. */
 static void write_compiled(void *packet, const void *from) {
     uint16_t ip_check, tcp_check, old_ttl, new_ttl;
     unsigned char *ip = (unsigned char *)packet + IP_AT, *tcp = (unsigned char *)packet + TCP_AT;
@@ -165,7 +165,8 @@ static bool is_right_sum(const struct jit_work *work, size_t size, const struct 
     return carry_sum_fold(jit->sum(data, jit_sizes[size], 1)) == right;
 }
 
-/* Returns whether a made function is right. It writes, then the compiled one, by turns. */
+/* Returns whether a made function is right. One that writes does so first, then the compiled
+ * function. */
 static bool is_right_packet(struct jit_work *work, size_t row) {
     struct packet_cell *cell = &work->packets[row];
     const struct carry_jit *jit = work->functions[jit_packets[row].function];
@@ -227,7 +228,8 @@ static uint32_t run_packets(const void *context, size_t cell, size_t subject, si
     return run_packet_check(packet, subject == JIT_MADE ? made->packet : check_compiled, calls);
 }
 
-/* Makes and releases functions. None may be kept meanwhile: it would be shared, and not made. */
+/* Makes and releases functions. No function may be kept meanwhile: it would be shared instead of
+ * made. */
 static uint32_t run_making(const void *context, size_t cell, size_t subject, size_t first,
                            size_t calls) {
     const struct jit_work *work = context;

@@ -21,7 +21,7 @@ struct kernels_work {
     const struct kernel_table *table;
     carry_sum_fn *plain; /* computes the same in plain C; kernels are verified against it */
     const char *plain_title;
-    uint32_t (*result)(uint32_t); /* the part of a kernel's result that must be the same */
+    uint32_t (*result)(uint32_t); /* returns the part of a kernel's result that must be the same */
     int result_digits;            /* hexadecimal digits */
 };
 
@@ -42,7 +42,7 @@ struct mode {
     const char *title;
     bool dependent;         /* each call waits for the result of the previous call */
     bool beside;            /* other work lies between the calls, and is timed too */
-    bool interleaved;       /* cells have two sizes and alignments, by turns */
+    bool interleaved;       /* cells alternate between two sizes and alignments */
     size_t sample_calls;    /* of a mix: many for its fastest subject, few for its slowest */
     struct share shares[3]; /* of a mix; none: cells of this mode have one size and alignment */
 };
@@ -128,7 +128,7 @@ double kernels_ratio(const struct kernels_bench *bench, size_t cell, size_t subj
 /* Returns the nanoseconds that `subject` costs above an empty function; at least 0. */
 double kernels_added(const struct kernels_bench *bench, size_t cell, size_t subject);
 
-/* Print the reports on standard output. JSON returns false without memory. */
+/* Print the reports on standard output. kernels_print_json() returns false without memory. */
 bool kernels_print_json(const struct kernels_bench *bench);
 void kernels_print_head(const struct kernels_bench *bench);
 void kernels_print_tables(const struct kernels_bench *bench, bool every_alignment);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counts the instructions and branches of calls in one of two ways. The CPU's counters are often
- * unavailable in virtual machines. Callgrind emulates a CPU without AVX-512, so kernels that need
- * it are omitted: this program runs again under callgrind, and requests a file for each subject of
- * each cell, with a name of ours as its trigger. Counters count all branches; callgrind counts
- * conditional and indirect branches, and no returns.
+ * unavailable in virtual machines. The other way is to run this program again under callgrind,
+ * which emulates a CPU without AVX-512, so kernels that need it are omitted. The program then
+ * requests a file of counts for each subject of each cell; the name that it passes is the file's
+ * trigger. Counters count all branches; callgrind counts conditional and indirect branches, and no
+ * returns.
  */
 #define _GNU_SOURCE
 #include "bench/kernels_count.h"
@@ -23,7 +24,7 @@
 #include <linux/perf_event.h>
 
 #define SIZE_COUNTED 65536 /* the largest size to count: larger ones show nothing new */
-#define COUNTER_RUNS 5     /* the least count of these includes no interrupt */
+#define COUNTER_RUNS 5     /* runs of a cell: the least count includes no interrupt */
 #define LINE_BYTES   4096
 #define NAME_BYTES   128
 
@@ -102,7 +103,7 @@ static bool count_by_counters(struct kernels_bench *bench) {
 
 /* --- callgrind, in the process that it counts --- */
 
-/* Writes the name of a subject in a cell, as both processes use it: "adc hot 1500 1", or
+/* Writes the name of a subject in a cell, which is the same in both processes: "adc hot 1500 1", or
  * "adc interleave 0 3". */
 static void name_counted(char *name, size_t size, const struct kernels_bench *bench, size_t cell,
                          size_t subject) {
@@ -122,7 +123,7 @@ void kernels_run_all_counted(const struct kernels_bench *bench) {
 
 /* --- callgrind, from outside --- */
 
-/* The events of a file of callgrind, in its order. */
+/* The events of a file of callgrind, in the order of the file. */
 struct events {
     size_t count;
     double *targets[8]; /* where each count is added; NULL: it is ignored */
@@ -198,7 +199,7 @@ static bool read_files(struct kernels_bench *bench, const char *folder) {
     }
 }
 
-/* Replaces this process by callgrind, which runs it again. Does not return. */
+/* Replaces this process by callgrind, which runs the program again. Does not return. */
 static void be_counted(const char *folder, char **arguments) {
     char out[LINE_BYTES], self[LINE_BYTES];
     size_t count = 0;

@@ -44,7 +44,8 @@ static const char *row_label(char *buffer, const struct cell *cell) {
     return size_label(buffer, cell->size);
 }
 
-/* Returns whether a cell belongs to the table of a mode; beside other work, the mix does too. */
+/* Returns whether a cell belongs to the table of a mode; a table beside other work includes the
+ * mix. */
 static bool is_of_mode(const struct cell *cell, const struct mode *mode) {
     return cell->mode == mode || (mode->beside && cell->mode->beside);
 }
@@ -137,7 +138,7 @@ static size_t subject_of(const struct kernels_bench *bench, struct part part, si
     return subject_at(bench, place ? part.first + place - 1 : 0);
 }
 
-/* Returns the number of header lines: names wider than a column need several, or they collide. */
+/* Returns the number of header lines: names wider than a column would overlap in a single line. */
 static size_t header_lines(const struct kernels_bench *bench) {
     size_t longest = 0;
     for (size_t i = 0; i < column_count(bench); i++) {
@@ -150,7 +151,7 @@ static size_t header_lines(const struct kernels_bench *bench) {
 /*
  * Prints header line `line`, whose first `at` columns are already printed: the name of each
  * `lines`th column, right-aligned above it. The last line begins with the label of the rows; the
- * first name behind it may be as wide as it needs. Returns the number of columns printed so far.
+ * first name after it may be as wide as it needs. Returns the number of columns printed so far.
  */
 static int print_header_line(const struct kernels_bench *bench, struct part part, size_t line,
                              size_t lines, int at) {

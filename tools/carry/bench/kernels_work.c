@@ -215,8 +215,8 @@ static uint32_t run_hot(const struct cell *cell, carry_sum_fn *sum, size_t calls
     return total;
 }
 
-/* Makes each call wait for the last: the mask is 0, but the compiler must assume that the address
- * depends on the sum. */
+/* Makes each call wait for the previous one: the mask is 0, but the compiler must assume that the
+ * address depends on the sum. */
 static uint32_t run_latency(const struct cell *cell, carry_sum_fn *sum, size_t calls) {
     size_t mask = 0;
     uint32_t last = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends packets on a wire between two interfaces, and runs a program that watches its end. */
+/* Sends packets over a wire between two interfaces, and runs a program that watches one of its
+ * ends. */
 #ifndef CARRY_TOOLS_BENCH_LIVE_RUN_H
 #define CARRY_TOOLS_BENCH_LIVE_RUN_H
 
@@ -33,8 +34,8 @@ bool live_run_begin(void);
 
 /*
  * Runs a program while packets are sent. `command` ends with NULL; "carry" is this program. The
- * program writes `ready` when it watches. At its end it writes how many packets were dropped, in
- * the format of tcpdump or of carry live --json.
+ * program writes `ready` once it watches. Before it exits, it writes how many packets were dropped,
+ * in the format of tcpdump or of carry live --json.
  */
 struct live_outcome live_run(const char *const *command, const char *ready,
                              const struct live_trial *trial);

@@ -2,8 +2,9 @@
 /*
  * uint32_t bench_load_<isa>(const void *data, size_t size, uint32_t sum)
  *
- * Loads the bytes of [data, data + size) with the widest vectors alone, and ORs them together,
- * which costs least. Returns the low half of a word of the result, which so depends on all loads.
+ * Loads the bytes of [data, data + size) with the widest vectors only, and combines them by OR, the
+ * cheapest operation. Returns the low half of a word of the result, so that it depends on all
+ * loads.
  *
  *   rdi  data; the first byte not loaded yet
  *   rsi  size; bytes not loaded yet

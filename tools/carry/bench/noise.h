@@ -7,10 +7,11 @@
 
 #include "common/measure.h"
 
-/* Prints how many times are uncertain, and whether the machine is too noisy; nothing if none is. */
+/* Prints how many times are uncertain, and whether the machine is too noisy; prints nothing if no
+ * time is. */
 void bench_noise_print(const struct bench_noise *noise);
 
-/* Returns the same as an object. */
+/* Returns the same as a JSON object. */
 json_t *bench_noise_json(const struct bench_noise *noise);
 
 #endif

@@ -30,7 +30,7 @@ struct patch_app {
     /* Processes `passes` passes. Returns a number that depends on all of them. */
     uint32_t (*run)(enum patch_app_form form, size_t passes);
 
-    /* Adds all operations and keys to a transaction, with the values that they have. */
+    /* Adds all operations and keys to a transaction, with their current values. */
     void (*add)(struct carry_patch *patch);
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A packet loop: each packet of a burst is parsed, filtered, summed and counted by operations, and
- * two flags, which are off, would have it traced and mirrored.
+ * A packet loop: operations parse, filter, sum and count each packet of a burst. Two flags, both
+ * off, would cause it to be traced and mirrored.
  */
 #include "bench/patch_app.h"
 
@@ -58,7 +58,7 @@ static uint32_t bench_checksum_function(const uint8_t *data, size_t size) {
     return carry_sum(data + HEADER - ADDRESSES, size - HEADER + ADDRESSES, 0);
 }
 
-/* Counts a packet. Returns how many of its protocol there were before, modulo 2^32. */
+/* Counts a packet. Returns how many packets of its protocol were counted before, modulo 2^32. */
 static uint32_t bench_count_function(uint32_t protocol, size_t size) {
     counted[protocol].bytes += size;
     return (uint32_t)counted[protocol].packets++;

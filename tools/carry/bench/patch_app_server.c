@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small server: it receives a request through a pair of sockets, parses it, looks its key up and
- * sends the value, all by operations. Two flags, which are off, would have requests logged and
+ * sends the value, all by operations. Two flags, both off, would cause requests to be logged and
  * limited. Client and server are one thread, so no time depends on the scheduler.
  */
 #include "bench/patch_app.h"

@@ -25,7 +25,7 @@ static bool is_key_changed(const struct carry_patch *patch, const struct carry_k
     return key != NULL;
 }
 
-/* Returns how many sites a transaction changes, of those that the tool itself contains. */
+/* Returns how many of the tool's own sites a transaction changes. */
 static size_t count_app_sites(const struct carry_patch *patch) {
     size_t count = 0;
     for (const struct carry_site *site = __start_carry_sites; site < __stop_carry_sites; site++) {

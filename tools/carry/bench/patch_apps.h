@@ -18,7 +18,7 @@ struct patch_app_results {
 
 /*
  * Patches all sites of the applications, and times all forms in rounds. Returns an exit status,
- * after a message. plan.rounds, .sample_ns, .seconds and .progress are set by the caller.
+ * after a message. The caller sets plan.rounds, .sample_ns, .seconds and .progress.
  */
 int patch_apps_measure(struct patch_app_results *results);
 
@@ -30,7 +30,7 @@ struct bench_stats patch_app_stats(const struct patch_app_results *results, size
 double patch_app_ratio(const struct patch_app_results *results, size_t app,
                        enum patch_app_form form, enum patch_app_form base);
 
-/* The reports: a table on standard output, and a list. */
+/* Report the results: print a table on standard output, and return a list in JSON. */
 void patch_apps_print_text(const struct patch_app_results *results);
 json_t *patch_apps_json(const struct patch_app_results *results);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of applications of `carry bench patch`, and the same for programs. */
+/* The table of applications of `carry bench patch`, as text and in JSON. */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void print_form(const struct patch_app_results *results, size_t app,
     printf("%21s", interval);
 }
 
-/* Writes how the patched form compares with another one, whose title is `title`. */
+/* Writes how the patched form compares with form `base`, titled `title`. */
 static void write_comparison(FILE *out, const struct patch_app_results *results, size_t app,
                              enum patch_app_form base, const char *title) {
     char percent[TEXT_SIZE];

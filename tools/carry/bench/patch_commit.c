@@ -19,7 +19,7 @@
 #define FLIPS         1001
 #define BATCHES       101
 #define PASSES_A_LOOK 1000 /* through one site, before the thread reads its flag `stop` */
-#define TOLERANCE_NS  1000 /* of a commit, which costs some microseconds */
+#define TOLERANCE_NS  1000 /* precision of times; a commit costs some microseconds */
 
 const struct commit_work commit_works[COMMIT_WORKS] = {
     {"call", "1 call", {.form = FORM_PATCHED_CALL, .sites = 1}, FLIPS},
@@ -62,7 +62,8 @@ static void wait_until_running(struct runner *runner) {
 /* The CPUs of this process, before its threads are bound to some of them. */
 static cpu_set_t cpus;
 
-/* Binds a thread to CPU number `place` of those that this process may use, if there are so many. */
+/* Binds a thread to the CPU at index `place` among those that this process may use, if it
+ * exists. */
 static void bind_to_cpu(pthread_t thread, int place) {
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         cpu_set_t one;
@@ -160,7 +161,8 @@ static void measure_delays(struct commit_results *results, size_t way, size_t wo
 
 /* --- Processes --- */
 
-/* Measures without a thread first: the library treats a process that had threads as if it has. */
+/* Measures without a thread first: the library treats a process that once had threads as if it
+ * still had them. */
 static void measure_way(struct commit_results *results, const struct patch_text *texts,
                         const struct patch_text *elsewhere, size_t way,
                         const struct commit_effort *effort) {

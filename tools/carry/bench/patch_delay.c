@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures delays of a thread that runs a text and reads the clock, by turns. A turn of more than
+ * Measures delays of a thread that alternately runs a text and reads the clock. A turn of more than
  * twice the usual time was held up, by the commit or by something else. Windows with a commit
  * alternate with windows of the same length without one. The excess of the former over the median
  * of the latter is the delay.
@@ -25,7 +25,7 @@ struct turns {
     size_t count;
     int64_t elapsed;
     int64_t longest;
-    int64_t lost; /* the excess over the usual time, of turns that were held up */
+    int64_t lost; /* the excess of turns that were held up over the usual time */
 };
 
 struct worker {
@@ -46,7 +46,7 @@ static void add_turn(struct turns *turns, int64_t took, int64_t usual) {
         turns->lost += took - usual;
 }
 
-/* Runs the thread. Windows begin and end with the end of a turn that began after the request. */
+/* Runs the thread. A window begins, and ends, at the end of a turn that began after the request. */
 static void *take_turns(void *context) {
     struct worker *worker = context;
     const size_t passes = 1 + PASSES_A_TURN / worker->text->shape.sites;
@@ -130,7 +130,7 @@ static void find_usual_turn(struct worker *worker, double seconds) {
     atomic_store(&worker->usual, (long long)bench_stats(samples, taken).median);
 }
 
-/* Returns the excess of one number, which lies at `offset` in struct turns. */
+/* Returns the excess of the number at `offset` in struct turns. */
 static struct bench_stats excess_of_windows(const struct windows *windows, size_t count,
                                             size_t offset, double *samples) {
     double *with = samples, *without = samples + count;

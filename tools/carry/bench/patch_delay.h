@@ -29,8 +29,8 @@ struct commit_delay {
 };
 
 /*
- * Commits the sites of `committed` while a thread runs `run`, which may be the same text, within
- * `limit`. `bind` binds this thread to place 0 and the other thread to place 1.
+ * Commits the sites of `committed`, within `limit`, while a thread runs `run`. The texts may be
+ * the same. `bind` binds this thread to place 0 and the other thread to place 1.
  */
 void commit_delay_measure(struct commit_delay *delay, const struct patch_text *committed,
                           const struct patch_text *run, const struct commit_limit *limit,

@@ -16,14 +16,14 @@
 #define MOST_RATIO     1.02
 #define MOST_BRANCH_NS 0.1
 #define MOST_SITE_NS   20
-#define MOST_FLIP      5 /* synchronisations of all cores, of which an exchange makes three */
+#define MOST_FLIP      5 /* in synchronisations of all cores; an exchange makes three */
 
 static const char *const delay_names[DELAYS] = {"sites", "elsewhere"};
 static const char *const delay_titles[DELAYS] = {"runs them", "elsewhere"};
 
 /*
- * Returns the nanoseconds that a branch adds to the form without a branch, whose text is that of
- * the inlined call. A difference below zero is noise.
+ * Returns the nanoseconds that a branch adds to the form without a branch: the text of the inlined
+ * call. A difference below zero is noise.
  */
 static double added_ns(const struct patch_bench *bench, int number, size_t cell) {
     return fmax(0, patch_stats(bench, number).median -

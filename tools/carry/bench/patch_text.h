@@ -10,7 +10,7 @@
 #include <carry/patch.h>
 
 enum patch_form {
-    FORM_INLINED, /* the callee's instructions; of branches: none */
+    FORM_INLINED, /* the callee's instructions; for branches, none */
     FORM_DIRECT,  /* a call by an offset */
     FORM_POINTER, /* a call through a pointer in memory */
     FORM_PLT,     /* a call of a jump through a pointer, as by bound PLTs and ifuncs */
@@ -18,8 +18,8 @@ enum patch_form {
     FORM_PATCHED_INLINE,
     FORM_PATCHED_NOP,
     /*
-     * A call of a thunk that returns to the callee; x86-64 alone. The last call, as it sometimes
-     * slows down the form that is timed next: a patched call by 3 to 10 % (Zen 5).
+     * A call of a thunk that returns to the callee, on x86-64 only. It is the last form of a call,
+     * as it sometimes slows down the form that is timed next: a patched call by 3 to 10 % (Zen 5).
      */
     FORM_RETPOLINE,
     FORM_FLAG,       /* a test of a flag in memory, and a jump that is not taken */
@@ -33,7 +33,7 @@ struct patch_shape {
     size_t sites;
     bool eight;    /* the callee has eight instructions instead of one */
     bool spread;   /* each site has a cache line of its own */
-    bool separate; /* so have the callee of each site, and its pointer, flag or key */
+    bool separate; /* each site has its own callee, and its own pointer, flag or key */
 };
 
 struct patch_text {

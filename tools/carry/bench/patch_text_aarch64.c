@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes texts of AArch64: instructions as of compilers and linkers (Arm ARM, C6.2), and sites as
- * of <carry/patch/aarch64.h>. Targets of branches by register start with a landing pad, as in
- * programs for BTI. The argument of a callee is in x1: in x0, where the result is, each call would
- * wait for the previous one, and hide the cost of calls.
+ * Writes texts of AArch64: the instructions that compilers and linkers emit (Arm ARM, C6.2), and
+ * the sites that <carry/patch/aarch64.h> defines. Targets of branches by register start with a
+ * landing pad, as in programs for BTI. The argument of a callee is in x1: in x0, where the result
+ * is, each call would wait for the previous one, and hide the cost of calls.
  */
 #include "bench/patch_code.h"
 
@@ -177,7 +177,7 @@ static void put_jump_back(struct patch_maker *maker, size_t start) {
     put_branch(maker, B, start);
 }
 
-/* Retpolines exist on x86 alone. */
+/* Retpolines exist on x86 only. */
 const struct patch_code patch_code = {
     .instruction_align = INSTRUCTION_BYTES,
     .put =

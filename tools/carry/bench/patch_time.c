@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times a commit; apart from patch_commit.c, so that patch_delay.c may use it. */
+/* Times a commit, for patch_commit.c and patch_delay.c. */
 #include "bench/patch_text.h"
 #include "common/clock.h"
 

@@ -25,7 +25,7 @@ const char *const ring0_forms[RING0_FORMS] = {"compiled", "pointer", "unpatched"
 
 /* --- The emulator --- */
 
-/* Starts the emulator, which writes to `pipe` alone. Returns 0 or an errno. */
+/* Starts the emulator, which writes only to `pipe`. Returns 0 or an errno. */
 static int spawn_emulator(char *const *command, int pipe, pid_t *process) {
     extern char **environ;
     posix_spawn_file_actions_t actions;

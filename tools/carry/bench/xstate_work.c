@@ -129,7 +129,7 @@ static void run_swapcontext(size_t calls) {
         swapcontext(&switches.old_here, &switches.old_there);
 }
 
-/* Runs the instructions that a switch of these components needs at least. */
+/* Runs only the instructions that any switch of these components needs. */
 static void run_pair(uint64_t mask, size_t calls) {
     uint64_t kept = carry_xstate_default();
     carry_xstate_clean(CARRY_XSTATE_CLEAN_ALL);
@@ -193,7 +193,7 @@ size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]) {
     return count;
 }
 
-/* Loads an image that names components, but with their initial bytes; then runs SSE code. */
+/* Loads an image that names components but holds their initial values; then runs SSE code. */
 static uint32_t run_after_image(const void *context, size_t cell, size_t subject, size_t first,
                                 size_t calls) {
     double sum = 0;

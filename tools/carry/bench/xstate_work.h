@@ -10,7 +10,7 @@
 #include "xstate/xstate_measure.h"
 
 enum bench_thunk {
-    BENCH_THUNK_CALL,   /* the target alone */
+    BENCH_THUNK_CALL,   /* the target without a thunk */
     BENCH_THUNK_ENTER,  /* carry_thunk_enter around a callback in SSE code */
     BENCH_THUNK_AROUND, /* carry_thunk_around, with callbacks before and after */
     BENCH_THUNK_XSAVEC, /* XSAVEC and XRSTOR around the callback, as glibc's resolver does */
@@ -18,9 +18,9 @@ enum bench_thunk {
 };
 
 enum bench_switch {
-    BENCH_SWITCH_PAIR, /* XSAVEC and XRSTOR of all components alone */
+    BENCH_SWITCH_PAIR, /* only XSAVEC and XRSTOR of all components */
     BENCH_SWITCH_PLAIN,
-    BENCH_SWITCH_KEEP, /* of contexts that keep all components */
+    BENCH_SWITCH_KEEP, /* contexts keep all components */
     BENCH_SWITCH_SWAPCONTEXT,
     BENCH_SWITCHES,
 };
@@ -36,7 +36,8 @@ bool bench_xstate_switches(struct xstate_grid *grid, const struct xstate_effort 
 
 /*
  * Time SSE code (exp() of libm) after an image was loaded, until registers are cleaned. Images name
- * components in XSTATE_BV, though all their registers are zero. A row for each image, one column.
+ * components in XSTATE_BV, though all their registers are zero. There is a row for each image, and
+ * one column.
  */
 #define BENCH_XSTATE_IMAGES 4
 size_t bench_xstate_named(uint64_t named[BENCH_XSTATE_IMAGES]);

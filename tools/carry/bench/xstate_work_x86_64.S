@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* clang-format off */
-/* The callback and target of thunks, and a thunk as in glibc; SSE code alone. */
+/* The callback and target of thunks, and a thunk like glibc's: only SSE code. */
 #include "common/asm_x86_64.h"
 
-/* The callback of bench_xstate: a few instructions of SSE code. */
+/* Runs a few instructions of SSE code: the callback of thunks. */
 FUNCTION bench_sse_callback
     movaps  %xmm8, %xmm9
     addps   %xmm9, %xmm9
