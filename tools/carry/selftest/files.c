@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the files whose code is tested, by the dynamic linker's list. */
+/* Lists the files whose code is tested: objects in the dynamic linker's list. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <limits.h>
@@ -79,7 +79,8 @@ static bool contains_address(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-/* Adds an object of the list. The first object is the program, whose name musl gives. */
+/* Adds an object of the list. The first object is the program: musl gives its name, glibc an empty
+ * one. */
 static int add_file(struct dl_phdr_info *info, size_t size, void *context) {
     struct list *list = context;
     const bool is_program = list->count == 0;

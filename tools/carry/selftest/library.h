@@ -35,8 +35,8 @@ struct library {
 
 extern const struct library library_own;
 
-/* Loads a library. Returns false, with the reason in *problem, if it cannot be loaded, or lacks a
- * function. */
+/* Loads a library. Returns false, with the reason in *problem, if the library cannot be loaded or
+ * lacks a function. */
 bool library_load(struct library *library, const char *path, const char **problem);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compares the code of kernels in memory with the rows of proof/kernels/proven.def, by digests of
- * canonical bytes, which proof/kernels/digest.py describes.
+ * canonical bytes. proof/kernels/digest.py describes both.
  */
 #include "selftest/proof.h"
 
@@ -16,7 +16,8 @@
 
 #define NAME_SIZE 64
 
-/* The bits of a little-endian word that a linker fills in, and the bytes that their unit counts. */
+/* The bits of a little-endian word that a linker fills in, and the bytes that a unit of their value
+ * stands for. */
 #define WORD   0xffffffff, 1
 #define BRANCH 0x03ffffff, 4
 
@@ -150,8 +151,8 @@ static void hash_all(void *argument) {
         snprintf(reading->digest + 2 * i, 3, "%02x", digest[i]);
 }
 
-/* Returns whether the code at `start` is that of a row. Catches faults, as fields of other code may
- * refer to any address. */
+/* Returns whether the code at `start` is the code of a row. Catches faults, as the fields of other
+ * code may refer to any address. */
 static bool is_proven(const struct proof *proof, const struct proven *row, const void *start) {
     struct reading reading = {.proof = proof, .proven = row, .code = start};
     struct fault fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `carry selftest` tests the library by the checks in tests/harness, which judge by an oracle and
- * by forbidden pages.
+ * `carry selftest` tests the library by the checks in tests/harness. They compare results with an
+ * oracle, and detect accesses outside a range by forbidden pages.
  */
 #ifndef CARRY_TOOLS_SELFTEST_H
 #define CARRY_TOOLS_SELFTEST_H
@@ -15,7 +15,7 @@
 struct selftest_row {
     const char *function;          /* "sum" */
     const char *variant;           /* the kernel, or the part of the function */
-    const char *missing;           /* a feature that the CPU lacks: the row does not run */
+    const char *missing;           /* NULL; or a feature that the CPU lacks: the row does not run */
     char note[SELFTEST_NOTE_SIZE]; /* information for the user, or "" */
     struct verdict verdict;        /* of all rounds */
     const struct library *library;
@@ -37,14 +37,14 @@ struct selftest_row *selftest_add(struct selftest *test, const char *function, c
 /* Restarts the random numbers, and calls `body` with the row. A fault in it makes the row wrong. */
 void selftest_guard(struct selftest_row *row, void (*body)(void *row));
 
-/* Adds the verdict of the check with this name to that of the row. */
+/* Adds the verdict of the check named `check` to the verdict of the row. */
 void selftest_judge(struct selftest_row *row, const char *check, const struct verdict *verdict);
 
 /* How much the checks try. */
 extern const struct effort selftest_effort;
 
-/* Append the rows of all kernels and of packets; and of the tool's own library, functions made at
- * run time and patched calls. */
+/* Append the rows of all kernels, and of packets. For the tool's own library only, append those of
+ * functions made at run time, and of patched calls. */
 void selftest_add_kernels(struct selftest *test);
 void selftest_add_packets(struct selftest *test);
 void selftest_add_jit(struct selftest *test);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests functions made at run time; packet functions against those of the library. */
+/* Tests functions made at run time. Compares those for packets with the library's functions. */
 #include "harness/check_jit_packet.h"
 #include "harness/check_jit_sum.h"
 #include "harness/rng.h"

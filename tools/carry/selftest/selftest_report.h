@@ -9,7 +9,7 @@
 
 struct report_head {
     const struct library *library;
-    const char *commit;   /* from which the tool was built */
+    const char *commit;   /* the commit from which the tool was built */
     const uint64_t *seed; /* or NULL */
 };
 

@@ -66,8 +66,8 @@ static char *path_by_build_id(const struct debug_link *link, const char *root) {
     return path;
 }
 
-/* Returns the path of a debug file by its name. With a `root`, `path` lies in that root, and has no
- * symbolic links. */
+/* Returns the path of a debug file by its name. If `root` is not "", `path` lies in it and contains
+ * no symbolic links. */
 static char *path_by_name(const struct debug_link *link, const char *root, const char *path,
                           enum place place) {
     static const char *const before[] = {

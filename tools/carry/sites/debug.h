@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the debug file of a stripped ELF file, which contains its symbols, and verifies that it
- * belongs to that file. Nothing in a file is trusted.
+ * belongs to that file. No content of a file is trusted.
  *
  * Source: GDB's manual, "Debugging Information in Separate Files".
  */
@@ -28,8 +28,9 @@ struct debug_link {
 void debug_link_read(struct debug_link *link, Elf_Scn *section, const char *name);
 
 /*
- * Returns place number `index` of DEBUG_PLACES where the debug file of the file at `path` may be;
- * `root` precedes all paths. The caller frees it. NULL if the link does not name this place.
+ * Returns the path at `index`, below DEBUG_PLACES, where the debug file of the file at `path` may
+ * be, or NULL if the link does not name this place. `root` precedes all paths. The caller frees the
+ * result.
  */
 #define DEBUG_PLACES 4
 char *debug_link_place(const struct debug_link *link, const char *root, const char *path,

@@ -13,7 +13,7 @@ struct instruction {
     size_t length;
     bool relative;         /* an operand is relative to the instruction */
     bool ends_in_relative; /* the 32 bits of that operand are the last four bytes */
-    uint64_t target;       /* of that operand */
+    uint64_t target;       /* the address that this operand names */
     bool calls;
     bool moves; /* the library can move it, as the first instruction of an alternative */
 };
@@ -24,15 +24,15 @@ typedef bool disassemble_fn(const uint8_t *bytes, size_t size, uint64_t address,
 disassemble_fn disassemble_x86_64, disassemble_aarch64;
 
 /*
- * Writes the first instruction as text; "(bad)" if the bytes are none. x86-64: AT&T syntax, NOPs of
- * all lengths are "nop". AArch64: only NOP and branches have names, other instructions are data
- * (.inst).
+ * Writes the first instruction as text; "(bad)" if the bytes are no instruction. x86-64: AT&T
+ * syntax, NOPs of all lengths are "nop". AArch64: only NOP and branches have names, other
+ * instructions are data (.inst).
  */
 typedef void disassemble_text_fn(const uint8_t *bytes, size_t size, uint64_t address,
                                  char text[INSTRUCTION_TEXT]);
 disassemble_text_fn disassemble_x86_64_text, disassemble_aarch64_text;
 
-/* Writes a name for the target of a relative instruction in its text, if there is room. */
+/* Replaces the target of a relative instruction in its text by a name, if there is room. */
 void disassemble_name_target(char text[INSTRUCTION_TEXT], const char *name);
 
 /* Returns the number of instructions in `bytes`; 0 if they are not whole instructions. */

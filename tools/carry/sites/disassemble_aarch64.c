@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Disassembles relative instructions of AArch64 (Arm ARM, C4.1). All instructions have four bytes,
- * so others need not be known.
+ * so other instructions need not be decoded.
  */
 #include "sites/disassemble.h"
 
@@ -13,10 +13,10 @@
 #define INSTRUCTION_BYTES 4
 #define PAGE_SHIFT        12
 
-/* The operands in front of an offset. */
+/* The operands before an offset. */
 enum form { ALONE, CONDITION, REGISTER, BIT, ADDRESS };
 
-/* Instructions with an offset of `bits` bits from bit `at` on, which counts instructions. */
+/* Instructions that contain an offset, counted in instructions: `bits` bits from bit `at` on. */
 static const struct row {
     uint32_t mask, value;
     const char *name;

@@ -24,7 +24,7 @@
 #define RECORD_BYTES 16
 _Static_assert(sizeof(struct carry_site) == RECORD_BYTES, "a record");
 
-/* Writes the problem, and returns false, which the caller returns. */
+/* Writes the problem. Returns false, so that a caller can return the result. */
 __attribute__((format(printf, 2, 3))) static bool refuse(char *problem, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -117,7 +117,7 @@ static bool add_load(struct object *object, const GElf_Phdr *segment, uint64_t *
     if (*total > object->size)
         return refuse(problem, "damaged: the segment at offset %llu overlaps others", offset);
     if (!segment->p_memsz)
-        return true; /* it is empty, and another load may begin at the same address */
+        return true; /* another load may begin at the address of an empty one */
     object->loads[object->loads_count++] = (struct object_load){
         .address = segment->p_vaddr,
         .size = segment->p_memsz,
@@ -337,8 +337,8 @@ static void read_properties(struct object *object, Elf_Scn *section) {
 
 /*
  * Checks a table of names: its last byte is 0, so that each name ends within it (System V ABI,
- * chapter 4). Without that byte, libelf searches for one behind each name. It expands compressed
- * tables, up to a thousandfold.
+ * chapter 4). Without that byte, libelf would search past the table. Compressed tables are refused:
+ * libelf expands them, up to a thousandfold.
  */
 static bool check_names(const struct object *object, const GElf_Shdr *header, char *problem) {
     unsigned long long offset = header->sh_offset;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads an ELF file for a machine that has sites: its loads, its symbols, and the records of its
- * sites. Nothing in a file is trusted. Addresses are those of the file plus `bias`, by which a
- * process moved the object.
+ * sites. No content of a file is trusted. Addresses are those of the file plus `bias`, the distance
+ * by which a process moved the object.
  */
 #ifndef CARRY_TOOLS_SITES_OBJECT_H
 #define CARRY_TOOLS_SITES_OBJECT_H
@@ -60,7 +60,7 @@ struct object {
     uint64_t section; /* address of carry_sites; 0: there is none */
     uint64_t section_bytes;
     uint64_t headers_end; /* offset of the end of the program headers */
-    bool is_guarded;      /* its pages demand landing pads: BTI of AArch64 */
+    bool is_guarded;      /* pages demand landing pads: BTI of AArch64 */
     bool is_fixed; /* it is loaded where it was linked to, so instructions may contain addresses */
     /* The sources of all members above. */
     int file;
@@ -72,10 +72,10 @@ struct object {
 #define OBJECT_PROBLEM_SIZE 192
 
 /*
- * Opens the object in `file`, which is closed with the object. The caller keeps `path`. Returns
- * NULL, with a reason in `problem`, if the file is damaged, or is no ELF file that can have sites.
- * A stripped file gets the symbols of its debug file, if there is one; it is sought beside `path`
- * and in /usr/lib/debug, both in the folder `root` ("": no other root).
+ * Opens the object in `file`. object_close() closes `file`; the caller keeps `path`. Returns NULL,
+ * with a reason in `problem`, if the file is damaged, or is no ELF file that can have sites. A
+ * stripped file gets the symbols of its debug file, if there is one beside `path` or in
+ * /usr/lib/debug. Both paths are in the folder `root` ("": no other root).
  */
 struct object *object_open(int file, const char *root, const char *path,
                            char problem[OBJECT_PROBLEM_SIZE]);
@@ -103,8 +103,7 @@ const struct object_symbol *object_symbol_named(const struct object *object, con
 /* Returns the relocation at `address`, or NULL. */
 const struct object_relocation *object_relocation_at(const struct object *object, uint64_t address);
 
-/* Returns the index of the first record whose site is at `address` or after it; or records_count.
- */
+/* Returns the index of the first record whose site is at or after `address`, or records_count. */
 size_t object_record_from(const struct object *object, uint64_t address);
 
 static inline uint64_t object_little(const uint8_t *bytes, size_t size) {

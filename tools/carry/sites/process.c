@@ -51,7 +51,7 @@ static bool is_object_wanted(const struct program *program, const struct process
     return false;
 }
 
-/* Adds a mapped object. One that cannot be read is reported and skipped, with its sites. */
+/* Adds a mapped object. Reports and skips an object that cannot be read, with its sites. */
 static void add_mapped(struct program *program, const struct process_map *map,
                        const struct process_mapping *mapping) {
     char problem[OBJECT_PROBLEM_SIZE], root[32];
@@ -86,8 +86,8 @@ static void add_objects(struct program *program, const struct process_map *map) 
 /* --- The process --- */
 
 /*
- * Reads two variables of src/patch/ that show why sites of a process are unpatched. They are no
- * part of the interface, so they are found only if the library has its symbols.
+ * Reads two variables of src/patch/ that show why sites of a process are unpatched. They are not
+ * part of the interface, so they are found only if the library is not stripped.
  */
 static void read_state(struct program *program) {
     for (size_t i = 0; i < program->objects_count && !program->state_known; i++) {

@@ -110,7 +110,8 @@ bool program_holds(const struct program *program, const struct object *object) {
     return true;
 }
 
-/* Linux reads 0 bytes of a process that has ended, and fails at unmapped addresses. */
+/* Reads memory of the process: Linux returns 0 bytes once it has ended, and an error for unmapped
+ * addresses. */
 bool program_has_ended(const struct program *program) {
     uint8_t byte;
     return program->pid && pread(program->memory, &byte, sizeof byte, 0) == 0;
@@ -120,7 +121,7 @@ char *program_place(const struct program *program, uint64_t address, char text[P
     const struct object *object = program_object_of(program, address);
     const struct object_symbol *symbol = object ? object_symbol_around(object, address) : NULL;
     unsigned long long offset = symbol ? address - symbol->address : 0;
-    /* The end of a long name is cut, not the offset. */
+    /* Truncates a long name, but not the offset. */
     if (symbol && offset)
         snprintf(text, PLACE_SIZE, "%.100s+0x%llx", symbol->name, offset);
     else if (symbol)

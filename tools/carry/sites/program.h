@@ -50,8 +50,9 @@ bool program_has_ended(const struct program *program);
 const struct object *program_object_of(const struct program *program, uint64_t address);
 
 /*
- * Returns the number of bodies of a function, PROGRAM_BODIES_MAX at most, which follow `*first`.
- * Compilers make copies of a function, each with a record of its body, but not more than these.
+ * Returns the number of bodies of a function, at most PROGRAM_BODIES_MAX, and sets `*first` to the
+ * first of them. Compilers make copies of a function, each with a record of its body, but not more
+ * than these.
  */
 #define PROGRAM_BODIES_MAX 64
 size_t program_bodies(const struct program *program, uint64_t function,

@@ -14,7 +14,8 @@ static void list_object(struct sites_report *report, const struct object *object
     }
 }
 
-/* The most repeated reads of sites, in all objects together: a second, if each site is wrong. */
+/* The most repeated reads of sites, in all objects together: a second in total if each site is
+ * wrong. */
 #define LOOKS_MAX 1000
 
 static void check_object(struct sites_report *report, const struct object *object) {

@@ -11,7 +11,7 @@
 
 #define RECORD_BYTES    16
 #define PAGE_BYTES      4096
-#define ATOMIC_BYTES    8 /* a store within as many aligned bytes is atomic */
+#define ATOMIC_BYTES    8 /* a store within an aligned block of this size is atomic */
 #define KEY_VALUE_BYTES 8
 #define SITE_LOOKS_MAX  100 /* one each millisecond */
 
@@ -97,7 +97,7 @@ static void check_feature(const struct checked *checked) {
 }
 
 /* Checks a body of several instructions. A call in it is a finding: a host that stops all CPUs
-   examines where they are, not where they will return to. */
+ * examines their instruction pointers, not their return addresses. */
 static void check_several(const struct checked *checked, const uint8_t *bytes, size_t size) {
     struct instruction instruction;
     for (size_t done = 0; done < size; done += instruction.length) {
@@ -189,7 +189,8 @@ static void check_place(const struct checked *checked) {
         FINDING(checked, NOTE_PAGES, "it is on two pages");
 }
 
-/* Returns whether two records are the same: linkers that fold functions may keep both. */
+/* Returns whether two records are equal: linkers that fold functions may keep the records of
+ * both. */
 static bool is_twice(const struct record *record, const struct record *before) {
     return record->site == before->site && record->key == before->key &&
            record->kind == before->kind && record->length == before->length &&
@@ -220,9 +221,8 @@ static void check_state(const struct checked *checked, const struct site *site) 
                 machine_of_site(checked)->reach);
 }
 
-/* Checks that the target of a stub, which branches by register, has a landing pad if pages demand
- * it.
- */
+/* Checks that the target of a stub has a landing pad if pages demand it: stubs branch by
+ * register. */
 static void check_landing(const struct checked *checked, const struct site *site) {
     const struct program *program = checked->report->program;
     const struct object *object = site_calls(site->record) && site->value_known
@@ -259,12 +259,13 @@ static void check_unknown(const struct checked *checked) {
 
 /* --- Processes that commit during the check --- */
 
-/* Returns false while the key is not relocated yet, in a process that starts. */
+/* Returns false while a process that is starting has not relocated the key. */
 static bool is_relocated(const struct program *program, const struct site *site) {
     return !site_is_far(site) || program_object_of(program, site->value);
 }
 
-/* Returns whether a lasting state would be no finding. A commit changes text before the key. */
+/* Returns whether the state of a site would be no finding if it lasted. A commit changes text
+ * before the key. */
 static bool is_sound(const struct program *program, const struct site *site) {
     bool other_target = site->state == SITE_DIRECT && site->value_known;
     return site->state != SITE_FOREIGN && site->state != SITE_UNREADABLE &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Describes the sites of each architecture, by the table in its header of <carry/patch.h>: one row
- * of facts and functions, in one file. `carry sites` uses nothing else, so that it can examine
- * programs of another architecture than its own.
+ * of facts and functions, in one file. `carry sites` uses only these, so that it can examine
+ * programs of architectures other than its own.
  *
  * The library writes the states of sites; these files read them, and share no code with the
  * library, so that each checks the other.
@@ -13,7 +13,8 @@
 #include "sites/disassemble.h"
 #include "sites/state.h"
 
-/* The most bytes to read of a text at once: of a site, of a stub, at the target of a branch. */
+/* The most bytes to read of a text at once: to find a site, of a stub, and at the target of a
+ * branch. */
 #define MACHINE_SCAN_BYTES    20
 #define MACHINE_STUB_BYTES    24
 #define MACHINE_LANDING_BYTES 4
@@ -26,7 +27,7 @@ struct stub {
     bool jumps_if_on;
 };
 
-/* Text that looks like a site: its key is known, or its stub, which contains the key. */
+/* Text that looks like a site. Either its key is known, or the stub that contains its key. */
 struct trace {
     uint64_t site;
     uint64_t key;
@@ -58,7 +59,8 @@ struct machine {
     bool (*reaches)(uint64_t site, uint64_t target);
     bool (*is_nop)(const uint8_t *bytes, size_t size);
 
-    /* Returns SITE_ORIGINAL or SITE_DIRECT of a call or jump, with its target, or SITE_FOREIGN. */
+    /* Returns SITE_ORIGINAL, SITE_DIRECT or SITE_FOREIGN for a call or jump. Sets its target if it
+     * is direct. */
     enum site_state (*call)(const struct record *record, const uint8_t *bytes, uint64_t *target);
 
     /* Returns whether a branch is a jump, and sets its target. */
@@ -67,7 +69,7 @@ struct machine {
     /* Returns the state of an entry. NULL: there are no entries. */
     enum site_state (*entry)(const struct record *record, const uint8_t *bytes);
 
-    /* Returns whether the bytes are a guard of a site that is being changed. NULL: none are. */
+    /* Returns whether the bytes are a guard of a site that is being changed. NULL: no bytes are. */
     bool (*guards)(const uint8_t *bytes, size_t size);
 
     /* Writes the bytes of a call that a body of `size` bytes replaces; false if it does not fit. */
@@ -87,7 +89,8 @@ struct machine {
     /* Returns whether the bytes at `address` look like a site. Reads up to MACHINE_SCAN_BYTES. */
     bool (*trace)(const uint8_t *bytes, uint64_t address, struct trace *trace);
 
-    /* Returns whether an instruction at `address` computes the address `made`. Reads as many. */
+    /* Returns whether an instruction at `address` computes the address `made`. Reads up to
+     * MACHINE_SCAN_BYTES. */
     bool (*makes)(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made);
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites of AArch64, by the table in <carry/patch/aarch64.h>, with the words of the Arm ARM, C6.2.
- */
+/* Reads sites of AArch64 by the table in <carry/patch/aarch64.h> and the encodings in the Arm ARM,
+ * C6.2. */
 #include <elf.h>
 #include <string.h>
 
@@ -97,8 +97,8 @@ static bool read_add(uint32_t word, uint32_t reg, uint64_t *added) {
 }
 
 /*
- * Returns whether two instructions compute a key, and sets its address: ADRP and ADD by compilers;
- * NOP and ADR, or ADR and ADD, by linkers.
+ * Returns whether two instructions compute a key, and sets its address: ADRP and ADD from
+ * compilers; NOP and ADR, or ADR and ADD, from linkers.
  */
 static bool makes_key(const uint8_t *bytes, uint64_t at, uint64_t *key) {
     const uint32_t first = get_word(bytes), second = get_word(bytes + INSTRUCTION_BYTES);
@@ -142,7 +142,7 @@ static bool is_landing_pad(const uint8_t bytes[MACHINE_LANDING_BYTES]) {
 
 /* --- Traces --- */
 
-/* Finds branches: a site of AArch64 branches to its stub. */
+/* Finds branches, as a site of AArch64 branches to its stub. */
 static bool trace_site(const uint8_t *bytes, uint64_t address, struct trace *trace) {
     const uint32_t link = get_word(bytes) & LINK;
     *trace = (struct trace){.site = address, .kind = link ? CARRY_SITE_CALL : CARRY_SITE_JUMP};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sites of x86-64, by the table in <carry/patch/x86_64.h>. */
+/* Reads sites of x86-64 by the table in <carry/patch/x86_64.h>. */
 #include <elf.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@
 
 /* The stub of a branch: cmpb $0, key; jne or je target; jmp back */
 #define STUB_BYTES 18
-/* The places of its three offsets, and the ends of the first two instructions, from which the first
- * two offsets count. */
+/* The places of the three offsets in the stub, and the ends of its first two instructions. The
+ * first two offsets are relative to these ends. */
 #define STUB_KEY    2
 #define STUB_TARGET 9
 #define STUB_BACK   14
@@ -136,7 +136,7 @@ static bool trace_site(const uint8_t *bytes, uint64_t address, struct trace *tra
     return true;
 }
 
-/* Returns whether the address `made` is an operand here; its instruction begins before. */
+/* Returns whether the address `made` is an operand at `bytes`; its instruction begins earlier. */
 static bool computes_address(const uint8_t *bytes, uint64_t address, bool is_fixed, uint64_t made) {
     return object_relative(bytes, address + REL32_BYTES) == made ||
            (is_fixed && object_little(bytes, REL32_BYTES) == made);

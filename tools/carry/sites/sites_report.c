@@ -29,7 +29,7 @@ static const char *reason_text(const struct site *site, char range[PLACE_SIZE]) 
     return (unsigned)reason < CARRY_PATCH_REASONS && texts[reason] ? texts[reason] : "unknown";
 }
 
-/* Writes the name of a site's target; returns false if it has none, or an unknown one. */
+/* Writes the name of a site's target; returns false if it has no target, or an unknown one. */
 static bool target_name(const struct sites_report *report, const struct site *site,
                         char text[PLACE_SIZE]) {
     if (site->has_target)
@@ -45,8 +45,8 @@ static const struct object_symbol *symbol_of(const struct site *site) {
     return object_symbol_around(site->object, site->record->site);
 }
 
-/* Writes the instruction behind `done` bytes of a site, with the name of its target. Returns its
- * length. */
+/* Writes the instruction after the first `done` bytes of a site, with the name of its target.
+ * Returns its length. */
 static size_t write_instruction(const struct sites_report *report, const struct site *site,
                                 size_t done, char text[INSTRUCTION_TEXT]) {
     struct instruction instruction;

@@ -2,7 +2,7 @@
 /*
  * Scans the text of an object for sites. It examines every position, as bytes between functions
  * mislead a disassembler. Sites contain their key, so hardly anything else looks like one. To
- * exclude the rest, the function is disassembled up to the position.
+ * exclude other bytes that do, the function is disassembled up to the position.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct scan {
     const struct object *object;
     uint64_t *keys; /* of all records, sorted */
     size_t keys_count;
-    const struct object_symbol *function; /* it was disassembled up to `step` */
+    const struct object_symbol *function; /* last disassembled, up to `step` */
     uint64_t step;
     uint64_t steps_left; /* bounds the time that overlapping symbols cost */
     bool registered;
@@ -130,7 +130,7 @@ static void look_for_site(struct scan *scan, uint64_t address, const uint8_t *by
 
 /*
  * Returns whether the bytes contain the address of the section, as an operand or as a word.
- * Program headers, which are loaded too, contain such words, and do not count.
+ * Program headers do not count: they are loaded too, and contain such words.
  */
 static bool refers_to_section(const struct scan *scan, const struct object_load *load,
                               uint64_t address, const uint8_t *bytes) {
@@ -157,7 +157,7 @@ static void scan_chunk(struct scan *scan, const struct object_load *load, uint64
 
 static void scan_load(struct scan *scan, const struct object_load *load) {
     uint8_t bytes[CHUNK_BYTES + 2 * SCAN_BYTES];
-    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* a site may end behind its chunk */
+    const size_t most = CHUNK_BYTES + SCAN_BYTES; /* a site may end after its chunk */
     for (uint64_t done = 0; done < load->file_bytes;) {
         uint64_t rest = load->file_bytes - done;
         size_t size = rest < most ? (size_t)rest : most;

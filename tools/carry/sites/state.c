@@ -57,7 +57,8 @@ static const char *behind_prefix(const char *name) {
 
 /*
  * Returns the next name in a symbol of C++, and its length. The length precedes the name in decimal
- * (Itanium C++ ABI, 5.1.2); static names have an L before. NULL if there is none, or it is cut.
+ * (Itanium C++ ABI, 5.1.2); static names have an L before. Returns NULL if there is none, or if it
+ * is truncated.
  */
 static const char *next_part(const char *symbol, size_t *length) {
     *length = 0;
@@ -67,7 +68,7 @@ static const char *next_part(const char *symbol, size_t *length) {
     return *length && strlen(symbol) >= *length ? symbol : NULL;
 }
 
-/* Writes the name of a key of C++, behind its namespaces; false if the symbol is no key. */
+/* Writes the name of a key of C++ after its namespaces; returns false if the symbol is no key. */
 static bool name_in_namespaces(const char *symbol, char text[SITE_NAME_SIZE]) {
     size_t done = 0, length;
     for (symbol += strlen("_Z") + (symbol[2] == 'N'); (symbol = next_part(symbol, &length));) {
@@ -276,7 +277,7 @@ static void look_at_entry(const struct program *program, struct site *site) {
         set_target(site, site->state, site->record->aux);
 }
 
-/* Returns whether a site is for this CPU's architecture, so that its features can be tested. */
+/* Returns whether a site is for this CPU's architecture, so that the CPU's features apply to it. */
 static bool may_ask_cpu(const struct site *site) {
     return strcmp(site->object->machine->arch, carry_cpu_arch()) == 0;
 }
@@ -298,7 +299,7 @@ static void look_at_alternative(const struct program *program, struct site *site
         site->state = SITE_REPLACEMENT;
 }
 
-/* Returns whether a site holds a guard: only in processes, for a moment. */
+/* Returns whether a site holds a guard, which occurs only in processes, for a moment. */
 static bool is_guard(const struct program *program, const struct site *site) {
     const struct machine *machine = site->object->machine;
     return program->pid && machine->guards && machine->guards(site->bytes, site->size);
@@ -309,7 +310,8 @@ bool site_is_far(const struct site *site) {
            !site->object->machine->reaches(site->record->site, site->value);
 }
 
-/* Sets the reason why a site is original, as carry_patch_stats() does. A file has none. */
+/* Sets the reason why a site is original, as carry_patch_stats() does. Sites of a file have
+ * none. */
 static void find_reason(const struct program *program, struct site *site) {
     bool out_of_reach = site_is_far(site);
     bool rightly =

@@ -33,8 +33,8 @@ struct site {
     size_t size;
     bool value_known; /* the value of its key */
     uint64_t value;
-    const char *import; /* if the key will hold another object's function: its name */
-    bool has_target;    /* `target` is where the site leads now, through its key or not */
+    const char *import; /* the function's name if the key will hold a function of another object */
+    bool has_target;    /* `target` is where the site leads now, directly or through its key */
     uint64_t target;
     bool reason_known; /* the reason why it is original */
     enum carry_patch_reason reason;
@@ -92,11 +92,11 @@ char *site_kind_name(const struct record *record, char text[SITE_NAME_SIZE]);
 char *site_name(const struct program *program, const struct object *object,
                 const struct record *record, char text[SITE_NAME_SIZE]);
 
-/* Returns whether this is an operation or key with a mangled name of C++; writes that name with its
- * namespaces. */
+/* Returns whether `key` is an operation or key with a mangled name of C++, and writes that name
+ * with its namespaces. */
 bool site_key_of_cxx(const struct object *object, uint64_t key, char text[SITE_NAME_SIZE]);
 
-/* Reads the name of the feature of an alternative; returns false if it is not readable. */
+/* Reads the name of the feature of an alternative; returns false if it cannot be read. */
 bool site_feature(const struct program *program, const struct record *record,
                   char text[SITE_NAME_SIZE]);
 
