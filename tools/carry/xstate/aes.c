@@ -9,11 +9,11 @@
 
 #define BLOCK_BYTES  16
 #define ROUND_KEYS   11
-#define VECTOR_BYTES 64 /* of the test vector */
+#define VECTOR_BYTES 64 /* size of the test vector */
 
 const size_t xstate_aes_sizes[AES_ROWS] = {16, 64, 256, 1024, 8192};
 
-/* Sorted by what they need: the first columns are those that this CPU can run. */
+/* The columns, sorted by what they need: those that this CPU can run come first. */
 static const struct column {
     const char *name;
     xstate_upper_fn *prepare;

@@ -98,7 +98,7 @@ static const char *const upper_titles[XSTATE_UPPERS] = {"clean", "YMM", "ZMM"};
 
 static void print_added(double ns) {
     const double tenths = round(10 * ns);
-    printf("%*.1f", TIME_COLUMNS, tenths == 0 ? 0 : tenths / 10); /* never -0.0 */
+    printf("%*.1f", TIME_COLUMNS, tenths == 0 ? 0 : tenths / 10); /* avoids -0.0 */
 }
 
 static void print_events(const struct xstate_cost *cost) {
@@ -242,7 +242,7 @@ static json_t *events_json(const struct xstate_cost *cost) {
     return list;
 }
 
-/* Returns a row of saves, without the instructions that this CPU lacks. */
+/* Returns a row of the times of saves, without instructions that this CPU lacks. */
 static json_t *save_json(const struct xstate_cost *cost, size_t row) {
     json_t *ns = json_object();
     for (enum xstate_op op = 0; op < XSTATE_OPS; op++)

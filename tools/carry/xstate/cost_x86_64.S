@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that `carry xstate` times, in assembly so that no compiler chooses their instructions:
- * they make registers dirty, execute one instruction after that, save and load areas, and encrypt
- * by AES in SSE instructions (aesenc, not vaesenc). xstate/registers.h has the prototypes.
+ * they make registers dirty, execute one instruction while these are dirty, save and load areas,
+ * and encrypt by AES in SSE instructions (aesenc, not vaesenc). xstate/registers.h has the
+ * prototypes.
  */
 /* clang-format off */
 #include "common/asm_x86_64.h"
@@ -58,8 +59,8 @@ END xstate_dirty
 /*
  * void xstate_upper_<state>(void)
  *
- * Makes the upper half of register 15 dirty, cleans all upper halves, does both, or nothing. Each
- * costs the call and a cycle. Clobbers register 15.
+ * Makes the upper half of register 15 dirty, cleans all upper halves, does both, or does nothing.
+ * Each function costs the call and a cycle. Clobbers register 15.
  */
 FUNCTION xstate_upper_none
     ret
@@ -246,7 +247,7 @@ LOOP fninit_xrstor, FNINIT_XRSTOR
 /*
  * void xstate_aes_expand(const uint8_t key[16], void *schedule)
  *
- * The eleven round keys of AES-128 (FIPS 197, 5.2), 176 bytes of 16-byte alignment.
+ * Computes the eleven round keys of AES-128 (FIPS 197, 5.2): 176 bytes of 16-byte alignment.
  *
  *   rdi   key
  *   rsi   schedule
@@ -283,7 +284,8 @@ FUNCTION xstate_aes_expand
 END xstate_aes_expand
 
 /*
- * C_i = AES(P_i ^ C_(i-1)) for i = 1 to blocks, C_0 the initial vector (SP 800-38A, 6.2)
+ * Computes C_i = AES(P_i ^ C_(i-1)) for i = 1 to blocks, with the initial vector as C_0 (SP
+ * 800-38A, 6.2).
  *
  * void xstate_aes_cbc(const void *schedule, const void *vector, const void *in, void *out,
  *                     size_t blocks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures what dirty uppers add to single instructions. Some CPUs pay at each change between SSE
- * and VEX instructions, others in each SSE instruction, so each event is timed alone.
+ * and VEX instructions, others in each SSE instruction, so each event is timed separately.
  */
 #include <stdlib.h>
 #include <x86intrin.h>
@@ -77,8 +77,8 @@ static int compare_counts(const void *a, const void *b) {
 
 /*
  * Returns the mean of the counts. Some counters advance in steps of 10 ns (Zen 5): shorter events
- * show in how often they step, so in means, not in medians. A twentieth at each end is omitted,
- * which contains interrupts.
+ * show in how often they step, so in means, not in medians. The highest and lowest twentieth are
+ * omitted, as they contain interrupts.
  */
 static double mean_count(const struct shooting *shooting, size_t event, size_t state) {
     double *counts = counts_of(shooting, event, state);

@@ -3,7 +3,8 @@
  * libcarry-leavers.so, which `carry xstate leavers` loads into a program: hooks all calls between
  * its objects, and counts those that return with dirty uppers.
  *
- * The program must run as without this library, so failures are ignored, and nothing is printed.
+ * The program must run as if this library were absent, so failures are ignored, and nothing is
+ * printed.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -25,13 +26,13 @@ static struct leavers_table *table;
 
 /* --- Functions that are not hooked --- */
 
-/* Functions that cannot be called through a thunk, besides those that the library skips. */
+/* Functions, besides those that the library skips, that cannot be called through a thunk. */
 static const char *const not_hooked[] = {
-    "__tls_get_addr",    /* compilers call it, some with the stack unaligned */
-    "__morestack",       /* arguments in other registers, and it moves the stack */
+    "__tls_get_addr",    /* some compilers call it with the stack unaligned */
+    "__morestack",       /* gets arguments in other registers, and moves the stack */
     "__rust_probestack", /* the same */
-    "makecontext",       /* any number of arguments on the stack */
-    "execl",             /* the same, also below */
+    "makecontext",       /* gets any number of arguments on the stack */
+    "execl",             /* the same, like the functions below */
     "execle",
     "execlp",
 };
@@ -148,10 +149,10 @@ static bool is_zero(const unsigned char *bytes, size_t size) {
 }
 
 /*
- * Keeps uppers dirty. If the uppers of all `kept` vectors are zero, registers that the thunk does
- * not save were dirty: this then makes the last upper dirty, as loaded zeroes are in use, but on
- * AMD only until the next switch of threads. Nothing reads that upper: if the vector is an argument
- * or a result, it is an xmm register.
+ * Keeps uppers dirty. If the uppers of all `kept` vectors are zero, the dirty registers are ones
+ * that the thunk does not save. The last upper is then made dirty, because on AMD loaded zeroes are
+ * in use only until the next switch of threads. Nothing reads that upper: if the vector is an
+ * argument or a result, it is an xmm register.
  */
 static void keep_dirty(struct carry_thunk_call *call, size_t kept) {
     const size_t half = call->vector_size / 2;
@@ -167,11 +168,11 @@ static void keep_dirty(struct carry_thunk_call *call, size_t kept) {
 
 /* --- Calls --- */
 
-/* The number of calls of a thread that are recorded, the innermost ones. */
+/* The number of calls of a thread that are recorded: the innermost calls. */
 #define FRAMES 64
 
 struct frame {
-    uintptr_t stack; /* the stack pointer, which identifies the call until it returns */
+    uintptr_t stack; /* the stack pointer; it identifies the call until the call returns */
     bool dirty;
 };
 
@@ -228,8 +229,8 @@ static bool is_leaver(struct leavers_row *row, const struct carry_thunk_call *ca
     return false;
 }
 
-/* Judges a call. Cleans the uppers that a leaver made dirty; others are judged when the caller
- * returns. */
+/* Judges a call. Cleans the uppers that a leaver made dirty. If the caller made them dirty, they
+ * are judged when it returns. */
 static void on_leave(const struct carry_hook_place *place, struct carry_thunk_call *call,
                      void *user) {
     struct leavers_row *row = slots[slot_of(place->address)].row;
@@ -286,7 +287,8 @@ static int attach_all_calls(void) {
     return error;
 }
 
-/* Hooks objects that dlopen() loaded: their functions must be looked up before they are called. */
+/* Hooks objects that dlopen() loaded. Their functions must be looked up before they can be
+ * called. */
 static void on_lookup(const struct carry_hook_place *place, struct carry_thunk_call *call,
                       void *user) {
     unsigned long long now = 0;

@@ -12,7 +12,7 @@
 struct leavers_function {
     const char *function, *object;
     uint64_t calls, ymm, zmm, called_dirty, unknown;
-    size_t first, count; /* of its rows in findings->calls */
+    size_t first, count; /* the range of its rows in findings->calls */
 };
 
 /* The calls of a function by one object. */
@@ -29,13 +29,11 @@ struct leavers_findings {
     struct leavers_function
         *called_dirty; /* the same, sorted by how often they were called with dirty uppers */
     struct leavers_function sum; /* of all */
-    size_t leavers, victims;     /* how many functions left uppers dirty, or were called so */
+    size_t leavers, victims;     /* functions that left uppers dirty, or were called so */
     uint64_t processes, refused, lost;
 };
 
-/* Finds leavers. Returns false without memory. The findings refer to the table until they are
- * freed.
- */
+/* Finds leavers. Returns false without memory. The findings refer to the table. */
 bool leavers_find(struct leavers_findings *findings, const struct leavers_table *table);
 void leavers_free(struct leavers_findings *findings);
 

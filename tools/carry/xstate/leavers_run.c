@@ -21,7 +21,7 @@
 
 #define LIBRARY "libcarry-leavers.so"
 
-/* Puts a library in front of those in LD_PRELOAD, which spaces and colons separate. Returns an exit
+/* Puts a library before those in LD_PRELOAD. Spaces and colons separate them. Returns an exit
  * status. */
 static int set_preload(const char *library) {
     const char *present = getenv("LD_PRELOAD");
@@ -39,8 +39,8 @@ static int set_preload(const char *library) {
 /* --- The table --- */
 
 /*
- * Makes the table. Processes open it by a name in /proc, which needs no inherited descriptor, and
- * leaves no file behind.
+ * Makes the table. Processes open it by a name in /proc, so they need not inherit a descriptor, and
+ * no file remains.
  */
 static struct leavers_table *make_table(const struct leavers_options *options) {
     char path[64];

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The most tries to wait for a row: the process that writes it may have been killed. */
+/* The most times to wait for a row: the process that was writing it may have been killed. */
 #define PATIENCE 1000
 
 /* --- Names --- */
@@ -42,7 +42,7 @@ static bool has_room(const struct leavers_table *table, size_t size) {
     return size <= LEAVERS_BYTES - __atomic_load_n(&table->names_used, __ATOMIC_RELAXED);
 }
 
-/* Writes the names of a row; returns false if other processes have taken the room. */
+/* Writes the names of a row; returns false if other processes have taken the space for them. */
 static bool write_names(struct leavers_table *table, struct leavers_row *row, const char *caller,
                         const char *function, const char *called) {
     uint32_t size = (uint32_t)size_of_names(caller, function, called);
@@ -76,8 +76,8 @@ static bool is_row(const struct leavers_table *table, const struct leavers_row *
            strcmp(names.function, function) == 0 && strcmp(names.called, called) == 0;
 }
 
-/* Takes a free row; returns false if another process took it. If it took the room for names
- * instead, the row stays unused. */
+/* Takes a free row; returns false if another process took it. If other processes took the space for
+ * names, also returns false, and the row remains unused. */
 static bool take_row(struct leavers_table *table, struct leavers_row *row, const char *caller,
                      const char *function, const char *called) {
     uint32_t state = LEAVERS_FREE;

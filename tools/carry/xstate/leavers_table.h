@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts of calls, in a file that the tool makes and all processes of a program share, so that it
- * survives them. A row is for the calls of a function by one object. Rows are never moved or
+ * Counts calls in a file that the tool makes and all processes of a program share, so that the
+ * counts outlive them. A row is for the calls of a function by one object. Rows are never moved or
  * removed.
  */
 #ifndef CARRY_TOOLS_LEAVERS_TABLE_H
@@ -21,7 +21,7 @@ enum leavers_state { LEAVERS_FREE, LEAVERS_WRITTEN, LEAVERS_READY };
 struct leavers_row {
     uint32_t state; /* enum leavers_state */
     uint32_t names; /* offset of three names: the calling object, the function, the called object */
-    uint64_t calls; /* that returned; the next counts are parts of it */
+    uint64_t calls; /* calls that returned; the next counts are parts of this count */
     uint64_t ymm;   /* called clean, returned with AVX in use, but not ZMM_HI256 */
     uint64_t zmm;   /* called clean, returned with ZMM_HI256 in use */
     uint64_t called_dirty;
@@ -29,11 +29,11 @@ struct leavers_row {
 };
 
 struct leavers_table {
-    uint64_t processes; /* with hooks; each execution of a program counts */
-    uint64_t refused;   /* without: the system refuses to map text, or to write to slots */
+    uint64_t processes; /* processes with hooks; each execution of a program counts */
+    uint64_t refused;   /* not hooked: the system refuses to map text, or to write to slots */
     uint64_t lost;      /* functions that were omitted because the table is full */
-    uint32_t keep;      /* uppers that were left dirty are not cleaned */
-    uint32_t addresses; /* also hooks calls where this changes the address of the function */
+    uint32_t keep;      /* uppers that a function left dirty are not cleaned */
+    uint32_t addresses; /* also hooks calls if the hook changes the address of the function */
     uint32_t names_used;
     struct leavers_row rows[LEAVERS_ROWS];
     char names[LEAVERS_BYTES];

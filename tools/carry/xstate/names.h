@@ -6,13 +6,13 @@
 #include <jansson.h>
 #include <stdint.h>
 
-/* Room for the names of all. */
+/* The size of a buffer for the names of all components. */
 #define XSTATE_NAMES_SIZE 256
 
 /* Writes "SSE AVX", or "none"; returns `buffer`, of XSTATE_NAMES_SIZE bytes. */
 char *xstate_names(char *buffer, uint64_t mask);
 
-/* Returns the names as an array. */
+/* Returns the names as an array of JSON. */
 json_t *xstate_names_json(uint64_t mask);
 
 #endif

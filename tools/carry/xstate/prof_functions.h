@@ -12,7 +12,7 @@ struct function {
     struct samples_counts counts;
 };
 
-/* Sorted by dirty samples, then by samples, the most first. */
+/* Functions in descending order of dirty samples, then of samples. */
 struct functions {
     struct function *rows;
     size_t count;

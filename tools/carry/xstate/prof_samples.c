@@ -18,7 +18,7 @@
 struct samples_process {
     pid_t process;
     struct process_map map;
-    uint32_t *objects; /* of each executable mapping */
+    uint32_t *objects; /* the object of each executable mapping */
 };
 
 /* --- Objects --- */
@@ -106,7 +106,7 @@ void samples_forget(struct samples *samples, pid_t process) {
     }
 }
 
-/* Returns the executable mapping at an address; reads the map again if it has none. */
+/* Returns the executable mapping at an address; reads the map again if it has no such mapping. */
 static const struct process_mapping *
 find_mapping(struct samples *samples, struct samples_process *process, uint64_t address) {
     const struct process_mapping *mapping = process_map_find(&process->map, address);

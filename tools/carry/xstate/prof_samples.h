@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts samples by object and offset in its file. So processes that map the same object share its
- * rows, and names are looked up once, at the end.
+ * Counts samples by object and offset in its file. Thus processes that map the same object share
+ * its rows, and names are looked up once, at the end.
  */
 #ifndef CARRY_TOOLS_PROF_SAMPLES_H
 #define CARRY_TOOLS_PROF_SAMPLES_H
@@ -33,7 +33,7 @@ struct samples_hit {
 
 struct samples {
     struct samples_counts counts;
-    uint64_t lost; /* samples without memory, or of threads that could not be read */
+    uint64_t lost; /* samples for which there was no memory, or whose thread could not be read */
     struct samples_object *objects;
     size_t objects_count;
     struct samples_hit *hits; /* a hash table; rows without samples are free */

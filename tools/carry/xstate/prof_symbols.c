@@ -12,7 +12,7 @@ struct symbols {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Elf *elf;
-    GElf_Addr bias; /* of libdwfl's addresses, from those of the file */
+    GElf_Addr bias; /* libdwfl's addresses minus those of the file */
 };
 
 static Dwfl_Module *report_module(Dwfl *dwfl, const char *path, int file) {
@@ -79,7 +79,7 @@ static bool find_address(const struct symbols *symbols, uint64_t offset, uint64_
 struct eh_index {
     const uint8_t *rows;
     size_t count;
-    uint64_t address; /* rows are relative to it */
+    uint64_t address; /* the address of .eh_frame_hdr, to which rows are relative */
 };
 
 static bool find_index(const struct symbols *symbols, struct eh_index *index) {
@@ -110,7 +110,7 @@ static uint64_t row_start(const struct eh_index *index, size_t row) {
     return index->address + (uint64_t)(int64_t)distance;
 }
 
-/* Returns the last start that is not behind the address; the address itself without an index. */
+/* Returns the last start at or before the address; the address itself if there is no index. */
 static uint64_t find_start(const struct symbols *symbols, uint64_t address) {
     struct eh_index index;
     if (!find_index(symbols, &index) || !index.count || address < row_start(&index, 0))

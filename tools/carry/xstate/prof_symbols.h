@@ -9,7 +9,7 @@
 struct symbols;
 
 struct symbols_function {
-    uint64_t address; /* of its start, in the object */
+    uint64_t address; /* the address of its start in the object */
     const char *name; /* NULL without a symbol; valid until the symbols are closed */
 };
 

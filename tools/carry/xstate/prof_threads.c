@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the index of a thread, or where it would be inserted. */
+/* Returns the index of a thread, or the index at which it would be inserted. */
 static size_t place_of_thread(const struct threads *threads, pid_t thread) {
     size_t low = 0, high = threads->count;
     while (low < high) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Traces from one thread. When it ends, the kernel releases all traced threads as they are, with
- * their pending signals. To detach them, all would have to be stopped, including those that sleep,
- * and some system calls do not resume after that.
+ * their pending signals. To detach them instead, this program would have to stop them all,
+ * including those that sleep, and some system calls do not resume after a stop.
  */
 #define _GNU_SOURCE
 #include "xstate/prof_trace.h"
@@ -26,7 +26,7 @@
 #include "xstate/prof_threads.h"
 #include "xstate/thread.h"
 
-/* The most threads to sample at a time; the others are next. */
+/* The most threads to sample at a time; later samples are of the others. */
 #define LOOK_MAX 64
 
 #define FOLLOW (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC)
@@ -138,7 +138,8 @@ static bool is_stop_signal(int signal) {
 
 /*
  * Handles a stop. Any stop fulfils PTRACE_INTERRUPT, so the first one after it is sampled. A stop
- * of the whole process lasts until SIGCONT; signals are passed on; other stops are for this tracer.
+ * of the whole process lasts until SIGCONT. After other stops, the thread continues; if a signal
+ * stopped it, it gets the signal.
  */
 static void on_stop(struct trace *trace, pid_t thread, int status) {
     int event = status >> 16, signal = WSTOPSIG(status);
@@ -157,7 +158,7 @@ static void on_stop(struct trace *trace, pid_t thread, int status) {
 
 /* --- Samples --- */
 
-/* Asks a thread to stop if it runs. A thread that sleeps executes nothing, and to stop it could
+/* Asks a thread to stop if it runs. A thread that sleeps executes nothing, and stopping it could
  * make its system call fail. */
 static void ask_to_stop(struct trace *trace, struct traced *traced) {
     char state = traced->asked ? '\0' : thread_state(traced);
@@ -304,7 +305,7 @@ int trace_run(const struct trace_options *options, struct samples *samples,
     struct trace trace = {.options = options, .samples = samples, .result = result};
     pthread_t thread;
     sigset_t before;
-    signal(SIGCHLD, SIG_DFL); /* an ignored signal does not arrive */
+    signal(SIGCHLD, SIG_DFL); /* because an ignored signal would not arrive */
     find_signals(&trace.signals);
     pthread_sigmask(SIG_BLOCK, &trace.signals, &before);
     int error = pthread_create(&thread, NULL, run_tracer, &trace);

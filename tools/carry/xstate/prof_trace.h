@@ -22,7 +22,7 @@ struct trace_options {
 
 struct trace_result {
     bool ended;      /* the program has ended */
-    int wait_status; /* of its end */
+    int wait_status; /* how it ended */
     uint64_t threads;
     uint64_t processes;
     double seconds;

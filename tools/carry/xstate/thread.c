@@ -47,7 +47,7 @@ char *xstate_thread_name(char *name, size_t size, pid_t tid) {
 struct status {
     char state;
     int process;
-    int tracer; /* a thread */
+    int tracer; /* the number of a thread */
     long user;
     bool is_kernel;
 };
@@ -195,7 +195,7 @@ static int read_traced(struct xstate_thread *thread) {
 
 void xstate_thread_prepare(void) {
     sigset_t set;
-    signal(SIGCHLD, SIG_DFL); /* an ignored signal is never sent */
+    signal(SIGCHLD, SIG_DFL); /* because an ignored signal would not arrive */
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);

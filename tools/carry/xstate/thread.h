@@ -24,7 +24,7 @@ struct xstate_thread {
     char problem[XSTATE_PROBLEM_SIZE];
 };
 
-/* Must be called once, before threads are read. */
+/* Prepares this process to read threads. The caller must call it once, before it reads any. */
 void xstate_thread_prepare(void);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Measures switches with the components that threads have in use, each state once. */
+/* Measures switches with the components that threads have in use: each combination once. */
 #include <stdlib.h>
 
 #include "xstate/xstate_who.h"

@@ -38,7 +38,7 @@ static const char usage[] =
 /* The components in use in the rows of the table; rows that this CPU cannot have are omitted. */
 static const uint64_t save_masks[] = {
     BIT(SSE),
-    BIT(SSE) | BIT(OPMASK) | BIT(HI16_ZMM), /* in use after string functions of glibc */
+    BIT(SSE) | BIT(OPMASK) | BIT(HI16_ZMM), /* as after string functions of glibc */
     BIT(SSE) | BIT(AVX),
     BIT(SSE) | BIT(AVX) | BIT(OPMASK) | BIT(ZMM_HI256) | BIT(HI16_ZMM),
 };

@@ -9,7 +9,7 @@ struct xstate_cost {
     bool has_aes;
     size_t save_count;
     uint64_t save_masks[GRID_ROWS];
-    uint64_t section_masks[GRID_ROWS]; /* for as many rows */
+    uint64_t section_masks[GRID_ROWS]; /* the components of each row of `sections` */
     struct xstate_grid libm, aes, events, saves, starts, sections;
 };
 

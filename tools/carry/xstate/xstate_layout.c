@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `carry xstate layout`: prints the components of extended state of this CPU, and where XSAVE
- * stores them. */
+/* `carry xstate layout`: prints the components of this CPU's extended state, and where XSAVE stores
+ * them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "xstate/names.h"
 #include "xstate/parts.h"
 
-/* The xmm registers of the legacy area, which follow those of x87. */
+/* The xmm registers in the legacy area. They follow the registers of x87. */
 #define XMM_BYTES 16
 #define XMM_COUNT 16
 
@@ -51,7 +51,7 @@ static size_t component_size(const struct carry_xstate_layout *layout, unsigned 
     return component == CARRY_XSTATE_SSE ? XMM_BYTES * XMM_COUNT : layout->parts[component].size;
 }
 
-/* Finds the offset of a component; returns false if such an image does not contain it. */
+/* Finds the offset of a component; returns false if an image of this form does not contain it. */
 static bool find_offset(const struct carry_xstate_layout *layout, enum carry_xstate_form form,
                         unsigned component, size_t *offset) {
     *offset = carry_xstate_offset(layout, layout->user, form, component);

@@ -95,7 +95,7 @@ size_t xstate_uppers(void) {
 
 static const struct op {
     xstate_loop_fn *loop;
-    const char *feature; /* that the instruction needs, or NULL */
+    const char *feature; /* the feature that the instruction needs, or NULL */
 } ops[XSTATE_OPS] = {
     [XSTATE_FXSAVE] = {xstate_loop_fxsave, NULL},
     [XSTATE_XSAVE] = {xstate_loop_xsave, "xsave"},
@@ -125,7 +125,7 @@ struct saves {
 
 /*
  * Makes the components of `mask` dirty, saves those of `saved`, and returns those that were in use.
- * Nothing between may use vector registers, as memset() of the C library does.
+ * No code between these steps may use vector registers, as memset() of the C library does.
  */
 static uint64_t save_dirty(char *area, uint64_t mask, uint64_t saved) {
     const enum xstate_op op = xstate_saving_op();
@@ -149,7 +149,7 @@ static uint32_t run_save(const void *context, size_t cell, size_t subject, size_
     return (uint32_t)calls;
 }
 
-/* Returns the size of an area for all of the instructions. */
+/* Returns the size of an area that is large enough for each of the instructions. */
 static size_t largest_area_size(uint64_t mask) {
     struct carry_xstate_layout layout;
     carry_xstate_layout(&layout);
@@ -279,8 +279,8 @@ static xstate_upper_fn *const uppers[XSTATE_UPPERS] = {
     [XSTATE_ZMM] = xstate_upper_zmm,
 };
 
-/* Calls a function with uppers in the state of `subject`. They stay dirty, as the functions do not
- * execute vzeroupper. */
+/* Calls a function with uppers in the state of `subject`. They remain dirty, as the functions do
+ * not execute vzeroupper. */
 static uint32_t run_libm(const void *context, size_t cell, size_t subject, size_t first,
                          size_t calls) {
     math_fn *function = functions[cell];

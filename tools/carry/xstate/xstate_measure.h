@@ -19,7 +19,7 @@ struct xstate_grid {
     size_t rows, columns;
     double ns[GRID_ROWS][GRID_COLUMNS];     /* medians */
     double factor[GRID_ROWS][GRID_COLUMNS]; /* multiples of the first column */
-    size_t rounds;                          /* taken */
+    size_t rounds;                          /* the rounds that were taken */
     struct bench_noise noise;
 };
 
@@ -28,7 +28,7 @@ struct xstate_effort {
     size_t rounds;
     double sample_ns;
     bool shows_progress;
-    double seconds; /* as of struct bench_plan */
+    double seconds; /* see struct bench_plan */
 };
 
 /* Measures a plan whose cells, subjects and functions are set. Returns false without memory. */
@@ -38,7 +38,7 @@ bool xstate_grid_measure(struct xstate_grid *grid, struct bench_plan *plan,
 /* Returns the components that xstate_dirty() can make dirty on this CPU. */
 uint64_t xstate_reachable(void);
 
-/* Returns how many states of enum xstate_upper this CPU has: without AVX, one. */
+/* Returns how many states of enum xstate_upper this CPU has: one without AVX. */
 size_t xstate_uppers(void);
 
 /* --- Saving and loading: a row for each mask of components, a column for each instruction --- */
@@ -59,8 +59,9 @@ bool xstate_has_op(enum xstate_op op);
 enum xstate_op xstate_saving_op(void);
 
 /*
- * Measures with the components of each of `count` masks dirty, GRID_ROWS at most, and sets each
- * mask to the components that were in use. Columns of instructions that this CPU lacks are zero.
+ * Measures with the components of each of `count` masks dirty; `count` is at most GRID_ROWS. Sets
+ * each mask to the components that were in use. Columns of instructions that this CPU lacks are
+ * zero.
  */
 bool xstate_measure_saves(struct xstate_grid *grid, uint64_t *masks, size_t count,
                           const struct xstate_effort *effort);
@@ -71,7 +72,7 @@ enum xstate_start { XSTATE_FNINIT, XSTATE_FNINIT_XRSTOR, XSTATE_XRSTOR_INITIAL, 
 extern const char *const xstate_start_names[XSTATE_STARTS];   /* for programs */
 extern const char *const xstate_start_summary[XSTATE_STARTS]; /* for people */
 
-/* Measures the first columns, which this CPU can run: without XSAVE, one. */
+/* Measures the first columns: those that this CPU can run. Without XSAVE, it is one. */
 bool xstate_measure_starts(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Sections: a row for each mask of components --- */
@@ -90,7 +91,7 @@ extern const char *const xstate_libm_names[LIBM_ROWS];
 /* Measures the first `rows` functions. */
 bool xstate_measure_libm(struct xstate_grid *grid, size_t rows, const struct xstate_effort *effort);
 
-/* "clean", "ymm", "zmm". */
+/* The names of states: "clean", "ymm", "zmm". */
 extern const char *const xstate_upper_names[XSTATE_UPPERS];
 
 /* --- AES-128-CBC in SSE instructions: a row for each size --- */
@@ -107,7 +108,7 @@ bool xstate_has_aes(void);
 /* Returns whether AES encrypts the test vector of SP 800-38A correctly. */
 bool xstate_aes_is_right(void);
 
-/* Measures the first columns, whose states this CPU has. */
+/* Measures the first columns: those whose states this CPU has. */
 bool xstate_measure_aes(struct xstate_grid *grid, const struct xstate_effort *effort);
 
 /* --- Transitions: what dirty uppers add to single instructions; needs AVX --- */
@@ -124,7 +125,7 @@ bool xstate_measure_events(struct xstate_grid *grid, size_t rounds);
 /* Returns the largest factor of a row; 1 if it has one column. */
 double xstate_worst(const struct xstate_grid *grid, size_t row);
 
-/* Factors below it count as no difference. */
+/* The least factor that counts as a difference. */
 #define XSTATE_PENALTY 1.25
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For other architectures than x86-64: only x86 has extended state. */
+/* Defines the parts for architectures other than x86-64: only x86 has extended state. */
 #include "common/command.h"
 #include "xstate/parts.h"
 

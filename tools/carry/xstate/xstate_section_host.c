@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Provides for sections what an operating-system kernel provides: one CPU, whose registers are
- * those of this process, and one thread. Its variables cost the same as in a kernel; CR0.TS is
- * never set.
+ * Provides what an operating-system kernel provides for sections: one thread, and one CPU with the
+ * registers of this process. Access to variables costs the same as in a kernel; CR0.TS is never
+ * set.
  */
 #include "base/section_host.h"
 
@@ -70,7 +70,7 @@ void xstate_section_close(void) {
     free(self.nested);
 }
 
-/* Loads the thread's state if it is due, as a kernel does with interrupts off. */
+/* Loads the thread's state if a load is due, as a kernel does with interrupts off. */
 static void return_to_user(void) {
     if (!self.load_is_due)
         return;
@@ -85,7 +85,8 @@ static void enter_user(uint64_t in_use) {
     xstate_dirty(in_use);
 }
 
-/* Runs sections that interrupt another one, in which the components of `in_use` are in use. */
+/* Runs sections that interrupt another section. In that one, the components of `in_use` are in
+ * use. */
 static void run_nested(uint64_t in_use, size_t calls) {
     struct carry_section outer, section;
     carry_section_begin(&outer, NULL, 0);

@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum xstate_section {
-    XSTATE_AGAIN,  /* the state of the thread is saved already */
+    XSTATE_AGAIN,  /* the state of the thread is already saved */
     XSTATE_X87,    /* the same with CARRY_SECTION_X87 */
-    XSTATE_WHOLE,  /* saves the state, which is loaded on the return to user mode */
+    XSTATE_WHOLE,  /* saves the state, and loads it on the return to user mode */
     XSTATE_NESTED, /* interrupts a section, and preserves its registers */
     XSTATE_SECTIONS,
 };
@@ -20,8 +20,9 @@ bool xstate_section_open(void);
 void xstate_section_close(void);
 
 /*
- * Runs `calls` sections, one at least, with the components of `in_use`, within xstate_reachable(),
- * in use. Returns the components that the thread's area contains. All state is initial afterwards.
+ * Runs `calls` sections, at least one, while the components of `in_use` are in use; these must be
+ * within xstate_reachable(). Returns the components that the thread's area then contains. All state
+ * is initial afterwards.
  */
 uint64_t xstate_section_loop(enum xstate_section kind, uint64_t in_use, size_t calls);
 

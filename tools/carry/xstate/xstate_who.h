@@ -9,7 +9,7 @@
 struct who_process {
     pid_t pid;
     char name[32];
-    struct xstate_thread *threads; /* sorted by verdict, name and state: equal ones are adjacent */
+    struct xstate_thread *threads; /* sorted by verdict, name and state: equals are adjacent */
     size_t count;
     size_t read, gone, refused, dirty;
 };
@@ -23,10 +23,10 @@ struct who_switch {
 struct who_costs {
     struct who_switch *switches;
     size_t count;
-    struct xstate_grid exp; /* exp() of libm: a column for each state of uppers, no row at first */
+    struct xstate_grid exp; /* times of exp() of libm by state of uppers; no row until measured */
 };
 
-/* From the worst to the best: the first verdict that has a component in use. */
+/* Verdicts, from the worst to the best. A thread gets the first of which a component is in use. */
 enum who_verdict { WHO_DIRTY_ZMM, WHO_DIRTY_YMM, WHO_TILES, WHO_MASKS, WHO_CLEAN, WHO_VERDICTS };
 
 struct who_verdict_row {
