@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Replaces asmjit's functions for assertions, which write to `stderr`, an object of another
- * library. Only because of that reference can an archive of asmjit that was compiled for
- * executables, such as Debian's, not be linked into a shared object.
+ * Replaces asmjit's functions for assertions. They refer to `stderr`, an object of another library.
+ * That reference alone prevents an archive of asmjit that was compiled for executables, such as
+ * Debian's, from being linked into a shared object.
  */
 #include <cstdlib>
 #include <cstring>

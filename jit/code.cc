@@ -19,8 +19,8 @@ struct Code : ::carry_jit {
     Text text;
 };
 
-/* Returns the library's code for an error of asmjit. Any but a lack of memory means that
-   instructions cannot express what was asked for. */
+/* Returns the library's code for an error of asmjit. Any error except a lack of memory means that
+   instructions cannot express the spec. */
 int error_of_asmjit(asmjit::Error error) {
     switch (error) {
     case asmjit::kErrorOk:
@@ -32,7 +32,7 @@ int error_of_asmjit(asmjit::Error error) {
     }
 }
 
-/* Keeps the first error, so that generators need not check what each instruction returns. */
+/* Keeps the first error, so that generators need not check the result of each instruction. */
 class FirstError : public asmjit::ErrorHandler {
   public:
     void handleError(asmjit::Error raised, const char *, asmjit::BaseEmitter *) override {
@@ -93,11 +93,12 @@ void unlock_cache() {
     cache_mutex.unlock();
 }
 
-/* Registered at the start, so that a child finds the cache consistent and unlocked whenever it was
-   forked. */
+/* Handlers of fork() are registered at the start, so that a child always finds the cache consistent
+   and unlocked. */
 const int fork_error = pthread_atfork(lock_cache, unlock_cache, unlock_cache);
 
-/* Never destroyed: threads may still call and release functions when the process ends. */
+/* Returns the cache. It is never destroyed: threads may still call and release functions when the
+   process ends. */
 Codes &cache() {
     static Codes &codes = *new Codes;
     return codes;

@@ -6,7 +6,8 @@ namespace {
 
 constexpr const char *SHAPE = "fields: a field that determines the shape of the packet";
 
-/* Returns why no template can be made of a frame with such an unverifiable sum, or NULL. */
+/* Returns why no template can be made of a frame with a sum that is unverifiable for `reason`, or
+   NULL. */
 const char *unverifiable_reason(uint8_t reason) {
     switch (reason) {
     case CARRY_REASON_FRAGMENT:
@@ -21,7 +22,7 @@ const char *unverifiable_reason(uint8_t reason) {
     }
 }
 
-/* Returns what has changed of a sum apart from its pseudo-header, or NULL. */
+/* Returns what has changed in a sum, other than its pseudo-header, or NULL. */
 const char *sum_difference(struct carry_packet_sum now, const struct carry_packet_sum &before) {
     now.pseudo = before.pseudo;
     if (memcmp(&now, &before, sizeof now) == 0)
@@ -35,7 +36,7 @@ bool folds_to(uint32_t a, uint32_t b) {
     return carry_sum_fold(a) == carry_sum_fold(b);
 }
 
-/* Returns `sum` plus the byte; its place in its word depends on whether `offset` is even. */
+/* Returns `sum` plus the byte. Whether `offset` is even determines the byte's place in its word. */
 uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
     uint8_t word[2] = {0, 0};
     word[offset & 1] = byte;
@@ -43,7 +44,7 @@ uint32_t with_byte(uint32_t sum, uint8_t byte, uint32_t offset) {
 }
 
 /* Returns values to try: each bit changed, all bits changed, and the extremes. Each value costs a
-   walk, so not all are tried. */
+   walk, so not all values are tried. */
 std::vector<uint8_t> trial_values(uint8_t was) {
     std::vector<uint8_t> trials;
     for (unsigned bit = 0; bit < 8; bit++)
@@ -105,7 +106,7 @@ const char *Example::error() const {
 }
 
 /* Adds the effect of the byte on pseudo-headers to `effect`. Returns false if a pseudo-header
-   differs by anything but this byte. */
+   differs in anything except this byte. */
 bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effect &effect) const {
     for (size_t i = 0; i < places.count; i++) {
         uint32_t before = places.sums[i].pseudo, after = now.sums[i].pseudo;
@@ -120,8 +121,8 @@ bool Example::count_in_pseudo(const Places &now, uint32_t at, uint8_t was, Effec
     return true;
 }
 
-/* Compares the walk to that of the example, in which the byte at `at` was `was`. Returns why the
-   byte must not vary, or NULL, with its effect. */
+/* Compares the walk with that of the example, in which the byte at `at` was `was`. Returns why the
+   byte must not vary; or returns NULL and sets `effect`. */
 const char *Example::compare_walk(uint32_t at, uint8_t was, Effect &effect) const {
     Places now = walk();
     if (now.count < places.count)

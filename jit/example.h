@@ -28,17 +28,17 @@ class Example {
        or NULL. */
     const char *error() const;
 
-    /* Returns why the byte at `at` must not vary, or NULL, with its effect on the pseudo-headers
-       that it is in. */
+    /* Returns why the byte at `at` must not vary, or returns NULL and sets `effect`, on the
+       pseudo-headers that contain the byte. */
     const char *try_byte(uint32_t at, Effect &effect);
 
-    /* Returns whether the sum covers the byte; its pseudo-header does not count. */
+    /* Returns whether the sum covers the byte, not counting bytes of its pseudo-header. */
     bool covers(size_t sum, uint32_t at) const;
 
     bool is_checksum(uint32_t at) const;
 
     std::vector<uint8_t> bytes;
-    std::vector<ExampleSum> sums; /* outer to inner */
+    std::vector<ExampleSum> sums; /* from outer to inner */
 
   private:
     struct Places {

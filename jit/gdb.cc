@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GDB's interface for text made at run time ("JIT Compilation Interface" in its manual): a list of
- * symbol files in memory, and a function at which GDB stops to read the list. Each file here
- * describes one function: its name, its address and how to find its caller.
+ * Implements GDB's interface for text made at run time ("JIT Compilation Interface" in its manual):
+ * a list of symbol files in memory, and a function at which GDB stops to read the list. Each of
+ * these files describes one function: its name, its address, and how to find its caller.
  */
 #include "listing.h"
 
@@ -150,7 +150,7 @@ struct Listed {
 
 using Files = std::unordered_map<const struct carry_jit *, Listed>;
 
-/* Never destroyed: GDB may read it after the process has ended. */
+/* Returns the list of files. It is never destroyed: GDB may read it after the process has ended. */
 Files &listed_files() {
     static Files &all = *new Files;
     return all;

@@ -67,7 +67,7 @@ struct Place {
     uint32_t at;      /* the offset of the header */
     uint32_t next;    /* the protocol of the header that follows, or NOTHING */
     uint32_t network; /* the offset of the innermost IP header */
-    uint8_t version;  /* of that header, or 0 */
+    uint8_t version;  /* the version of that header, or 0 */
 };
 
 void match_bytes(Place &place, uint32_t offset, std::initializer_list<uint8_t> values,
@@ -89,7 +89,8 @@ void match_choice(Place &place, const Choice &choice) {
         place.plan.choices.add(choice);
 }
 
-/* Requires that the bytes at `offset` announce the next protocol. Returns false if none can. */
+/* Requires that the bytes at `offset` announce the next protocol. Returns false if no number
+   announces it. */
 bool announce_next(Place &place, uint32_t offset, uint32_t size, Space space) {
     if (place.next == NOTHING)
         return false;
@@ -120,7 +121,7 @@ bool plan_raw(Place &place) {
     return place.next == CARRY_PROTOCOL_IP || place.next == CARRY_PROTOCOL_IPV6;
 }
 
-/* An address family, in either byte order: see carry_walk_family(). */
+/* Requires an address family, in either byte order: see carry_walk_family(). */
 bool plan_loopback(Place &place) {
     Choice choice = {place.at, 4, {}};
     if (place.next == CARRY_PROTOCOL_IP)
@@ -233,7 +234,7 @@ bool plan_geneve(Place &place) {
 
 struct Row {
     uint8_t protocol;
-    uint8_t size;               /* of its header */
+    uint8_t size;               /* size of its header */
     bool (*plan)(Place &place); /* returns false if the next protocol cannot follow */
 };
 
@@ -272,7 +273,7 @@ bool links_to(uint32_t linktype, uint32_t protocol) {
     return false;
 }
 
-/* Returns false if no generator knows the stack, or if no frame can have it. */
+/* Plans a stack. Returns false if no generator knows it, or if no frame can have it. */
 bool plan_stack(PacketPlan &plan, const struct carry_jit_packet_spec &spec) {
     Place place = {plan, 0, NOTHING, 0, 0};
     plan.linktype = spec.linktype;

@@ -58,14 +58,15 @@ struct Ports {
 
 using TunnelPorts = List<uint16_t, 32>;
 
-/* A length field of 16 bits: what it measures ends at the offset base + length in the frame. */
+/* A length field of 16 bits: the bytes that it measures end at the offset base + length in the
+   frame. */
 struct Length {
     uint32_t offset, base;
 };
 
 struct PlannedSum {
     struct carry_packet_sum found; /* only the members that are the same in every frame */
-    bool over_header;              /* IPv4's: covers IPV4_HEADER_BYTES, whatever the lengths say */
+    bool over_header;              /* IPv4's: covers IPV4_HEADER_BYTES, regardless of the lengths */
     bool may_be_absent;            /* a stored 0 means absent */
     bool zero_is_illegal;
     uint32_t length;    /* index of the length that ends the covered bytes */
@@ -100,8 +101,8 @@ struct PacketPlan {
     List<Choice, CARRY_JIT_LAYERS_MAX> choices;
     List<Ports, CARRY_JIT_LAYERS_MAX> ports;
     List<Length, CARRY_JIT_LAYERS_MAX>
-        lengths;                     /* each ends within what the one before it measures */
-    List<PlannedSum, SUMS_MAX> sums; /* the last one is of the innermost header */
+        lengths;                     /* each ends within the bytes that the previous one measures */
+    List<PlannedSum, SUMS_MAX> sums; /* the last one is the innermost header's */
 
     size_t innermost() const {
         return sums.count - 1;
@@ -110,7 +111,7 @@ struct PacketPlan {
     uint32_t content() const {
         return sums[innermost()].found.cover_offset;
     }
-    /* Returns whether the sum is that of UDP around a tunnel. */
+    /* Returns whether the sum is UDP's around a tunnel. */
     bool is_around(size_t index) const {
         return !sums[index].over_header && index != innermost();
     }
@@ -119,8 +120,8 @@ struct PacketPlan {
     /* Returns the number of sums with pseudo-headers further in. */
     size_t transports_within(size_t index) const;
 
-    /* Returns the matches from `match` on that one load within the headers can hold. Sets `match`
-       to the next one. */
+    /* Returns those matches, from `match` on, that one load within the headers can compare. Sets
+       `match` to the next match. */
     MatchGroup next_group(const Match *&match) const;
 };
 
@@ -128,8 +129,8 @@ struct PacketPlan {
 const TunnelPorts &tunnel_ports();
 
 /*
- * Defined by each architecture, in jit/<arch>/packet.cc. plan_packet() sets vector_bits and
- * features by carry_cpu_has(), and returns 0 or CARRY_ERROR_UNSUPPORTED.
+ * Sets vector_bits and features by carry_cpu_has(). Returns 0 or CARRY_ERROR_UNSUPPORTED. Each
+ * architecture defines this function and emit_packet() in jit/<arch>/packet.cc.
  */
 int plan_packet(PacketPlan &plan);
 Emit emit_packet; /* its spec is a PacketPlan */

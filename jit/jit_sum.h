@@ -9,8 +9,8 @@
 
 namespace carry::jit {
 
-/* A valid spec with its defaults filled in: the key of the cache, and all that a generator reads.
- */
+/* A valid spec, with its defaults filled in: the key of the cache, and everything that a generator
+   reads. */
 struct SumPlan {
     uint64_t min_size, max_size, multiple, alignment;
     uint32_t flags, result, seed, vector_bits;
@@ -18,8 +18,8 @@ struct SumPlan {
 };
 
 /*
- * Defined by each architecture, in jit/<arch>/sum.cc. plan_sum() sets vector_bits and features by
- * carry_cpu_has(), and returns 0 or CARRY_ERROR_UNSUPPORTED.
+ * Sets vector_bits and features by carry_cpu_has(). Returns 0 or CARRY_ERROR_UNSUPPORTED. Each
+ * architecture defines this function and emit_sum() in jit/<arch>/sum.cc.
  */
 int plan_sum(SumPlan &plan);
 Emit emit_sum; /* its spec is a SumPlan */

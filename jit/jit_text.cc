@@ -17,7 +17,7 @@ namespace carry::jit {
 namespace {
 
 constexpr size_t CACHE_LINE = 64; /* a multiple of the alignment of constants */
-constexpr size_t BEHIND = 16;     /* bytes that valgrind reads past what it translates */
+constexpr size_t BEHIND = 16;     /* bytes that valgrind reads after those that it translates */
 
 /* Returns the library's code for an errno of a call for pages. */
 int error_of_system(int number) {
@@ -85,9 +85,9 @@ int Text::map(size_t size) {
 }
 
 /*
- * Maps a file in place of the pages. Where writable pages must not become executable (PR_SET_MDWE,
- * SELinux, systemd), that may still be allowed. It is the second choice: for files, perf reads
- * symbols from the file and not from its map of names.
+ * Maps a file in place of the pages. Systems that do not let writable pages become executable
+ * (PR_SET_MDWE, SELinux, systemd) may still allow this. It is the second choice, because perf reads
+ * the symbols of a mapped file from the file, not from its map of names.
  */
 int Text::replace_by_file() {
     void *place = MAP_FAILED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pages of instructions. No page is ever writable and executable at once, and no page that was
- * executable is written again. So forked processes can share pages, and no other core, emulator or
- * checker runs an earlier content.
+ * executable is written again. Thus forked processes can share pages, and no other core, emulator
+ * or checker runs earlier contents.
  */
 #ifndef CARRY_JIT_TEXT_H
 #define CARRY_JIT_TEXT_H

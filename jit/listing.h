@@ -10,18 +10,18 @@
 namespace carry::jit {
 
 /*
- * Called under the cache's lock, after a function was made and before it is removed. Callers of the
- * function do not depend on the listing, so a function that cannot be listed, for example for lack
- * of memory, is left out.
+ * Add a function after it was made, and remove it before the cache removes it. The caller holds the
+ * cache's lock. Calls of the function do not depend on the listing, so a function that cannot be
+ * listed, for example for lack of memory, is omitted.
  */
 void list_function(const std::string &name, const struct carry_jit &jit) noexcept;
 void unlist_function(const struct carry_jit &jit) noexcept;
 
-/* perf_has_map() returns whether perf's map of names can be written; perf_list() adds a line. */
+/* Return whether perf's map of names can be written, and add a line to it. */
 bool perf_has_map() noexcept;
 void perf_list(const std::string &name, const struct carry_jit &jit);
 
-/* GDB's list of symbol files in memory. */
+/* Add a function to GDB's list of symbol files in memory, and remove it. */
 void gdb_list(const std::string &name, const struct carry_jit &jit);
 void gdb_unlist(const struct carry_jit &jit) noexcept;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packet functions that do what carry_packet_check() does: they judge the sums from the innermost
- * outwards. The content of the innermost header is summed once, and counts in the sums around it.
+ * Emits packet functions that do what carry_packet_check() does: they judge the sums from the
+ * innermost outwards. The content of the innermost header is summed once, and counts in the sums
+ * around it.
  */
 #include "packet_ops.h"
 
@@ -48,7 +49,7 @@ void CheckEmitter::leave_if_zero(size_t index) {
         ops.jump_if_stored_zero(index, sum.may_be_absent ? labels[index].absent : ops.rare);
 }
 
-/* VALUE is the sum of all that is covered. */
+/* Judges a sum whose covered bytes add up to VALUE. */
 void CheckEmitter::verify(size_t index) {
     ops.fold();
     ops.jump_unless_good(labels[index].bad);
@@ -64,7 +65,8 @@ void CheckEmitter::judge_header(size_t index) {
     verify(index);
 }
 
-/* Sums around the innermost need the sum of its content even where its own sum is absent. */
+/* Judges the innermost sum. Sums its content even if the sum is absent, as sums around it need
+   that. */
 void CheckEmitter::judge_content(size_t index) {
     ops.list(index);
     ops.list_stored(index);
@@ -81,7 +83,7 @@ void CheckEmitter::judge_content(size_t index) {
     verify(index);
 }
 
-/* UDP around tunnels. With bytes behind what it carries, the frame is rare. */
+/* Judges the sum of UDP around a tunnel. If bytes follow the UDP datagram, the frame is rare. */
 void CheckEmitter::judge_around(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     const uint32_t offset = sum.found.cover_offset;
@@ -99,7 +101,8 @@ void CheckEmitter::judge_around(size_t index) {
     verify(index);
 }
 
-/* A bad sum is good once the partial sum within is complete: see carry_packet_check(). */
+/* Judges a bad sum that becomes good once the partial sum within is complete: see
+   carry_packet_check(). */
 void CheckEmitter::emit_around_partial(size_t index) {
     size_t inner = index + 1;
     while (!plan.sums[inner].found.pseudo_protocol)
@@ -107,8 +110,11 @@ void CheckEmitter::emit_around_partial(size_t index) {
     ops.list_around_partial(index, inner, labels[index].done);
 }
 
-/* A frame is rare if the covered bytes may all be 0, if the header is empty, which other sums
-   explain, or if the sum is around others that the architecture does not judge. */
+/*
+ * Handles a bad sum. The frame is rare if the covered bytes may all be 0; if the field in the
+ * header holds 0, as other sums explain that; or if the sum is around others and the architecture
+ * does not judge it.
+ */
 void CheckEmitter::emit_bad(size_t index) {
     const PlannedSum &sum = plan.sums[index];
     const bool may_be_zeros = !sum.over_header && !sum.found.pseudo_protocol;
@@ -130,7 +136,8 @@ void CheckEmitter::emit_absent(size_t index) {
     ops.jump(labels[index].done);
 }
 
-/* VALUE is the offset where the covered bytes end. */
+/* Handles a sum whose covered bytes were not all captured; VALUE is the offset at which they
+   end. */
 void CheckEmitter::emit_cut(size_t index) {
     ops.bind(labels[index].cut);
     leave_if_zero(index);

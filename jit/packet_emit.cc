@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Packet functions: compares the shape of the frame, follows its lengths, and judges its sums. */
+/* Emits packet functions: they compare the shape of the frame, follow its lengths, and judge its
+   sums. */
 #include "packet_ops.h"
 
 namespace carry::jit {
 namespace {
 
-/* Jumps to `none` if VALUE is none of the numbers. */
+/* Jumps to `none` if VALUE is not one of the numbers. */
 void compare_any(PacketOps &ops, const Choice &choice, const asmjit::Label &none) {
     const asmjit::Label found = ops.new_label();
     for (uint32_t number : choice.numbers)
@@ -19,7 +20,8 @@ void require_choice(PacketOps &ops, const Choice &choice) {
     compare_any(ops, choice, ops.other);
 }
 
-/* The source port counts only if the destination port announces no tunnel. */
+/* Requires the ports of a UDP header. The source port counts only if the destination port announces
+   no tunnel. */
 void require_ports(PacketOps &ops, const Ports &ports) {
     if (ports.tunnel.count == 0)
         return ops.require_no_tunnel(ports, true);
@@ -45,7 +47,8 @@ void require_shape(PacketOps &ops) {
         require_ports(ops, ports);
 }
 
-/* Each length ends within the one before it, and the last one holds its headers: so do all. */
+/* Requires that each length ends within the previous one, and that the last one includes all
+   headers; then all lengths do. */
 void follow_lengths(PacketOps &ops) {
     const PacketPlan &plan = ops.plan;
     for (const Length &length : plan.lengths) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Packet functions that do what carry_packet_fill() does: from the innermost sum outwards, they
- * list and write each sum that is not good, one after the other; a sum around others comes last if
- * any of those was written. A frame is rare if something cannot be judged before the first write.
+ * Emits packet functions that do what carry_packet_fill() does: from the innermost sum outwards,
+ * they list and write each sum that is not good. A sum around others is written last if any of
+ * those was written. A frame is rare if it cannot be judged completely before the first write.
  */
 #include "packet_ops.h"
 
@@ -54,8 +54,8 @@ void FillEmitter::list_zero(size_t index) {
                      plan.sums[index].may_be_absent ? CARRY_VERDICT_ABSENT : CARRY_VERDICT_ILLEGAL);
 }
 
-/* Without a pseudo-header, a frame is rare if the covered bytes around the field add up to 0: all
-   of them may be 0. */
+/* Fills the innermost sum in. If it has no pseudo-header, a frame is rare if the covered bytes
+   around the field add up to 0, as all of them may be 0. */
 void FillEmitter::fill_content() {
     const size_t index = plan.innermost();
     const PlannedSum &sum = plan.sums[index];
@@ -84,7 +84,8 @@ void FillEmitter::fill_content() {
     ops.bind(done);
 }
 
-/* An empty header is partial if the content was, whose sum then is the first that was listed. */
+/* Fills the sum of a header in. If its field holds 0, it is partial if the content's sum, then the
+   first in the list, was partial. */
 void FillEmitter::fill_header(size_t index) {
     const uint32_t offset = plan.sums[index].found.cover_offset;
     const Label store = ops.new_label(), done = ops.new_label();
@@ -103,7 +104,8 @@ void FillEmitter::fill_header(size_t index) {
     ops.bind(done);
 }
 
-/* The sum of good content is the complement of its pseudo-header's, or 0 if it has none. */
+/* Fills a sum around others in. Good content sums up to the complement of its pseudo-header, or to
+   0 without one. */
 void FillEmitter::fill_around(size_t index) {
     ops.list(index);
     ops.list_stored(index);
@@ -118,7 +120,8 @@ void FillEmitter::fill_around(size_t index) {
     ops.store_expected(index);
 }
 
-/* A sum around others is passed over if sums within were written, and filled in last. */
+/* Fills the outer sums in. If sums within were written, skips a sum around others first, and fills
+   it in last. */
 void FillEmitter::fill_outer() {
     const Label around = ops.new_label(), passed = ops.new_label(), done = ops.new_label();
     ops.start_outer();

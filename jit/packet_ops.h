@@ -4,10 +4,10 @@
  *
  *     int function(const struct carry_frame *frame, struct carry_packet_sum *sums, size_t capacity)
  *
- * Each operation writes a few instructions. They pass values in registers, which the comments below
- * name as follows:
+ * Each operation writes a few instructions. They pass values in registers. The comments below name
+ * them as follows:
  *
- *     VALUE    what is loaded, compared or summed
+ *     VALUE    the value that is loaded, compared or summed
  *     SIZE     the size of a pseudo-header's content; may be the register of VALUE
  *     END      the offset in the frame where the content of the innermost header ends
  *     CONTENT  the partial sum of that content, in 32 bits
@@ -16,10 +16,10 @@
  *
  *     PSEUDO   the partial sum of the pseudo-header of the innermost sum
  *     COUNT    the number of sums that were listed
- *     PASSED   whether a sum around others was passed over
+ *     PASSED   whether a sum around others was skipped
  *
- * An operation that jumps keeps these registers. Other operations spoil VALUE and SIZE unless they
- * set them. Frames that a function leaves to the library are called rare.
+ * An operation that jumps preserves these registers. Other operations clobber VALUE and SIZE unless
+ * they set them. Frames that a function leaves to the library are called rare.
  */
 #ifndef CARRY_JIT_PACKET_OPS_H
 #define CARRY_JIT_PACKET_OPS_H
@@ -49,49 +49,53 @@ class PacketOps {
     /* Jumps to `other` unless the frame's bytes match. */
     virtual void require_match(const MatchGroup &group) = 0;
 
-    /* Jumps to `other` if the destination port announces a tunnel, or with `either` a port. */
+    /* Jumps to `other` if the destination port announces a tunnel, or, with `either`, if one of the
+       two ports does. */
     virtual void require_no_tunnel(const Ports &ports, bool either) = 0;
 
-    /* Jumps to `rare` if the headers do not end before END, or if `sums` lacks room for all. */
+    /* Jumps to `rare` if the headers do not end before END, or if `sums` has no space for all
+       sums. */
     virtual void require_room() = 0;
 
     /* --- Loads --- */
 
-    /* VALUE = up to 4 bytes of the frame in memory order, or 8. */
+    /* Sets VALUE to up to 4 bytes of the frame in memory order, or to 8. */
     virtual void load(uint32_t offset, uint32_t size) = 0;
 
-    /* VALUE or SIZE = a number of 16 bits in network order. */
+    /* Set VALUE or SIZE to a number of 16 bits in network order. */
     virtual void load_number(uint32_t offset) = 0;
     virtual void load_size(uint32_t offset) = 0;
 
-    /* SIZE = END - the offset of the innermost content. */
+    /* Sets SIZE to END - the offset of the innermost content. */
     virtual void load_content_size() = 0;
 
-    /* VALUE = END; END = VALUE. */
+    /* Set VALUE to END, or END to VALUE. */
     virtual void load_end() = 0;
     virtual void set_end() = 0;
 
-    /* VALUE = the listed size of what the sum covers. */
+    /* Sets VALUE to the listed number of bytes that the sum covers. */
     virtual void load_cover_size(size_t index) = 0;
 
     /* --- Additions --- */
 
     virtual void add_number(uint32_t number) = 0;
 
-    /* VALUE = the sum of the frame's bytes in [from, to): an even number, 8 or more. */
+    /* Sets VALUE to the sum of the frame's bytes in [from, to): an even number of bytes, 8 or
+       more. */
     virtual void sum_bytes(uint32_t from, uint32_t to) = 0;
 
-    /* CONTENT = the sum of the innermost content, of 8 bytes or more. */
+    /* Sets CONTENT to the sum of the innermost content, which is 8 bytes or more. */
     virtual void sum_content() = 0;
 
-    /* VALUE = the listed sum of the pseudo-header + CONTENT. */
+    /* Sets VALUE to the listed sum of the pseudo-header + CONTENT. */
     virtual void load_pseudo_and_content(size_t index) = 0;
 
-    /* VALUE += the listed sum of the pseudo-header, or that and CONTENT; with end-around carry. */
+    /* Add to VALUE the listed sum of the pseudo-header, or that and CONTENT, with end-around
+       carry. */
     virtual void add_pseudo(size_t index) = 0;
     virtual void add_pseudo_and_content(size_t index) = 0;
 
-    /* VALUE += the complement of PSEUDO, which it spoils; with end-around carry. */
+    /* Adds the complement of PSEUDO to VALUE, with end-around carry. Clobbers PSEUDO. */
     virtual void add_pseudo_complement() = 0;
 
     /* Folds the 64 bits of VALUE to 16. */
@@ -104,45 +108,49 @@ class PacketOps {
     virtual void jump_if_above_end(const Label &to) = 0;
     virtual void jump_unless_end(const Label &to) = 0;
 
-    /* Jumps if VALUE, an offset, is beyond what was captured. */
+    /* Jumps if the offset VALUE is beyond the captured bytes. */
     virtual void jump_if_cut(const Label &to) = 0;
 
-    /* Jumps by whether VALUE, folded, is 0xffff, as the sum of bytes with a good checksum is. */
+    /* Jump if VALUE, folded, is 0xffff, as the sum of bytes with a good checksum is; or if it is
+       not. */
     virtual void jump_if_good(const Label &to) = 0;
     virtual void jump_unless_good(const Label &to) = 0;
 
-    /* Jumps by what the field of a sum holds; the last one compares it to VALUE, folded. */
+    /* Jump by the content of a sum's field; the last one compares it to VALUE, folded. */
     virtual void jump_if_stored_zero(size_t index, const Label &to) = 0;
     virtual void jump_if_stored_nonzero(size_t index, const Label &to) = 0;
     virtual void jump_if_stored_value(size_t index, const Label &to) = 0;
 
     /* --- The list of sums --- */
 
-    /* Lists the sums that follow at sums[index]. */
+    /* Makes the following operations list their sum at sums[index]. */
     virtual void select_place(size_t index) = 0;
 
-    /* Lists what is the same in every frame; overwrites the members from cover_size on. */
+    /* Lists the members that are the same in every frame; overwrites the members from cover_size
+       on. */
     virtual void list(size_t index) = 0;
 
-    /* Lists the stored number, also as the expected one. */
+    /* Lists the stored number, also as the expected number. */
     virtual void list_stored(size_t index) = 0;
 
-    /* Lists SIZE and the sum of the pseudo-header, as carry_sum_pseudo4() and 6() compute it. */
+    /* Lists SIZE, and the sum of the pseudo-header as carry_sum_pseudo4() or carry_sum_pseudo6()
+       computes it. */
     virtual void list_pseudo(size_t index) = 0;
     virtual void list_no_pseudo(size_t index) = 0;
 
-    /* Lists what the field should hold. VALUE is folded and shows that the sum is not good. */
+    /* Lists the number that the field should hold. VALUE is folded and shows that the sum is not
+       good. */
     virtual void list_expected(size_t index) = 0;
 
     virtual void list_verdict(size_t index, uint32_t verdict) = 0;
 
-    /* Lists PARTIAL if the field holds what transmit offload leaves, else BAD. */
+    /* Lists PARTIAL if the field holds the sum that transmit offload writes, else BAD. */
     virtual void list_partial_or_bad(size_t index) = 0;
 
     /* --- Functions that check --- */
 
-    /* Lists that bytes up to the offset VALUE were not captured, or are not on the wire; may jump
-       to `done`. */
+    /* Lists the reason why bytes up to the offset VALUE are missing: not captured, or not on the
+       wire. May jump to `done`. */
     virtual void list_cut(size_t index, const Label &done) = 0;
 
     /* Returns whether list_around_partial() can judge a sum around others. */
@@ -160,19 +168,20 @@ class PacketOps {
     /* Lists the innermost sum first. */
     virtual void start_list() = 0;
 
-    /* Ends the use of CONTENT. Sets PSEUDO to what is listed, and COUNT to 0. */
+    /* Ends the use of CONTENT. Sets PSEUDO to the listed sum, and COUNT to 0. */
     virtual void keep_pseudo(size_t index) = 0;
 
-    /* Begins with the sums outside of the innermost. Sets PASSED to 0. */
+    /* Begins with the sums outside the innermost. Sets PASSED to 0. */
     virtual void start_outer() = 0;
 
-    /* Stores what is listed as expected. Counts the sum, and goes on to the next place. */
+    /* Stores the number that is listed as expected. Counts the sum, and advances to the next
+       place. */
     virtual void store_expected(size_t index) = 0;
 
     /* Jumps unless the first listed sum is PARTIAL; else lists PARTIAL and CAUSE_HEADER. */
     virtual void list_header_partial(size_t index, const Label &otherwise) = 0;
 
-    /* Sets PASSED to whether sums were listed, and then jumps if it is set. */
+    /* Sets PASSED to whether sums were listed, and then jumps if it is true. */
     virtual void pass_if_listed(const Label &to) = 0;
     virtual void jump_if_passed(const Label &to) = 0;
 
@@ -184,7 +193,7 @@ class PacketOps {
     /* Calls the library's function with the same arguments, and without options. */
     virtual void call_library() = 0;
 
-    /* Places constants behind the instructions. */
+    /* Places constants after the instructions. */
     virtual void place_constants() = 0;
 
     const PacketPlan &plan;
@@ -200,7 +209,7 @@ class PacketOps {
     }
     ~PacketOps() = default;
 
-    /* Places what list() copies. */
+    /* Places the members that list() copies. */
     void place_sums() {
         emitter.align(asmjit::AlignMode::kData, 16);
         for (size_t i = 0; i < plan.sums.count; i++) {
@@ -221,7 +230,7 @@ class PacketOps {
 /* Writes a whole function: one that fills in if the plan's flags say so, else one that checks. */
 void emit_packet_function(PacketOps &ops);
 
-/* Write what follows the shape: judge all sums, and return or jump to `rare`. */
+/* Write the code after the shape: it judges all sums, and returns or jumps to `rare`. */
 void emit_check(PacketOps &ops);
 void emit_fill(PacketOps &ops);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes /tmp/perf-PID.map, with lines "ADDRESS SIZE NAME" in hexadecimal digits, as perf's
- * Documentation/jit-interface.txt describes it. Lines can only be added. The file is opened for
- * each line, so that a forked child writes its own file, and programs may close all descriptors.
+ * Writes /tmp/perf-PID.map, with lines "ADDRESS SIZE NAME" in hexadecimal digits, in the format of
+ * perf's Documentation/jit-interface.txt. Lines can only be added. The file is opened for each
+ * line, so that a forked child writes its own file, and programs may close all descriptors.
  *
- * The file may exist already: other generators of this process write to it too, and their lines
- * must stay. Nothing removes the lines of an earlier process with the same number; these are
- * dropped.
+ * The file may exist already. Other generators of this process write to it too, and their lines
+ * must remain. Lines of an earlier process with the same number are dropped, as no other program
+ * removes them.
  */
 #include "listing.h"
 
@@ -26,7 +26,7 @@ namespace {
 constexpr size_t LINE_MAX_BYTES = 256;
 constexpr size_t STAT_MAX_BYTES = 1024;
 constexpr int STAT_START = 22;       /* the field with the start time, by proc(5) */
-constexpr time_t MARGIN_SECONDS = 4; /* times of files, and those used here, are cut to seconds */
+constexpr time_t MARGIN_SECONDS = 4; /* times of files, and those used here, are in seconds */
 
 /* Checks whether `fd` is a file of our own: any user may have put a link, pipe or file there. */
 bool is_own_file(int fd) {
@@ -65,8 +65,9 @@ time_t start_of_process() {
 }
 
 /*
- * Empties a map of an earlier process, before the first line of this one. Must not be repeated: if
- * the clock was set since, our own lines would look old. Runs under the cache's lock.
+ * Empties a map of an earlier process, before the first line of this one. This must not be
+ * repeated: if the clock was set since, this process's own lines would look old. Runs under the
+ * cache's lock.
  */
 void drop_earlier_lines(int fd) {
     static pid_t done_by;
@@ -88,8 +89,8 @@ bool perf_has_map() noexcept {
     return true;
 }
 
-/* Writes the line in one call, so that it does not mix with lines of others. perf reads no further
-   than a line that is cut short. */
+/* Writes the line in one call, so that it does not mix with lines of other writers. perf stops
+   reading at a truncated line. */
 void perf_list(const std::string &name, const struct carry_jit &jit) {
     char line[LINE_MAX_BYTES];
     int fd = open_map();

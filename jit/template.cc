@@ -10,7 +10,7 @@
 namespace carry::jit {
 namespace {
 
-/* Of all covered bytes, only the first ones of the header are certain to be the example's. */
+/* The number of covered bytes, at the start of the header, that are certain to be the example's. */
 constexpr uint32_t SURE_BYTES = 8;
 
 using Spec = struct carry_jit_template_spec;
@@ -20,7 +20,7 @@ class Planner {
     explicit Planner(const Spec &template_spec) : spec(template_spec), example(spec.frame) {
     }
 
-    /* Returns what is wrong with the fields, or NULL. Must precede plan(). */
+    /* Returns what is wrong with the fields, or NULL. The caller must call this before plan(). */
     const char *try_fields();
 
     int plan(TemplatePlan &plan) const;
@@ -37,7 +37,7 @@ class Planner {
     const Spec &spec;
     Example example;
     std::vector<uint32_t> places; /* offsets of the varying bytes, ascending */
-    std::vector<Effect> pseudo;   /* of each, on the sums whose pseudo-header it is in */
+    std::vector<Effect> pseudo;   /* the effect of each on the pseudo-headers that contain it */
 };
 
 /* Returns what is wrong with a spec, or NULL. Does not examine the frame. */
@@ -95,7 +95,7 @@ bool Planner::is_field(uint32_t at) const {
 }
 
 /* Returns whether all covered bytes may be 0. Only zeros sum up to 0; their checksum must be
-   0xffff, while for other bytes 0 is as good and usual. */
+   0xffff, whereas for other bytes 0 is equally good, and usual. */
 bool Planner::may_be_all_zero(const ExampleSum &sum) const {
     if (sum.pseudo)
         return false;
@@ -128,7 +128,7 @@ Effect Planner::effect_at(uint32_t at, const Effect &in_pseudo) const {
     return effect;
 }
 
-/* Returns the effect where words begin at `at`. */
+/* Returns an effect relative to words that begin at `at`. */
 Effect effect_from(uint32_t at, Effect effect) {
     if (at & 1)
         for (auto &one : effect)
@@ -163,7 +163,7 @@ bool has_effect(const Effect &effect, size_t sum) {
     return effect[sum][0] || effect[sum][1];
 }
 
-/* Returns whether the sum changes; that of the inner sums is known. */
+/* Returns whether the sum changes. Whether the inner sums change is known. */
 bool sum_changes(const TemplatePlan &plan, size_t sum) {
     for (const TemplateChunk &chunk : plan.chunks)
         if (has_effect(chunk.effect, sum))
@@ -206,7 +206,8 @@ template <typename Value> void append_bytes(std::string &key, const Value &value
     key += bytes_of(value);
 }
 
-/* Returns all that the generator reads: examples that differ elsewhere share a function. */
+/* Returns a key of everything that the generator reads: examples that differ elsewhere share a
+   function. */
 std::string key_of(const TemplatePlan &plan) {
     std::string key = "template";
     append_bytes(key, plan.chunks.size());

@@ -4,7 +4,7 @@
  *
  * Checksums are linear: if the words of a sum change by D (new less old, in one's complement), the
  * stored checksum changes by -D. If another sum covers that checksum, its words change too; so the
- * change of an outer sum follows from the fields alone. What a field adds to an outer sum, the
+ * change of an outer sum follows from the fields only. What a field adds to an outer sum, the
  * field's own checksum subtracts, so most changes within tunnels do not change outer sums. UDP's
  * checksums are the exception, since only the packet shows whether there is one.
  */
@@ -37,9 +37,9 @@ struct TemplateChunk {
 struct TemplateSum {
     uint32_t offset;     /* of its field */
     uint16_t for_zero;   /* is stored in place of 0: 0 or 0xffff */
-    uint8_t may_be_none; /* a stored 0 means that there is no checksum, and stays */
+    uint8_t may_be_none; /* a stored 0 means that there is no checksum, and remains */
     uint8_t changes;
-    Effect effect; /* of its own change, if the checksum may be absent */
+    Effect effect; /* the effect of its own change, if the checksum may be absent */
 };
 
 struct TemplatePlan {
@@ -50,8 +50,8 @@ struct TemplatePlan {
 };
 
 /*
- * Defined by each architecture, in jit/<arch>/template.cc. accept_template() returns 0, or
- * CARRY_ERROR_UNSUPPORTED if the plan needs more registers than there are.
+ * Returns 0, or CARRY_ERROR_UNSUPPORTED if the plan needs more registers than there are. Each
+ * architecture defines this function and emit_template() in jit/<arch>/template.cc.
  */
 int accept_template(const TemplatePlan &plan);
 Emit emit_template; /* its spec is a TemplatePlan */

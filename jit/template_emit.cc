@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Template functions: writes the fields, and updates the checksums that they change. */
+/* Emits template functions: they write the fields, and update the checksums that these change. */
 #include "template_ops.h"
 
 namespace carry::jit {
@@ -58,7 +58,7 @@ void Writer::spread(const Effect &effect) {
                 ops.add_change(accumulators[i], swapped, times < 0);
 }
 
-/* Only a checksum that may be absent has an effect on others. */
+/* Stores a checksum. Its own change has an effect on others only if it may be absent. */
 void Writer::store(size_t index) {
     const TemplateSum &sum = plan.sums[index];
     ops.store_sum(accumulators[index], sum);

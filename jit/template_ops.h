@@ -4,10 +4,10 @@
  * writes fields without a branch; its arguments are the packet and the values.
  *
  * Chunks of the same effect are one change, in the register CHANGE: the sum of the written bytes
- * and of the complement of those that were there. It is added to the accumulators of the checksums
- * in which it counts; they start as the complements of the stored checksums (RFC 1624, equation 3).
- * Complements of 64 bits are as good as those of fewer, for 2^64 - 1 is a multiple of 0xffff; and
- * so no accumulator is ever 0.
+ * and of the complement of those that they replace. It is added to the accumulators of the
+ * checksums in which it counts; they start as the complements of the stored checksums (RFC 1624,
+ * equation 3). Complements of 64 bits are as good as those of fewer bits, because 2^64 - 1 is a
+ * multiple of 0xffff; with them, no accumulator is ever 0.
  */
 #ifndef CARRY_JIT_TEMPLATE_OPS_H
 #define CARRY_JIT_TEMPLATE_OPS_H
@@ -21,16 +21,16 @@ class TemplateOps {
     virtual void start_function() = 0;
     virtual void end_function() = 0;
 
-    /* Accumulator = the complement of the stored checksum. */
+    /* Sets the accumulator to the complement of the stored checksum. */
     virtual void start_sum(size_t accumulator, const TemplateSum &sum) = 0;
 
-    /* CHANGE = 0, and the carry. */
+    /* Sets CHANGE and the carry to 0. */
     virtual void start_change() = 0;
 
     /* Adds the complement of the chunk in the packet to CHANGE and the carry. */
     virtual void add_old(const TemplateChunk &chunk) = 0;
 
-    /* Writes the chunk into the packet; leaves CHANGE and the carry alone. */
+    /* Writes the chunk into the packet. Preserves CHANGE and the carry. */
     virtual void write_chunk(const TemplateChunk &chunk) = 0;
 
     /* Adds the chunk that was written last to CHANGE and the carry. */
@@ -39,13 +39,14 @@ class TemplateOps {
     /* Adds the carry to CHANGE. */
     virtual void end_change() = 0;
 
-    /* Accumulator += CHANGE, or that with its bytes swapped, or the complement. */
+    /* Adds CHANGE to the accumulator: as it is, with its bytes swapped, or its complement. */
     virtual void add_change(size_t accumulator, bool swapped, bool negative) = 0;
 
-    /* Stores the complement of the accumulator, folded. A stored 0 stays if it may mean none. */
+    /* Stores the complement of the accumulator, folded. A stored 0 remains if it may mean that
+       there is no checksum. */
     virtual void store_sum(size_t accumulator, const TemplateSum &sum) = 0;
 
-    /* CHANGE = what store_sum() changed, of a sum that may be absent. */
+    /* Sets CHANGE to the change that store_sum() made to a sum that may be absent. */
     virtual void load_sum_change() = 0;
 
   protected:

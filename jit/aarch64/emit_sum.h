@@ -12,14 +12,15 @@ namespace carry::jit {
 constexpr uint32_t LANDING_PAD = 34; /* HINT #34: BTI c */
 
 /*
- * The registers that the code uses, and spoils. `size` is used if the size varies, or is large.
+ * The registers that the code uses, and clobbers. `size` is used only if the size varies or is
+ * large.
  */
 struct SumRegisters {
     asmjit::arm::GpX data, size;
-    asmjit::arm::GpX copy; /* the destination, if it copies */
+    asmjit::arm::GpX copy; /* the destination, if the code copies */
 };
 
-/* Clobbers: x4 to x8, flags, v0 to v5 */
+/* Writes the code. It clobbers x4 to x8, flags, v0 to v5 */
 class SumEmitter {
   public:
     SumEmitter(asmjit::a64::Assembler &assembler, const SumPlan &sum_plan, const SumRegisters &at);
@@ -73,7 +74,7 @@ class SumEmitter {
     const GpX count = asmjit::a64::x5, part = asmjit::a64::x6;
     const GpX first = asmjit::a64::x7, second = asmjit::a64::x8;
     const Vec lanes[LANES] = {asmjit::a64::v0, asmjit::a64::v1, asmjit::a64::v2, asmjit::a64::v3};
-    bool carries = false; /* the carry flag is still to be added */
+    bool carries = false; /* the carry flag must still be added */
 };
 
 } // namespace carry::jit

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations of packet functions. The registers that ../packet_ops.h names:
+ * Implements the operations of packet functions. The registers that ../packet_ops.h names are:
  *
  *     VALUE   x6      END      w11     PSEUDO  w4
  *     SIZE    w6      CONTENT  w12     COUNT   w15
  *                                      PASSED  w5
  *
- * Besides, x0 is the frame, x1 the sums, x2 the capacity, x3 the frame's data, and x13 is where the
- * current sum is listed.
+ * Further, x0 is the frame, x1 the sums, x2 the capacity, x3 the frame's data, and x13 the place in
+ * which the current sum is listed.
  *
  * Clobbers: x3 to x16, flags, v0 to v5
  */
@@ -71,7 +71,8 @@ class Ops final : public PacketOps {
         a.b_ne(other);
     }
 
-    /* The destination port follows the source port. */
+    /* Compares ports with vectors of the tunnels' ports. The destination port follows the source
+       port. */
     void require_no_tunnel(const Ports &ports, bool either) override {
         a.adr(x7, ports_table);
         a.movi(v1.h8(), 0);
@@ -133,7 +134,7 @@ class Ops final : public PacketOps {
         a.add(w6, w6, number);
     }
 
-    /* Loads do not change the carry. */
+    /* Keeps the carry in the flag, as loads do not change it. */
     void sum_bytes(uint32_t from, uint32_t to) override {
         load(from, 8);
         a.adds(x6, x6, xzr); /* no carry */
@@ -152,7 +153,7 @@ class Ops final : public PacketOps {
         content_sum.add_run(w12);
     }
 
-    /* Sets PSEUDO as well. */
+    /* Sets PSEUDO, too. */
     void load_pseudo_and_content(size_t) override {
         a.ldr(w4, member(offsetof(Found, pseudo)));
         a.add(x6, x4, x12);
@@ -250,7 +251,7 @@ class Ops final : public PacketOps {
         a.str(w6, member(offsetof(Found, expected)));
     }
 
-    /* Words of 32 bits, added in any order, fold to the same 32 bits unless all are 0. */
+    /* Adds words of 32 bits: in any order, they fold to the same 32 bits unless all are 0. */
     void list_pseudo(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         a.str(w6, member(offsetof(Found, cover_size)));
@@ -270,7 +271,7 @@ class Ops final : public PacketOps {
         a.str(wzr, member(offsetof(Found, pseudo_size)));
     }
 
-    /* UDP stores 0xffff in place of 0. */
+    /* Lists 0xffff in place of 0 for UDP. */
     void list_expected(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         load_into(x7, sum.found.field_offset, 2);
@@ -291,7 +292,8 @@ class Ops final : public PacketOps {
         a.strb(w6, member(offsetof(Found, verdict)));
     }
 
-    /* Offload leaves the pseudo-header's sum, for large sends without the length. */
+    /* Compares the field to the sum that offload writes: the pseudo-header's, for large sends
+       without the length. */
     void list_partial_or_bad(size_t index) override {
         constexpr uint32_t EQUAL = 4; /* the flag Z */
         a.mov(w8, CARRY_VERDICT_BAD);
@@ -329,7 +331,7 @@ class Ops final : public PacketOps {
         a.str(wzr, member(offsetof(Found, expected)));
     }
 
-    /* A bad sum around others is rare. */
+    /* Returns false: a frame with a bad sum around others is rare. */
     bool judges_bad_around(size_t) const override {
         return false;
     }
@@ -396,7 +398,7 @@ class Ops final : public PacketOps {
         a.ret(x30);
     }
 
-    /* Branches through x16: the landing pad of a function (BTI c) requires that. */
+    /* Branches through x16, as the landing pad of a function (BTI c) requires. */
     void call_library() override {
         auto function = plan.flags & CARRY_JIT_FILL ? carry_packet_fill : carry_packet_check;
         a.mov(x3, x2);
@@ -406,7 +408,7 @@ class Ops final : public PacketOps {
         a.br(x16);
     }
 
-    /* The first port fills the last vector of the table. */
+    /* Fills the last vector of the table with the first port. */
     void place_constants() override {
         place_sums();
         a.bind(ports_table);

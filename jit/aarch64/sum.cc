@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that do what carry_sum() and carry_sum_copy() do:
+ * Makes functions that do what carry_sum() and carry_sum_copy() do:
  *
  *     sum: x0 data, x1 size, w2 seed;  copy: x0 target, x1 data, x2 size, w3 seed
  *
  * Clobbers: x0 to x2, x4 to x8, flags, v0 to v5
  *
  * Words of 64 bits are added with carry. Vectors add neighbouring 16-bit words into 32-bit lanes
- * (UADALP). The sum of PART_BYTES fits into 32 bits, so also into the lanes, and their sum.
+ * (UADALP). The sum of PART_BYTES fits into 32 bits, so it also fits into the lanes, and so does
+ * their sum.
  */
 #include "emit_sum.h"
 
@@ -137,7 +138,7 @@ void SumEmitter::add_vector(int32_t offset) {
     a.uadalp(v0.s4(), v4.h8());
 }
 
-/* The accumulator += all lanes. */
+/* Adds all lanes to the accumulator. */
 void SumEmitter::add_lanes() {
     a.add(v0.s4(), v0.s4(), v1.s4());
     a.add(v2.s4(), v2.s4(), v3.s4());
@@ -211,7 +212,7 @@ bool SumEmitter::always_has(uint64_t bit) const {
     return plan.min_size / bit == plan.max_size / bit && plan.min_size & bit;
 }
 
-/* Adds less than a block, by the bits of the size. */
+/* Adds less than a block, in pieces by the bits of the size. */
 void SumEmitter::add_bits() {
     for (uint64_t bit = BLOCK_BYTES / 2; bit; bit /= 2) {
         asmjit::Label next = a.newLabel();
@@ -305,7 +306,7 @@ int plan_sum(SumPlan &plan) {
     const bool has_vectors = carry_cpu_has("neon");
     if (!plan.vector_bits)
         plan.vector_bits = has_vectors ? 128 : 64;
-    plan.alignment = 1; /* larger ones have no effect */
+    plan.alignment = 1; /* larger alignments have no effect */
     if (plan.vector_bits == 64 || (plan.vector_bits == 128 && has_vectors))
         return CARRY_OK;
     return CARRY_ERROR_UNSUPPORTED;

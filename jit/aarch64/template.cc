@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations of template functions: x0 packet, x1 values, x2 CHANGE, x3 the chunk that was read
- * or written last, x5 to x17 accumulators.
+ * Implements the operations of template functions: x0 packet, x1 values, x2 CHANGE, x3 the chunk
+ * that was read or written last, x5 to x17 accumulators.
  *
  * Clobbers: x2 to x17, flags
  */
@@ -49,7 +49,7 @@ class Ops final : public TemplateOps {
         a.adcs(x2, x2, x3);
     }
 
-    /* Loads and stores do not change the carry. */
+    /* Writes a chunk; loads and stores do not change the carry. */
     void write_chunk(const TemplateChunk &chunk) override {
         load(x1, chunk.value, chunk.size);
         store(chunk.offset, chunk.size);
@@ -88,7 +88,7 @@ class Ops final : public TemplateOps {
         a.strh(w2, bytes(x0, sum.offset));
     }
 
-    /* x3 still holds what was stored before. */
+    /* Uses the old checksum, which x3 still holds. */
     void load_sum_change() override {
         a.mvn(x3, x3);
         a.adds(x2, x2, x3);
@@ -135,7 +135,7 @@ class Ops final : public TemplateOps {
             a.strb(w3, to);
     }
 
-    /* w2 = the total, folded to 16 bits. */
+    /* Sets w2 to the total, folded to 16 bits. */
     void fold(const Gp &total) {
         a.lsr(x2, total, 32);
         a.adds(w2, w2, total.w());

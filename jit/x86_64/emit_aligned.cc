@@ -2,8 +2,8 @@
 /*
  * Sums by vectors that straddle no cache lines. A masked load reads the head: the bytes before the
  * first line. If the head has an odd size, the words after it begin at odd offsets, and their sum
- * is that of words with swapped bytes. So the accumulator and the head are rotated by 8 bits, and
- * all is rotated back at the end.
+ * is that of words with swapped bytes. Therefore the accumulator and the head are rotated by 8
+ * bits, and the total is rotated back at the end.
  */
 #include "emit_sum.h"
 
@@ -14,17 +14,19 @@ using namespace asmjit::x86;
 namespace {
 
 constexpr uint32_t LINE_BYTES = 64;
-constexpr uint32_t TURNS = 9; /* a vector: the bits by which the head is rotated */
+constexpr uint32_t TURNS = 9; /* the vector that holds the bits by which the head is rotated */
 
 } // namespace
 
-/* Returns whether to align loads. With narrower vectors only every other load straddles. */
+/* Returns whether to align loads. With narrower vectors, only every other load would straddle
+   lines. */
 bool SumEmitter::aligns(const SumSizes &sizes, uint64_t alignment) const {
     return target.vector_bits == 8 * LINE_BYTES && alignment < LINE_BYTES &&
            sizes.max >= SUM_ALIGNED_MIN;
 }
 
-/* scratch[3] = the size of the head, in the copy if there is one, else in the data; sets flags. */
+/* Sets scratch[3] to the size of the head, in the copy if there is one, else in the data; sets
+   flags. */
 void SumEmitter::count_head(int32_t offset) {
     const Gp head = at.scratch[3].r32();
     a.lea(head, ptr(copies() ? at.copy : at.data, offset));
@@ -32,7 +34,8 @@ void SumEmitter::count_head(int32_t offset) {
     a.and_(head, LINE_BYTES - 1);
 }
 
-/* Adds the head, and advances past it; scratch[4] = the bits by which all is rotated. */
+/* Adds the head, and advances past it. Sets scratch[4] to the bits by which the total is
+   rotated. */
 void SumEmitter::add_head(int32_t offset, uint64_t alignment) {
     const Gp head = at.scratch[3], turn = at.scratch[4].r32();
     set_mask(head);
@@ -65,8 +68,8 @@ void SumEmitter::add_last_vectors(int32_t offset) {
     const Gp left = at.scratch[3], index = at.scratch[2], zero = at.scratch[0];
     set_mask(left);
     add_words_of(load_masked(offset), 0);
-    /* If nothing is left for the second load, it repeats the address of the first: beyond it there
-       may be no page, and that costs hundreds of cycles even if all bytes are masked out. */
+    /* If no byte is left for the second load, it repeats the address of the first: there may be no
+       page after that, which costs hundreds of cycles even if all bytes are masked out. */
     a.xor_(zero.r32(), zero.r32());
     a.mov(index.r32(), LINE_BYTES);
     a.sub(left.r32(), LINE_BYTES);
@@ -93,7 +96,7 @@ void SumEmitter::add_misaligned(int32_t offset, uint64_t bytes, uint64_t alignme
     turn_back(alignment);
 }
 
-/* Adds a run of many sizes. The constants are loaded, and the lane of the head is 0. */
+/* Adds a run of many sizes. The constants must be loaded, and the lane of the head must be 0. */
 void SumEmitter::add_aligned_range(int32_t offset, const SumSizes &sizes, uint64_t alignment) {
     asmjit::Label aligned = a.newLabel();
     if (alignment == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by add and adc: short runs, and all runs without vectors. */
+/* Emits sums by add and adc: short runs, and all runs without vectors. */
 #include "emit_sum.h"
 
 namespace carry::jit {
@@ -83,7 +83,7 @@ void SumEmitter::add_cut_word(Chain &chain, int32_t offset, uint32_t bytes) {
     add_loaded(chain, word, bytes);
 }
 
-/* Adds fewer bytes than a word. `behind_word`: at least a word precedes them in the run. */
+/* Adds fewer bytes than a word. If `behind_word`, at least a word precedes them in the run. */
 void SumEmitter::add_rest(Chain &chain, int32_t offset, uint32_t bytes, bool behind_word) {
     const bool one_piece = !(bytes & (bytes - 1));
     if (behind_word && !one_piece)
@@ -110,8 +110,8 @@ void SumEmitter::add_chain(Chain &chain, int32_t offset, uint64_t bytes) {
 
 /*
  * Adds words in several chains, which the CPU runs in parallel. The accumulator adds the other
- * chains one after the other, so each of these has time for one word more. The third chain spoils
- * scratch[3]; rests shorter than a vector have too few words for it.
+ * chains one after the other, so each chain has time for one word more than the previous one. The
+ * third chain clobbers scratch[3]; rests shorter than a vector have too few words for it.
  */
 void SumEmitter::add_words(int32_t offset, uint64_t bytes) {
     const uint64_t words = bytes / WORD_BYTES;

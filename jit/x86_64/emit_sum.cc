@@ -83,7 +83,8 @@ void SumEmitter::settle(Chain &chain) {
     chain.carries = false;
 }
 
-/* Settles a chain and sets no limit for its value, where code does not run in its written order. */
+/* Settles a chain and removes the limit of its value, for code that does not run in its written
+   order. */
 void SumEmitter::hold(Chain &chain) {
     settle(chain);
     chain.limit = UINT64_MAX;
@@ -94,7 +95,7 @@ void SumEmitter::settle() {
 }
 
 /*
- * Adds the halves and the carry. A 64-bit sum that produced a carry is less than 2^64 - 1. So the
+ * Adds the halves and the carry. A 64-bit sum that produced a carry is less than 2^64 - 1. Thus the
  * halves and the carry add up to less than 2^33 - 1, and one more end-around carry suffices.
  */
 void SumEmitter::fold() {

@@ -7,7 +7,7 @@
  *     sum.start(edx);                  rax = the seed
  *     sum.add(0, 20);                  rax += the 20 bytes at rdi
  *     sum.add(20, {0, 65515, 1});      rax += the rsi bytes at rdi + 20
- *     sum.settle();                    rax may be read, flags may be spoiled
+ *     sum.settle();                    rax may be read, flags may be clobbered
  *     sum.leave();                     the function may return
  *     ...
  *     sum.place_constants();           after the instructions
@@ -29,9 +29,9 @@ namespace carry::jit {
 enum SumFeature : uint64_t {
     SUM_MASKS = 1 << 0,    /* AVX-512BW and VL: loads masked by byte */
     SUM_VNNI = 1 << 1,     /* AVX-512 VNNI: dot products that add up */
-    SUM_VEX_VNNI = 1 << 2, /* the same without AVX-512, to 256 bits */
+    SUM_VEX_VNNI = 1 << 2, /* the same without AVX-512, up to 256 bits */
     SUM_BMI2 = 1 << 3,     /* shifts and rotations that keep the flags */
-    SUM_SHIFTS = 1 << 4,   /* multiplications slow the core: words by shifts and additions */
+    SUM_SHIFTS = 1 << 4,   /* multiplications slow the core down: shifts and additions instead */
 };
 
 struct SumTarget {
@@ -47,8 +47,8 @@ struct SumTarget {
 };
 
 /*
- * Sets `target` to the features of this CPU for vectors of `vector_bits`, or with 0 for those that
- * it prefers. Returns false if the CPU lacks them.
+ * Sets `target` to the features of this CPU for vectors of `vector_bits`, or, if that is 0,
+ * of the size that it prefers. Returns false if the CPU lacks such vectors.
  */
 bool find_sum_target(uint32_t vector_bits, SumTarget &target);
 
@@ -83,8 +83,8 @@ class SumEmitter {
                const SumRegisters &registers);
 
     /*
-     * Sets the accumulator, at.acc, to 0, to a 32-bit register or to a number. resume() uses the
-     * value that other code left in it.
+     * Set the accumulator, at.acc, to 0, to a 32-bit register or to a number. resume() uses the
+     * value that other code has put there.
      */
     void start();
     void start(const asmjit::x86::Gp &seed);
@@ -92,19 +92,20 @@ class SumEmitter {
     void resume();
 
     /*
-     * Adds the bytes at data + offset, a multiple of `alignment`. Spoils the pointers and the size,
+     * Add the bytes at data + offset, a multiple of `alignment`. Clobber the pointers and the size,
      * except for one fixed size below SUM_ALIGNED_MIN.
      */
     void add(int32_t offset, uint64_t size, uint64_t alignment = 1);
     void add(int32_t offset, const SumSizes &sizes, uint64_t alignment = 1);
 
-    /* Must be called before other code reads the accumulator, or spoils the carry flag. */
+    /* Adds the carry to the accumulator. The caller must call it before other code reads the
+       accumulator, or clobbers the carry flag. */
     void settle();
 
     /* Folds the accumulator to 32 bits. Nothing may be added afterwards. */
     void fold();
 
-    /* Zeroes the upper halves of vectors if they were used since the last call. */
+    /* Zeroes the upper halves of vectors if they were used since the previous call. */
     void leave();
 
     void place_constants();
@@ -112,7 +113,7 @@ class SumEmitter {
     SumRegisters at;
 
   private:
-    static constexpr uint64_t BLOCK_BYTES = 256; /* of words, in a loop */
+    static constexpr uint64_t BLOCK_BYTES = 256; /* bytes that a loop of words adds in a turn */
 
     /* Exact sizes up to this one are summed without a loop. */
     static constexpr uint64_t STRAIGHT_MAX = 512;
@@ -128,7 +129,7 @@ class SumEmitter {
     struct Chain {
         asmjit::x86::Gp sum;
         uint64_t limit; /* the largest possible sum; 0: the register has no value yet */
-        bool carries;   /* the carry flag is still to be added */
+        bool carries;   /* the carry flag must still be added */
     };
 
     struct Constant {
@@ -232,7 +233,7 @@ class SumEmitter {
 
 /*
  * Adds `bit` bytes with add_bytes(), and advances past them, if the register `bits` has that bit.
- * The accumulator is settled before and after.
+ * The accumulator must be settled before, and is settled after.
  */
 template <typename AddBytes>
 void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, uint64_t bit,
@@ -253,7 +254,7 @@ void SumEmitter::add_by_bit(const asmjit::x86::Gp &bits, const SumSizes &sizes, 
 
 /*
  * Adds sizes up to lower_max with lower(), and sizes above it with upper(). Emits no code for sizes
- * that cannot occur. The accumulator is settled before.
+ * that cannot occur. The accumulator must be settled before.
  */
 template <typename Lower, typename Upper>
 void SumEmitter::split_range(const SumSizes &sizes, uint64_t lower_max, const Lower &lower,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign bits
- * are flipped, and 0x8000 is added for each word, also for those that a masked load sets to 0. The
- * sum of all lanes modulo 2^32 is that of the words, since the sum of a part is less than 2^32.
- * Where multiplications slow the core down, shifts produce the same signed words, and additions add
- * them.
+ * Emits sums by vectors: dot products with ones, as src/sum/x86_64/dot.h explains. The words' sign
+ * bits are flipped, and 0x8000 is added for each word, also for those that a masked load sets to 0.
+ * The sum of all lanes modulo 2^32 is that of the words, since the sum of a part is less than 2^32.
+ * If multiplications slow the core down, shifts and additions produce the same sums of signed
+ * words.
  */
 #include "emit_sum.h"
 
@@ -18,7 +18,7 @@ constexpr uint32_t WORDS = 8; /* the vector that was loaded last */
 constexpr uint32_t FLIP = 14; /* 0x8000 in every word */
 constexpr uint32_t ONES = 15; /* 1 in every word; with SUM_SHIFTS, the upper words of lanes */
 
-constexpr uint64_t EIGHT_LANES_MIN = 12; /* vectors; with fewer, merging lanes costs too much */
+constexpr uint64_t EIGHT_LANES_MIN = 12; /* with fewer vectors, merging lanes costs too much */
 constexpr uint64_t MASKED_MIN = 16;      /* shorter rests are summed as words */
 
 } // namespace
@@ -91,7 +91,8 @@ void SumEmitter::add_shifted(const Vec &words, uint32_t lane) {
     a.vpaddd(sum, upper, words);
 }
 
-/* lane.32[i] += words.16[2i] + words.16[2i + 1], signed. The first addition sets the lane. */
+/* Adds signed words: lane.32[i] += words.16[2i] + words.16[2i + 1]. The first addition sets the
+   lane. */
 void SumEmitter::add_dot(const Vec &words, uint32_t lane) {
     if (target.has(SUM_SHIFTS))
         return add_shifted(words, lane);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums by vectors of runs of many sizes: blocks, then vectors by the size's bits, then the rest. */
+/* Emits sums by vectors of runs of many sizes: blocks, then vectors by the size's bits, then the
+   rest. */
 #include "emit_sum.h"
 
 #include <numeric>
@@ -14,8 +15,8 @@ constexpr uint64_t MASKED_SHORT_MAX = 128;
 
 } // namespace
 
-/* scratch[3] = the bytes of the next part; only whole vectors if there are no masked loads. Returns
-   the sizes of parts. */
+/* Sets scratch[3] to the bytes of the next part: only whole vectors if there are no masked loads.
+   Returns the sizes of parts. */
 SumSizes SumEmitter::choose_part(const SumSizes &sizes) {
     const Gp part = at.scratch[3];
     const bool one = sizes.max <= PART_BYTES;
@@ -43,7 +44,7 @@ void SumEmitter::add_part_blocks(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* k1 selects the first bytes of a vector: `bytes` modulo 256, limited to its size. */
+/* Makes k1 select the first bytes of a vector: `bytes` modulo 256, at most its size. */
 void SumEmitter::set_mask(const Gp &bytes) {
     const Gp mask = at.scratch[1];
     a.mov(mask, -1);
@@ -71,7 +72,7 @@ void SumEmitter::add_part_rest(int32_t offset, const SumSizes &sizes) {
     a.bind(none);
 }
 
-/* Lane 0 = 0x8000 for each word of the vectors that hold the part's bytes. */
+/* Sets lane 0 to 0x8000 for each word of the vectors that hold the part's bytes. */
 void SumEmitter::start_part() {
     const Gp bias = at.scratch[0].r32();
     const uint32_t size = target.vector_bytes();
@@ -101,7 +102,7 @@ void SumEmitter::add_range_part(int32_t offset, const SumSizes &sizes) {
     settle(acc);
 }
 
-/* Adds parts until only the bytes are left that scalar code adds. */
+/* Adds parts until only the bytes that scalar code adds remain. */
 void SumEmitter::add_range_parts(int32_t offset, const SumSizes &sizes) {
     asmjit::Label part = a.newLabel(), end = a.newLabel();
     a.bind(part);
@@ -148,9 +149,9 @@ void SumEmitter::add_masked_range(int32_t offset, const SumSizes &sizes) {
 }
 
 /*
- * Adds short runs. Multiples of 4 are sizes of headers: they repeat, so that branches on their bits
- * are predicted, and words are faster than vectors. Other sizes are assumed to vary from call to
- * call: a masked load has no branch to mispredict.
+ * Adds short runs. Multiples of 4 are sizes of headers. These repeat, so branches on their bits are
+ * predicted, and words are faster than vectors. Other sizes are assumed to vary from call to call:
+ * a masked load has no branch to mispredict.
  */
 void SumEmitter::add_short_range_by_mask(int32_t offset, const SumSizes &sizes) {
     if (!(sizes.multiple % 4))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations of packet functions. The registers that ../packet_ops.h names:
+ * Implements the operations of packet functions. The registers that ../packet_ops.h names are:
  *
  *     VALUE   rax     END      r9d     PSEUDO  edi
  *     SIZE    ecx     CONTENT  r10     COUNT   edx
  *                                      PASSED  r9d
  *
- * Besides, rdi is the frame, rsi the sums, rdx the capacity, r8 the frame's data, and in functions
- * that fill in, r10 is where the next sum is listed.
+ * Further, rdi is the frame, rsi the sums, rdx the capacity, and r8 the frame's data. In functions
+ * that fill in, r10 is the place in which the next sum is listed.
  *
  * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm2, and what emit_sum.h names.
  */
@@ -20,7 +20,7 @@ namespace {
 
 using namespace asmjit::x86;
 
-/* Registers that a sum spoils and that are needed after it. */
+/* Registers that a sum clobbers and that are needed after it. */
 const Gp kept[] = {rdx, rdi, rsi, r9};
 
 SumRegisters registers_of_content() {
@@ -136,7 +136,7 @@ class Ops final : public PacketOps {
         a.adc(rax, 0);
     }
 
-    /* The stack pointer does not move, for debuggers: registers are kept below it. */
+    /* Keeps registers below the stack pointer, which does not move, for debuggers. */
     void sum_content() override {
         int32_t below = 0;
         a.mov(eax, r9d);
@@ -232,7 +232,7 @@ class Ops final : public PacketOps {
 
     /* --- The list of sums --- */
 
-    /* Nothing: member() computes it. */
+    /* Does nothing: member() computes the place. */
     void select_place(size_t) override {
     }
 
@@ -249,7 +249,7 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, expected)), eax);
     }
 
-    /* Words of 32 bits, added in any order, fold to the same 32 bits unless all are 0. */
+    /* Adds words of 32 bits: in any order, they fold to the same 32 bits unless all are 0. */
     void list_pseudo(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         a.mov(member(index, offsetof(Found, cover_size)), ecx);
@@ -268,7 +268,8 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, pseudo_size)), 0);
     }
 
-    /* Keeps the folded sum in r11w, for list_around_partial(). UDP stores 0xffff in place of 0. */
+    /* Keeps the folded sum in r11w, for list_around_partial(). Lists 0xffff in place of 0 for
+       UDP. */
     void list_expected(size_t index) override {
         const PlannedSum &sum = plan.sums[index];
         a.mov(r11d, eax);
@@ -290,7 +291,8 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, verdict), 1), verdict);
     }
 
-    /* Offload leaves the pseudo-header's sum, for large sends without the length. */
+    /* Compares the field to the sum that offload writes: the pseudo-header's, for large sends
+       without the length. */
     void list_partial_or_bad(size_t index) override {
         const Label partial = a.newLabel(), bad = a.newLabel();
         list_verdict(index, CARRY_VERDICT_BAD);
@@ -324,7 +326,8 @@ class Ops final : public PacketOps {
         a.mov(member(index, offsetof(Found, reason), 1), CARRY_REASON_LENGTH);
     }
 
-    /* With several tunnels, the partial sum within may itself be around another one. */
+    /* Returns false for several tunnels: the partial sum within may itself be around another
+       sum. */
     bool judges_bad_around(size_t index) const override {
         return plan.transports_within(index) <= 1;
     }
@@ -418,7 +421,8 @@ class Ops final : public PacketOps {
         a.jmp(rax);
     }
 
-    /* The table holds each four ports twice: for the source port and the destination port. */
+    /* Places a table with each group of four ports twice: for the source port and the destination
+       port. */
     void place_constants() override {
         content_sum.place_constants();
         place_sums();
@@ -451,8 +455,8 @@ class Ops final : public PacketOps {
         return Mem(rsi, displacement(index * sizeof(Found) + offset), size);
     }
 
-    /* Sets a bit of eax for each byte of the source port that is equal to one of ports_table, and
-       from bit 8 on for the destination port. */
+    /* Sets a bit of eax for each byte of the source port that is equal to the byte of a port in
+       ports_table; from bit 8 on, for the destination port. */
     void find_tunnel_ports(const Ports &ports) {
         a.movd(xmm1, data(ports.offset, 4));
         a.pshuflw(xmm0, xmm1, 0x00);
@@ -509,7 +513,7 @@ class Ops final : public PacketOps {
 
     Assembler &a;
     SumEmitter content_sum;
-    Gp shared_base; /* where the next sum is listed; none: each sum has a place of its own */
+    Gp shared_base; /* the place of the next sum; none: each sum has its own place */
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that do what carry_sum() and carry_sum_copy() do:
+ * Makes functions that do what carry_sum() and carry_sum_copy() do:
  *
  *     sum: rdi data, rsi size, edx seed;  copy: rdi target, rsi data, rdx size, ecx seed
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The operations of template functions: rdi packet, rsi values, rax CHANGE, rcx the chunk that was
- * read or written last.
+ * Implements the operations of template functions: rdi packet, rsi values, rax CHANGE, rcx the
+ * chunk that was read or written last.
  *
  * Clobbers: rax, rcx, rdx, r8 to r11, flags, and up to 128 bytes below the stack pointer.
  */
@@ -16,7 +16,7 @@ namespace {
 
 using namespace asmjit::x86;
 
-/* Accumulators; further ones are in the red zone, which signal handlers leave alone. */
+/* Accumulators; further accumulators are in the red zone, which signal handlers do not use. */
 const Gp registers[] = {rdx, r8, r9, r10, r11};
 constexpr size_t RED_ZONE_WORDS = 16;
 
@@ -49,7 +49,7 @@ class Ops final : public TemplateOps {
         a.adc(rax, rcx);
     }
 
-    /* Moves do not change the carry. */
+    /* Writes a chunk; moves do not change the carry. */
     void write_chunk(const TemplateChunk &chunk) override {
         load(bytes(rsi, chunk.value, chunk.size));
         store(bytes(rdi, chunk.offset, chunk.size));
@@ -91,7 +91,7 @@ class Ops final : public TemplateOps {
         a.mov(field, ax);
     }
 
-    /* rcx still holds what was stored before. */
+    /* Uses the old checksum, which rcx still holds. */
     void load_sum_change() override {
         a.not_(rcx);
         a.movzx(eax, ax);
@@ -133,7 +133,7 @@ class Ops final : public TemplateOps {
             a.mov(to, cl);
     }
 
-    /* ax = the accumulator, folded. */
+    /* Sets ax to the accumulator, folded. */
     void fold(size_t accumulator) {
         a.emit(Inst::kIdMov, rax, operand(accumulator));
         a.mov(ecx, eax);
