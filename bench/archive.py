@@ -13,16 +13,16 @@ import sys
 from dataclasses import dataclass
 
 # Measured on an AMD EPYC of family 23, model 1 (Zen 1), two cores; Ray 2.60, Python 3.11.
-CAPTURE_BYTES = 364  # of the driver's memory, for each capture of the current wave
-SEEN_BYTES = 80  # of the driver's memory, for each listed name, so that none is read twice
-DONE_BYTES = 190  # of the driver's memory, for each capture that an earlier run has done
-ASK_SECONDS = 2e-6  # of the driver, to look up whether a capture was done
-CALL_SECONDS = 0.015  # of the driver, for each call, Ray Data included
-CALL_BYTES = 60_000  # of the driver's memory, for each call of the current wave
-CHECK_BYTES = 3.7e9  # a second, by one core, from memory
-CAPTURE_SECONDS = 0.5e-3  # of a worker, for each capture, in addition to its bytes
+CAPTURE_BYTES = 364  # memory of the driver, for each capture of the current wave
+SEEN_BYTES = 80  # memory of the driver, for each listed name, so that no capture is read twice
+DONE_BYTES = 190  # memory of the driver, for each capture that an earlier run has done
+ASK_SECONDS = 2e-6  # time of the driver, to look up whether a capture was done
+CALL_SECONDS = 0.015  # time of the driver, for each call, Ray Data included
+CALL_BYTES = 60_000  # memory of the driver, for each call of the current wave
+CHECK_BYTES = 3.7e9  # checked in a second by one core, from memory
+CAPTURE_SECONDS = 0.5e-3  # time of a worker, for each capture, besides that for its bytes
 FILES_ROW_BYTES, COUNTS_ROW_BYTES = 58, 4.1  # in Parquet
-FILES_ROWS, COUNTS_ROWS = 370e3, 1.37e6  # a second, merged by one core
+FILES_ROWS, COUNTS_ROWS = 370e3, 1.37e6  # merged in a second by one core
 
 # Constants of the program, in plan.py and merge.py.
 WAVE = 100_000
@@ -30,7 +30,7 @@ BATCH_BYTES, BATCH_CAPTURES = 4 << 30, 500
 MERGED_FILES = 500
 
 # Assumed, since no store of this size is available.
-UNPACK_BYTES = 1e9  # a second, by one core: zstd
+UNPACK_BYTES = 1e9  # unpacked in a second by one core: zstd
 LISTED = 1000  # names in one answer of a store
 LIST_SECONDS = 0.1  # for one answer
 OPEN_SECONDS = 0.03  # until an object's first byte

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares `carry audit` with `carry check` by as many threads, on captures of mixed sizes.
+"""Compares `carry audit` with `carry check` with as many threads, on captures of mixed sizes.
 
 usage: bench/audit.py --build BUILD [--quick] [--json]
 
 The captures are made in the folder for temporary files: 2,000 of 2 kB to 50 MB, 10 GB in all, or
-200 with --quick. Both commands read them from the page cache, by turns; figures are medians. The
-start of the engine is measured separately. Needs libcarry[audit].
+200 with --quick. Both commands alternate, and read the captures from the page cache; figures are
+medians. The start of the engine is measured separately. Needs libcarry[audit].
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures two revisions of the library by turns; `make bench-compare BASE=rev` runs it.
+"""Measures two revisions of the library alternately; `make bench-compare BASE=rev` runs it.
 
 Prints how many times as fast as the other revision this tree is, with uncommitted changes.
 Exit status: 0; 1 if a cell is slower by more than a twentieth, or a function is wrong; 2 for
@@ -42,7 +42,7 @@ NOTABLE = 0.005
 class Change(NamedTuple):
     cell: Cell
     function: str
-    speed: Estimate  # of this tree, as a multiple of the other's
+    speed: Estimate  # speed of this tree, as a multiple of the other's
     is_level: bool = False  # both cost less than a clock cycle, and about the same
 
     @property
@@ -83,7 +83,7 @@ def extract_commit(commit: str, folder: Path) -> Path:
 
 
 def make_lane(name: str, source: Path, folder: Path, work: Path, cpu: int) -> Lane:
-    """Starts the process with the library's functions of a revision."""
+    """Starts the process that contains the library's functions of a revision."""
     library = build.build_library(source, folder / "libcarry", build.LIBRARY)
     ours = [peer.name for peer in read_peers() if peer.ours]
     program, missing = build.build_language("c", ours, folder / "c", library, folder, source)

@@ -51,7 +51,7 @@ WORKS = {
     "crc32c": "sum/crc32c_kernels.def",
     "copy": "copy/kernels.def",
 }
-# Name and needs; preferences, which do not matter to models; the width.
+# A row: name and needs, preferences (models ignore them), and the width.
 ROW = r"^CARRY_\w+_KERNEL\((?:{arch}|any), (\w+), ([^,]+),\s+[^,]+, (\d+)\)$"
 
 
@@ -67,21 +67,21 @@ def kernels(work: str, arch: str = "x86_64") -> list[Function]:
 def call_regions(
     stepper: Stepper, functions: list[Function], work: str, sizes: Iterable[int]
 ) -> dict[tuple[Function, int], list[Region]]:
-    """Returns two regions for each call: the next call overlaps it, or waits for its result."""
+    """Returns the regions of each call: one that the next call overlaps, one that it waits for."""
     keys = [(function, size) for function in functions for size in sizes]
     calls = [Call(function.symbol, work, size) for function, size in keys]
     waits = (False,) if work == "copy" else (False, True)
     return {
         key: [Region(call, wait, tuple(path)) for wait in waits]
         for key, call, path in zip(keys, calls, stepper.paths(calls), strict=True)
-        if not any(one.text.startswith("rep") for one in path)  # which models do not describe
+        if not any(one.text.startswith("rep") for one in path)  # models do not describe it
     }
 
 
 def model(
     program: str, cpus: Iterable[Cpu], regions: dict[tuple[Function, int], list[Region]]
 ) -> Figures:
-    """Models each pair of CPU and function by a process; as many run at once as there are CPUs."""
+    """Models each pair of CPU and function in a process of its own; several run at once."""
     jobs = [
         (cpu, function)
         for cpu in cpus

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares libcarry for Python with what programs in Python use today, on this machine.
+"""Compares libcarry for Python, on this machine, with the code that programs in Python use today.
 
 usage: bench/python.py --build BUILD [--quick] [--json]
 
-Contenders take turns; each figure is the median of many rounds, with its ratio to the first.
-Contenders that are not installed are omitted. The capture for whole files is made in the folder
-for temporary files: 1 GiB, or 64 MiB with --quick.
+Contenders alternate; each figure is the median of many rounds, with its ratio to the first
+contender's. Contenders that are not installed are omitted. The capture for whole files is made in
+the folder for temporary files: 1 GiB, or 64 MiB with --quick.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Contenders = dict[str, Callable[[], object]]
 
 @dataclass
 class Row:
-    """A task, the ways to do it, and how often each is done in a round."""
+    """A task, the ways to do it, and how many times each is done in a round."""
 
     name: str
     unit: str
-    scale: float  # units for a second of a round
+    scale: float  # units of a figure for a second of a round
     contenders: Contenders
     repeat: int = 1
     rounds: int = 15
@@ -60,7 +60,7 @@ class Row:
 
 
 def plain_sums(data: bytes) -> Contenders:
-    """Returns ways to compute a checksum, and an empty call, which costs what measuring costs."""
+    """Returns ways to compute a checksum, and an empty call: the cost of measuring."""
     import libcarry
 
     ways: Contenders = {"libcarry": lambda: libcarry.checksum(data), "no call": lambda: None}
@@ -146,7 +146,7 @@ def whole_files(build: Path, path: Path) -> Contenders:
 
 
 def frames_of(path: Path) -> Contenders:
-    """Returns ways to read each frame in a loop, and to check it if they can."""
+    """Returns ways to read each frame in a loop, and, if possible, to check it."""
     import libcarry
 
     def batches() -> int:
@@ -182,7 +182,7 @@ def frames_of(path: Path) -> Contenders:
 
 
 class Findings:
-    """Reads a million findings as consumers of Arrow do: through the stream, to its end."""
+    """Reads a million findings from the stream, to its end, as consumers of Arrow do."""
 
     def __init__(self, path: Path, count: int) -> None:
         import libcarry

@@ -4,15 +4,15 @@
 
     bench/readme.py                 writes the tables again
     bench/readme.py RESULT          the same, with another result in the README's large table
-    bench/readme.py --check         only checks whether they are up to date (exit status 1: no)
+    bench/readme.py --check         only checks whether they are up to date (exit status 1 if not)
 
 A line before each table names its result, and the kind of table:
 
-    <!-- table of RESULT -->        figures by size and peer
-    <!-- short table of RESULT -->  a few of them, for a further CPU
-    <!-- losses of RESULT -->       lost cells; the text of its last column is kept
+    <!-- table of RESULT -->        times by size and peer
+    <!-- short table of RESULT -->  a few of these, for a further CPU
+    <!-- losses of RESULT -->       lost cells; keeps the text of the last column
 
-    <!-- end of the table -->       ends it; likewise of the short table, or of the losses
+    <!-- end of the table -->       ends it; likewise "short table" or "losses" in place of "table"
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ PROGRAMS = (
 
 
 class ReadmeError(Exception):
-    """The README or the result is wrong; the message says how."""
+    """Reports what is wrong with the README or the result."""
 
 
 def row_title(mode: str, size: int) -> str:
@@ -140,7 +140,7 @@ def bold(found: result.Result, cell: dict[str, Any], name: str) -> str:
 
 
 def table_row(found: result.Result, mode: str, size: int, columns: list[Column]) -> str:
-    """Returns a row, in which the fastest time except bounds is bold."""
+    """Returns a row. The fastest time in it, except bounds, is bold."""
     cell = find_cell(found, mode, size)
     shown = [bold(found, cell, column.function) for column in columns]
     return "| " + " | ".join([row_title(mode, size), *shown]) + " |"
@@ -179,7 +179,7 @@ def column_sentence(found: result.Result, columns: list[Column]) -> str:
 
 
 def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
-    """Returns a sentence about the arrow, if a time of a function in a cell has it."""
+    """Returns a sentence about the arrow if the time of a function in a cell has one."""
     slowest = max((cell["clock"].get(name, 1.0) for cell, name in shown), default=1.0)
     if slowest <= TOLERANCE:
         return ""
@@ -189,7 +189,7 @@ def clock_text(shown: Iterable[tuple[dict[str, Any], str | None]]) -> str:
 
 
 def python_sentence(found: result.Result) -> str:
-    """Returns a sentence about Python, which is too slow for a column."""
+    """Returns a sentence about Python, as it is too slow for a column."""
     for name in fastest_in(found, "python"):
         cells = (find_cell(found, *row)["speedup"] for row in ROWS)
         speeds = [speedup[name][0] for speedup in cells if name in speedup]
@@ -350,7 +350,7 @@ def group_worst(found: result.Result, group: Group) -> str:
 
 
 def written(old: str) -> dict[str, str]:
-    """Returns the text of the last column, by that of the first."""
+    """Returns the text of the last column by the text of the first."""
     rows = (line.strip("| \n").split(" | ") for line in old.splitlines() if line.startswith("| `"))
     return {cells[0]: cells[3] for cells in rows if len(cells) == 4}
 

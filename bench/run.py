@@ -7,7 +7,7 @@ replaced: the next one of a day is <cpu>-<date>-2.json.
 Exit status: 0; 4 if other programs used the machine so much that the interval of a headline is
 useless; 1 for errors.
 
-    bench/run.py                            all cells: a quarter of an hour at most
+    bench/run.py                            all cells: at most a quarter of an hour
     bench/run.py --quick --cpu 3            few of them, on that CPU: two minutes
     bench/run.py --report bench/results/some-cpu-2026-01-02.json
                                             makes the report of a result again
@@ -36,13 +36,13 @@ FULL = Plan(starts=20, rounds=15, seconds=480)
 QUICK = Plan(starts=10, rounds=6, seconds=40)
 CAPTURE_BYTES = {False: "200M", True: "16M"}
 CAPTURE_SECONDS = 180
-TOO_NOISY = 4  # exit status: there is a result, and the machine was too busy for a headline
+TOO_NOISY = 4  # exit status: the machine was too busy for a headline, but there is a result
 
 
 def start_lanes(
     built: build.Built, peers: list[Peer], work: Path, cpu: int | None
 ) -> tuple[list[Lane], dict[str, str]]:
-    """Starts the processes; returns them, and the peers of those that do not start."""
+    """Starts the processes; returns them, and the peers of the processes that do not start."""
     lanes, missing = [], {}
     for language, program in built.programs.items():
         lane = Lane(language, PeerProcess(program, work, cpu))
@@ -128,7 +128,7 @@ def make_result(
 
 
 def list_wrong(wrong: list[tuple[str, Any]], subjects: list[Subject]) -> list[dict[str, Any]]:
-    """Returns the functions that are wrong by the oracle, and those that died later."""
+    """Returns the functions that are wrong by the oracle, and those whose process died later."""
     rows = [{"function": name, "limit": v.limit, "text": v.text} for name, v in wrong]
     died = [subject for subject in subjects if subject.broken]
     return rows + [{"function": s.name, "limit": 0, "text": s.broken} for s in died]

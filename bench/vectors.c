@@ -6,7 +6,7 @@
  * usage: vectors FOLDER MIB < CELLS
  *
  * The first MIB of `data` are random. Each line of CELLS is "OFFSET TO SIZE" of a cell that will be
- * timed there. Behind them, for vectors alone, are bytes of all ones, of all zeros, and words whose
+ * timed there. After them, only for vectors, are bytes of all ones, of all zeros, and words whose
  * sums often carry.
  */
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "harness/oracle.h"
 
 #define PATTERN_BYTES ((size_t)1 << 18)
-#define MARGIN        4096 /* for peers that read the bytes behind a copy */
+#define MARGIN        4096 /* for peers that read the bytes after a copy */
 #define SMALL         256  /* every smaller size is tested */
 #define LARGEST       65536
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes one call for each case, which scripts/check_instructions.py counts. Under callgrind each
- * case writes one part of the output, named "WORK ON KERNEL". Prints the compiler, and the cases
- * whose kernel cannot run here.
+ * Makes one call for each case; scripts/check_instructions.py counts its instructions. Under
+ * callgrind, each case writes one part of the output, named "WORK ON KERNEL". Prints the compiler,
+ * and the cases whose kernel cannot run here.
  */
 #include <carry/copy.h>
 #include <carry/packet.h>
@@ -43,7 +43,7 @@ static void run_copy(size_t size) {
     carry_copy(target, source, size);
 }
 
-/* The function in the library: an inlined one would be part of this program. */
+/* The function in the library: an inlined copy would be part of this program. */
 static uint16_t (*const volatile update)(uint16_t check, const void *from, const void *to,
                                          size_t size) = carry_sum_update;
 
@@ -67,7 +67,7 @@ static const struct work burst_work = {"burst", carry_sum_select, NULL, run_burs
 
 /* --- Frames --- */
 
-static struct frame *frame; /* unchanged, as it was made */
+static struct frame *frame; /* the frame as it was made */
 
 static struct carry_frame target_view(void) {
     return (struct carry_frame){
@@ -87,7 +87,7 @@ static void restore_frame(size_t size) {
     memcpy(target, frame->bytes, size);
 }
 
-/* Clears all sums, as a sender does that leaves them to the network card. */
+/* Clears all sums, like a sender whose network card fills them in. */
 static void clear_sums(size_t size) {
     restore_frame(size);
     for (size_t count = check_target(); count > 0; count--)
@@ -162,7 +162,7 @@ static struct frame *make_vxlan(void) {
     return made;
 }
 
-/* Makes the fragment of a UDP datagram whose flags and offset are `flags_and_place`. */
+/* Makes a fragment of a UDP datagram; its flags and offset are `flags_and_place`. */
 static struct frame *make_fragment(uint32_t flags_and_place) {
     struct frame *made = start(ETHERNET4);
     uint32_t ip = put_ip(made, UDP, 108);
@@ -211,7 +211,7 @@ static bool is_as_meant(size_t index) {
 
 /* --- Counting --- */
 
-/* Makes two calls: the first chooses kernels and binds symbols, the second is counted. */
+/* Makes two calls: the first chooses kernels and binds symbols, only the second is counted. */
 static void count_case(const struct work *work, const char *on, size_t size, const char *kernel) {
     char name[100];
     snprintf(name, sizeof name, "%s %s %s", work->name, on, kernel);
@@ -253,7 +253,8 @@ static void count_frames(const char *kernels) {
     }
 }
 
-/* Prints the compiler and its options: those of some distributions mark jump targets by default. */
+/* Prints the compiler and its options: the compilers of some distributions mark jump targets by
+ * default. */
 static void print_compiler(void) {
 #ifdef __clang__
     printf("compiler: " ARCH " clang %d.%d.%d", __clang_major__, __clang_minor__,

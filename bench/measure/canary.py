@@ -3,9 +3,9 @@
 
 The canary is a loop of integers that costs the same each time, unless another program uses the core
 or its clock changes. It runs beside each function, and before that beside an empty one. Another
-program slows both, and all functions equally often: such samples are discarded. A canary that is
-slow beside one function, but not beside the empty one just before, shows that this function lowers
-the clock: such samples are kept, as that is a cost of the function.
+program slows both runs, and does so equally often for all functions: such samples are discarded. A
+canary that is slow beside one function, but not beside the empty one just before, shows that this
+function lowers the clock. Such samples are kept, as the lower clock is a cost of the function.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import numpy as np
 
 from measure.plan import TOLERANCE
 
-QUIETEST = 0.25  # the quantile of canaries beside the empty function that is the undisturbed time
+QUIETEST = 0.25  # quantile of canaries beside the empty function: their undisturbed time
 MORE_OFTEN = 0.25  # a function lowers the clock if such a share is slow beyond what others explain
-OWN_USUAL = 0.8  # the quantile of canaries beside a function that lowers the clock: its usual time
-FEWEST = 8  # samples to judge a function by
+OWN_USUAL = 0.8  # quantile of canaries beside a function that lowers the clock: their usual time
+FEWEST = 8  # samples needed to judge a function
 
 
 @dataclass
 class Canaries:
-    """Nanoseconds, by cell and subject, then start and round; NaN where nothing ran."""
+    """Nanoseconds, by cell and subject, then start and round; NaN if nothing ran."""
 
     rest_before: np.ndarray  # beside the empty function, before its calls
     rest: np.ndarray  # after them
@@ -76,7 +76,7 @@ def own_limit(slowness: np.ndarray, calm: np.ndarray, lowers: np.ndarray) -> np.
 
 
 def mean(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Returns means over starts and rounds; NaN where there are none."""
+    """Returns means over starts and rounds; NaN if there are no values."""
     count = np.count_nonzero(where, axis=(2, 3))
     total = np.where(where, values, 0.0).sum(axis=(2, 3))
     return np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)

@@ -12,7 +12,7 @@ from measure.result import LOSES_BELOW, Result, Standing, standings, unmeasured
 from measure.stats import Estimate
 from measure.text import join, show_speed
 
-WIDEST = 0.1  # of a figure: a wider interval is useless
+WIDEST = 0.1  # as a share of the figure: a wider interval is useless
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def claims(result: Result) -> list[Claim]:
 
 
 def unknown(found: list[Claim]) -> list[str]:
-    """Returns the claims without a figure, or with figures of some parts alone."""
+    """Returns the claims that lack a figure, or the figures of some parts."""
     texts = []
     for claim in found:
         if claim.value is None:
@@ -106,7 +106,7 @@ def unknown(found: list[Claim]) -> list[str]:
 
 
 def noisy(found: list[Claim]) -> list[str]:
-    """Returns the headlines whose interval noise made useless, with that interval."""
+    """Returns the headlines whose interval is useless because of noise, with that interval."""
     texts = []
     for claim in found:
         if claim.lost:

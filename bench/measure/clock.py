@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The section of the report about functions that lower the clock."""
+"""Writes the section of the report about functions that lower the clock."""
 
 from __future__ import annotations
 

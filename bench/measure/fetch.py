@@ -30,14 +30,14 @@ def output(*command: str, folder: Path | None = None) -> str:
 
 
 def resolve_package(package: str) -> list[str]:
-    """Returns a package, and the packages that it refers to: linux-source to linux-source-6.1."""
+    """Returns a package and those that it refers to: for linux-source, also linux-source-6.1."""
     stem = package.removesuffix("-dev")
     depends = re.findall(r"Depends: (\S+)", output("apt-cache", "depends", package))
     return [package, *(name for name in depends if name.startswith(stem))]
 
 
 def own_apt(kind: str, release: str, folder: Path) -> list[str]:
-    """Returns a command apt-get with lists of its own, of packages (deb) or sources (deb-src)."""
+    """Returns an apt-get command with its own lists, of packages (deb) or sources (deb-src)."""
     shown = f"{kind} $(REPO_URI) {release or '$(RELEASE)'} $(COMPONENT)"
     asked = ["indextargets", "--format", shown, "Created-By: Packages", "Origin: Debian"]
     asked += ["Label: Debian"] if release else []  # other archives lack such a release
@@ -79,7 +79,7 @@ def fetch_package(name: str, debs: Path) -> None:
     for archive in downloads.glob("*.deb"):
         output("dpkg-deb", "-x", str(archive), str(unpacked))
         versions.add(output("dpkg-deb", "-f", str(archive), "Version").strip())
-    # The longest is the version of the package that others refer to.
+    # The longest version is that of the package to which others refer.
     (debs / f"{package}.version").write_text(max(versions, key=len) + "\n")
     unpacked.rename(folder)
     shutil.rmtree(downloads)
@@ -110,7 +110,7 @@ def fetch_source(name: str, debs: Path) -> None:
 def fetch_all(
     fetch: Callable[[str, Path], None], packages: Iterable[str], debs: Path
 ) -> dict[str, str]:
-    """Fetches packages; returns those that are not available, with the reasons."""
+    """Fetches packages; returns the unavailable packages, with the reasons."""
     failed = {}
     for package in packages:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes files that are complete or absent, and replace no other file by accident."""
+"""Writes files so that they are complete or absent, and never replaces a file by accident."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def free_path(folder: Path, name: str, suffix: str) -> Path:
 
 
 def check_writable(folder: Path) -> None:
-    """Makes a folder; fails if no file can be written to it."""
+    """Makes a folder; raises an error if no file can be written to it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -31,7 +31,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def message(error: Exception) -> str:
-    """Returns a message as other programs print it: "file: what is wrong"."""
+    """Returns a message in the usual form: "file: what is wrong"."""
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     return str(error)

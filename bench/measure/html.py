@@ -8,7 +8,7 @@ from html import escape
 
 
 def tag(name: str, text: str, **attributes: str) -> str:
-    """Returns an element; `text` is HTML, attributes are not."""
+    """Returns an element; `text` is HTML, attributes are plain text."""
     shown = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
     return f"<{name}{shown}>{text}</{name}>"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first part of the report: a tally of all cells, and the cells that the library loses."""
+"""Writes the first part of the report: a tally of all cells, and the library's lost cells."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def left(text: str) -> str:
 
 
 def tally(result: Result) -> str:
-    """Returns a table with a row for each work, and one for all."""
+    """Returns a table with a row for each work, and a row for all works."""
     found = standings(result)
     rows = []
     for work in WORKS:

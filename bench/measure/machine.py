@@ -30,7 +30,7 @@ def lscpu(field: str) -> str:
 
 
 def cpu_name() -> str:
-    """Returns the name of the CPU. On Arm, Linux gives numbers alone; lscpu knows their names."""
+    """Returns the name of the CPU. On Arm, Linux gives only numbers; lscpu translates them."""
     return cpu_fields().get("model name") or lscpu("Model name") or platform.machine()
 
 
@@ -52,7 +52,7 @@ def describe() -> dict[str, str]:
 
 
 def short_name() -> str:
-    """Returns a name of the CPU for names of files."""
+    """Returns a short name of the CPU that can be part of a file name."""
     name = cpu_name()
     name = re.sub(r"\((R|TM|r|tm)\)|CPU|Processor|@.*", " ", name)
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "cpu"

@@ -16,11 +16,11 @@ from measure.plan import TOLERANCE, Cell
 from measure.process import Function, PeerProcess, ProcessError, Sample, Verdict
 
 SAMPLE_NS = 100_000
-REST_NS = 20_000  # of the empty function, before each sample
-SETTLE_NS = 1_200_000  # behind a function that lowers the clock, which lasts about a millisecond
+REST_NS = 20_000  # for the empty function, before each sample
+SETTLE_NS = 1_200_000  # after a function that lowers the clock: it recovers in about a millisecond
 HABIT = 2  # slow canaries in a row that show that a function lowers the clock
 EMPTY_CALLS = 1 << 12  # to measure an empty call
-SLOW_CALL_NS = 20_000_000  # functions whose calls cost more are not timed in a cell
+SLOW_CALL_NS = 20_000_000  # a function whose calls cost more is not timed in the cell
 MIX_SAMPLE_CALLS = 4096
 LARGE_EVERY = 4  # rounds
 RARE_SIZE = 1 << 18
@@ -35,7 +35,7 @@ class Lane:
     functions: list[Function] = field(default_factory=list)
     notes: dict[str, str] = field(default_factory=dict)
     empty: Function | None = None
-    empty_ns: float = 1.0  # of a call of the empty function
+    empty_ns: float = 1.0  # nanoseconds of a call of the empty function
     usual: float = math.inf  # nanoseconds of the canary beside the empty function
 
     def ask_list(self) -> None:
@@ -48,7 +48,7 @@ class Lane:
         self.empty_ns = max(1, min(trial.ns for trial in trials)) / EMPTY_CALLS
 
     def rest_question(self, ns: float) -> str:
-        """Returns a question that runs the empty function for so long."""
+        """Returns a question that runs the empty function for `ns` nanoseconds."""
         return self.empty_question(math.ceil(ns / self.empty_ns))
 
     def empty_question(self, calls: int) -> str:
@@ -81,7 +81,7 @@ class Plan:
 
 @dataclass
 class Samples:
-    """Nanoseconds a call: by cell and subject, then start and round; NaN where there is none."""
+    """Nanoseconds of a call: by cell and subject, then start and round; NaN without a sample."""
 
     ns: np.ndarray
     clock: np.ndarray  # by cell and subject: the canary's time, divided by its undisturbed time
@@ -91,7 +91,7 @@ class Samples:
     starts: int
 
 
-Answer = tuple[Sample, Sample]  # of the empty function, and of the timed function
+Answer = tuple[Sample, Sample]  # samples of the empty function and of the timed function
 
 
 def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]:
@@ -103,7 +103,7 @@ def verify(lanes: list[Lane]) -> tuple[list[Subject], list[tuple[str, Verdict]]]
             if verdict.limit is not None:
                 wrong.append((function.name, verdict))
             if verdict.limit is None or verdict.limit > 65535:
-                # Each process has its floor.
+                # Each process has its own floor.
                 name = function.name if function.is_peer else f"{function.name}@{lane.name}"
                 subjects.append(Subject(lane, function, name, verdict.limit))
     return subjects, wrong
@@ -126,18 +126,18 @@ class Run:
         shape = (len(cells), len(subjects), plan.starts, plan.rounds)
         self.ns = np.full(shape, np.nan)
         self.canaries = Canaries.empty(shape)
-        self.slow: Counter[tuple[int, int]] = Counter()  # canaries of a function, in a row
+        self.slow: Counter[tuple[int, int]] = Counter()  # slow canaries of a function, in a row
         self.last: tuple[int, int] = (0, 0)
         self.probes: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
 
     def rest_before(self, lane: Lane, cell: int, subject: int) -> str:
-        """Returns a question that rests before a sample, until the clock recovers from the last."""
+        """Returns a question that rests before a sample, until the clock has recovered."""
         ns = SETTLE_NS if self.slow[self.last] >= HABIT else REST_NS
         self.last = (cell, subject)
         return lane.rest_question(ns)
 
     def ask(self, cell: int, subjects: list[int], questions: list[str]) -> list[Answer | None]:
-        """Asks one process several questions. A function that ends it is not timed again."""
+        """Asks a process several questions. Functions that end the process are not timed again."""
         lane = self.subjects[subjects[0]].lane
         asked = [
             (self.rest_before(lane, cell, subject), question)
@@ -179,7 +179,7 @@ class Run:
             return 0
         fitting = max(1, round(calls * SAMPLE_NS / took))
         # Every function makes the same number of calls of a mix, unless that would take very long.
-        # Beside other work, all functions take about as long, so no rule is needed.
+        # Beside other work, all functions take about the same time, so no rule is needed.
         if self.cells[cell].is_mix and not self.cells[cell].is_beside:
             return MIX_SAMPLE_CALLS if fitting * 64 >= MIX_SAMPLE_CALLS else max(fitting, 16)
         return fitting
@@ -195,7 +195,7 @@ class Run:
         number = start * self.plan.rounds + turn
         if shape.size >= RARE_SIZE and turn % LARGE_EVERY:
             return
-        # Another process leads each round, and in it another function.
+        # Each round begins with another process, and in that with another function.
         first = number % len(self.lanes)
         for lane in self.lanes[first:] + self.lanes[:first]:
             asked = [
@@ -211,7 +211,8 @@ class Run:
             for place, subject in enumerate(asked):
                 calls = self.calls[cell, subject]
                 name = self.subjects[subject].function.name
-                # No function repeats calls of a mix whose data the previous one left in caches.
+                # No function repeats calls of a mix that the previous function made: their data is
+                # in caches.
                 first_call = (number * len(asked) + place) * calls
                 questions.append(shape.question(name, first_call, calls))
             for subject, answer in zip(asked, self.ask(cell, asked, questions), strict=True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ends the program if this Python lacks required packages. To be imported before they are."""
+"""Ends the program if this Python lacks required packages. Programs import it before these."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of peers: peers.toml."""
+"""Reads the table of peers: peers.toml."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def byte_cells(work: str, places: tuple[tuple[int, int], ...], quick: bool) -> I
     for offset, to in places:
         for size in QUICK_HOT_SIZES if quick else HOT_SIZES:
             yield Cell(work, "hot", size, offset, to)
-    if work != "copy":  # it has no result to wait for
+    if work != "copy":  # a copy has no result to wait for
         for offset, to in places[:2]:
             for size in QUICK_LATENCY_SIZES if quick else LATENCY_SIZES:
                 yield Cell(work, "latency", size, offset, to)

@@ -18,7 +18,7 @@ from measure.html import quiet, tag
 from measure.result import Result, fastest, language_of, takes_part
 from measure.text import join, show_bytes
 
-# The page's style defines the colours, which differ between light and dark.
+# The page's style defines the colours: they differ between light and dark.
 COLORS = {
     **{"#111111": "var(--ink)", "#222222": "var(--quiet)", "#333333": "var(--line)"},
     **{"#444444": "var(--ours)"},
@@ -30,9 +30,9 @@ BOUND_DASH, FLOOR_DASH = (0, (6, 3)), (0, (1, 3))
 
 SMALL = 256  # bytes: smaller sizes have a plot of their own
 LEAST, LARGEST = 64, 1 << 16  # bytes of the logarithmic plot
-FAR = 10  # a function that is everywhere this many times as slow as the library is not drawn
+FAR = 10  # functions at least this many times as slow as the library everywhere are not drawn
 HEIGHT, AXES_WIDTH, LETTER_WIDTH = 4.6, 4.6, 0.09  # inches
-LABEL_GAP = 0.05  # of the height
+LABEL_GAP = 0.05  # a share of the height
 
 Curves = dict[str, list[tuple[int, float]]]
 STYLE = {
@@ -78,7 +78,7 @@ def choose(result: Result, cells: list[dict[str, Any]]) -> list[str]:
 def caption(
     result: Result, cells: list[dict[str, Any]], drawn: list[str], lines: Curves, top: float
 ) -> str:
-    """Returns a caption: what is not drawn, and where names are that the first plot lacks."""
+    """Returns a caption: functions that are not drawn, and names that the first plot lacks."""
     functions = result["functions"]
     timed = {name for cell in cells for name in cell["ns"]}
     left = [name for name in functions if name in timed - set(drawn)]
@@ -127,7 +127,7 @@ def curves(cells: list[dict[str, Any]], names: list[str], least: int, most: int)
 
 
 def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
-    """Moves ascending places until they are `gap` apart, and none is above `top`."""
+    """Returns ascending places, moved until they are `gap` apart and none is above `top`."""
     moved: list[float] = []
     for place in places:
         moved.append(max(place, moved[-1] + gap) if moved else place)
@@ -138,7 +138,7 @@ def spread(places: list[float], gap: float, top: float = 1.0) -> list[float]:
 
 
 def label(axes: plt.Axes, lines: Curves, titles: dict[str, str], look: dict[str, Any]) -> None:
-    """Writes names where lines end, on the right; lines that left through the top have none."""
+    """Writes names at the right ends of lines; lines that leave through the top get no name."""
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = sorted((*reversed(to_axes.transform(line[-1])), name) for name, line in lines.items())
     ends = [end for end in ends if end[0] <= 1]
@@ -189,7 +189,7 @@ def wide_plot(lines: Curves, look: dict[str, Any]) -> plt.Axes:
 
 
 def finish(axes: plt.Axes, lines: Curves, look: dict[str, Any], titles: dict[str, str]) -> str:
-    """Returns the plot as an element, with room beside it for the longest title."""
+    """Returns the plot as an element, with space beside it for the longest title."""
     room = LETTER_WIDTH * max(map(len, titles.values())) + 0.3
     width = AXES_WIDTH + room
     axes.figure.set_size_inches(width, HEIGHT)
@@ -223,10 +223,10 @@ def to_svg(figure: plt.Figure) -> str:
     svg = svg[svg.index("<svg") :]
     # Metadata contain addresses of vocabularies, which need not be loaded.
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Several plots in a page would have the same names of groups.
+    # Removes names of groups, which would be the same in several plots of a page.
     svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)
     svg = re.sub(r"(\d+\.\d{2})\d+", r"\1", svg)
     for drawn, shown in COLORS.items():
         svg = svg.replace(drawn, shown)
-    # It scales with the page.
+    # Without a height and a width, the plot scales with the page.
     return re.sub(r'<svg ([^>]*?)height="[^"]*" ([^>]*?)width="[^"]*"', r"<svg \1\2", svg, count=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Talks to the process of a language's peers, by the protocol in CONTRACT.md."""
+"""Communicates with the process of a language's peers, by the protocol in CONTRACT.md."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A function is right below `limit` bytes; for all sizes if that is None."""
+    """The result of verification: right below `limit` bytes, or for all sizes if it is None."""
 
     limit: int | None = None
     text: str = ""
@@ -71,7 +71,7 @@ class PeerProcess:
         self.selector.register(self.child.stdout, selectors.EVENT_READ)
 
     def stop(self) -> None:
-        """Closes the process's input, which ends it; otherwise kills it."""
+        """Ends the process by closing its input; kills it if it does not end."""
         child, self.child = self.child, None
         if not child:
             return

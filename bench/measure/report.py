@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes the report: one HTML file that loads no other."""
+"""Writes the report: one HTML file that loads no other file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def floors(result: Result) -> str:
 
 
 def compilers(notes: dict[str, str]) -> str:
-    """Returns the compilers and flags of a process; flags of single peers are shown with them."""
+    """Returns the compilers and flags of a process; flags of peers are shown with the peers."""
     keys = [key for key in notes if key == "compiler" or key.startswith("compiler-")]
     flags = [notes["flags"]] if notes.get("flags") else []
     return "; ".join([*(notes[key] for key in keys), *flags])
@@ -116,7 +116,7 @@ def no_headlines(result: Result) -> list[str]:
 
 
 def too_noisy(result: Result) -> list[str]:
-    """Returns a text about headlines whose intervals noise made too wide."""
+    """Returns a text about headlines whose intervals are too wide because of noise."""
     headlines = noisy(claims(result))
     if not headlines:
         return []
@@ -276,7 +276,7 @@ def method(result: Result) -> str:
 
 
 def own_notes(notes: dict[str, str], kind: str, name: str) -> str:
-    """Returns the notes on a peer, and on those of its functions that differ."""
+    """Returns the notes on a peer, and on its functions with notes of their own."""
     lines = [notes[f"{kind}-{name}"]] if f"{kind}-{name}" in notes else []
     for key, text in notes.items():
         if key.startswith(f"{kind}-{name}/"):
@@ -285,7 +285,7 @@ def own_notes(notes: dict[str, str], kind: str, name: str) -> str:
 
 
 def peers(result: Result) -> str:
-    """Returns a table of peers, with how they were compiled."""
+    """Returns a table of peers, with the compilers and flags of each."""
     rows = []
     for peer in result["peers"]:
         if peer["package"] == "this tree":

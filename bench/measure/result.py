@@ -55,13 +55,13 @@ from measure.shape import (
 FORMAT, WITHOUT_CLOCKS = 2, 1
 LOSES_BELOW = 0.95
 CYCLE_NS = 0.3  # a clock cycle, about
-LEVEL_NS = 0.1  # times below a cycle that differ by no more are equal
+LEVEL_NS = 0.1  # times below a cycle are equal if they differ by no more than this
 
 Result = dict[str, Any]
 
 
 class ResultError(Exception):
-    """A file is no result."""
+    """Reports that a file is not a result."""
 
 
 # --- Writing and reading ---
@@ -74,7 +74,7 @@ def functions_of(result: Result, work: str) -> list[str]:
 
 
 def pack(result: Result, cell: dict[str, Any]) -> list[Any]:
-    """Returns a cell as it is in the file."""
+    """Returns a cell in the form of the file."""
     values = [
         [*cell["ns"][name], *cell["speedup"].get(name, ())] if name in cell["ns"] else None
         for name in functions_of(result, cell["work"])
@@ -123,7 +123,7 @@ def is_estimate(value: object) -> bool:
 
 
 def is_measured(value: object) -> bool:
-    """Returns whether a value of a function has times and speeds, times alone, or nothing."""
+    """Returns whether a value of a function holds times and speeds, only times, or nothing."""
     if value is None:
         return True
     return isinstance(value, list) and (
@@ -140,7 +140,7 @@ def is_clocks(value: object) -> bool:
 
 
 def is_above(value: object) -> bool:
-    """Returns whether a value is a list of intervals, which may be negative: calls overlap."""
+    """Returns whether a value is a list of intervals, possibly negative ones: calls overlap."""
     return isinstance(value, list) and all(
         one is None or (isinstance(one, list) and len(one) == 3 and all(map(is_difference, one)))
         for one in value
@@ -228,7 +228,7 @@ def unmeasured(result: Result) -> list[dict[str, Any]]:
 
 
 def takes_part(result: Result, name: str) -> bool:
-    """Returns whether a function is compared: those of peers, and the judged one of the library."""
+    """Returns whether a function is compared: peers' are, and the library's judged one."""
     function = result["functions"][name]
     return function["kind"] == "peer" or OURS.get(function["work"]) == name
 
@@ -273,7 +273,7 @@ class Standing:
     """The library against the best peer, in a cell."""
 
     cell: dict[str, Any]
-    best: str  # of the peers
+    best: str  # the fastest peer
     speedup: tuple[float, float, float]
 
     @property

@@ -3,7 +3,7 @@
 
 A shape is one of
 
-    a function      that judges a value
+    a function      the shape of all values for which it returns true
     {name: shape}   members of an object, which may have others
     Each(shape)     all members of an object, with any names
     [shape]         all items of a list
@@ -33,7 +33,7 @@ ABSENT = object()
 
 
 def misfit(value: object, shape: Shape, place: str = "") -> str | None:
-    """Returns the first place that lacks its shape, as ".peers[3].title", or None."""
+    """Returns the first place that lacks its shape, such as ".peers[3].title", or None."""
     if callable(shape):
         return None if shape(value) else place
     inner = (misfit(part, own, step) for part, own, step in parts(value, shape, place))

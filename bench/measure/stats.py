@@ -2,7 +2,7 @@
 """Computes medians and their intervals.
 
 Samples come in rows, one for each start of the processes: the addresses of code, stack and data
-change with each start. So the interval of a median is found by drawing whole rows with
+change with each start. Therefore the interval of a median is found by drawing whole rows with
 replacement: a median that differs between starts has a wide interval.
 """
 
@@ -36,5 +36,5 @@ def estimate(samples: np.ndarray) -> Estimate | None:
 
 
 def speedup(ours: np.ndarray, theirs: np.ndarray) -> Estimate | None:
-    """Estimates how many times as fast ours is, from samples that were taken by turns."""
+    """Estimates how many times as fast `ours` is, from samples that were taken alternately."""
     return estimate(theirs / ours)

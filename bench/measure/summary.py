@@ -37,7 +37,7 @@ def title_of(subject: Subject, peer: Peer | None) -> str:
 
 
 def describe_functions(subjects: list[Subject], peers: list[Peer]) -> dict[str, Any]:
-    """Describes functions in the order of the table; those that are no peers come first."""
+    """Describes functions in the order of the table, after those that are not peers'."""
     table = {peer.name: peer for peer in peers}
     places = {peer.name: place for place, peer in enumerate(peers)}
     described = {}
@@ -66,7 +66,7 @@ def floor_of(subjects: list[Subject], subject: Subject) -> int | None:
 
 
 def add_above(made: dict[str, Any], index: int, subjects: list[Subject], samples: Samples) -> None:
-    """Adds to a cell what calls add to the work around them."""
+    """Adds to a cell the times that calls add to the work around them."""
     made["above"] = {}
     for number, subject in enumerate(subjects):
         floor = floor_of(subjects, subject)

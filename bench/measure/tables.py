@@ -96,7 +96,7 @@ def time_tables(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def beside_cell(result: Result, cell: dict[str, Any], name: str) -> str:
-    """Returns the time of a whole turn, and how much of it the call adds."""
+    """Returns the time of a whole turn, and the part that the call adds."""
     added = cell["above"].get(name)
     whole = time_cell(result, cell, name)
     if not added:
@@ -106,7 +106,7 @@ def beside_cell(result: Result, cell: dict[str, Any], name: str) -> str:
 
 
 def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
-    """Returns a table of what calls add to a program that does other work between them."""
+    """Returns a table of the times that calls add to a program with other work between them."""
     beside = [cell for cell in cells if is_beside(cell["mode"])]
     if not beside:
         return ""
@@ -129,7 +129,7 @@ def beside_table(result: Result, cells: list[dict[str, Any]]) -> str:
 
 
 def heat_style(speed: float) -> str:
-    """Returns red if slower, blue if faster; full at half and at four times the speed."""
+    """Returns a colour: red if slower, blue if faster; full at half and at four times the speed."""
     if speed < 1:
         name, part = "slower", 1 / speed - 1
     else:

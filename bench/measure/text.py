@@ -26,7 +26,7 @@ def show_ns(value: float) -> str:
 def show_added(value: float) -> str:
     """Returns a difference of times, with a sign and useful decimals."""
     decimals = 2 if abs(value) < 99.5 else 0
-    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"  # not -0.00
+    return f"{round(value, decimals) + 0.0:+,.{decimals}f}"  # avoids -0.00
 
 
 def show_speed(value: float) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options that all programs share that measure."""
+"""Adds the options that all measuring programs share."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
  * Calls functions, for an emulator that logs the instructions that it executes. Its standard input
  * has lines
  *
- *     FUNCTION ARGUMENT...       a function with four arguments, of which it may take fewer
+ *     FUNCTION ARGUMENT...       a function and four arguments; it may take fewer
  *
  * of hexadecimal numbers. `next_call` is executed before each call. Addresses are those of this
  * program's symbols; `source` and `target` are for arguments.

@@ -19,7 +19,7 @@ CROSS = "aarch64-linux-gnu-"
 QEMU = "qemu-aarch64"
 SECONDS = 300
 COMMENT = re.compile(r"\s*(//|<).*")
-# The address behind the name, or behind the last operand, of a branch or ADR.
+# The address after the name, or after the last operand, of a branch or ADR.
 TARGET = re.compile(r"^((?:bl?|b\.\w+)(?=\s)|(?:cbn?z|tbn?z|adrp?)\s.*,)\s*[0-9a-f]+$")
 BEGIN = "next_call"  # the function of call.c that is executed before each call
 TRACE = re.compile(r"^Trace \d+: \w+ \[\w+/(\w+)/", re.MULTILINE)
@@ -40,7 +40,7 @@ def build(out: Path, functions: Iterable[str], objects: Iterable[Path]) -> Path:
 
 
 class Emulator:
-    """Calls functions of a program, on a CPU with vectors of some length."""
+    """Calls functions of a program on a CPU with vectors of a given length."""
 
     def __init__(self, program: Path, vector_bits: int) -> None:
         self.program = program

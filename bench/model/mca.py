@@ -23,12 +23,12 @@ class ModelError(Exception):
 
 @dataclass(frozen=True)
 class Cpu:
-    """A CPU that LLVM has a model of.
+    """A CPU of which LLVM has a model.
 
-    `llvm` is the first version with its own model: older ones use that of another CPU. `serial`
-    says that in the model all operands of an instruction wait for the one in memory, and a register
-    that is cleared by itself waits for its last value. CPUs do neither, so loads are then separate
-    instructions, and registers are cleared by one that never changes.
+    `llvm` is the first version that has a model of this CPU: older versions use another CPU's. If
+    `serial`, the model makes all operands of an instruction wait for the one in memory, and makes a
+    register that is cleared by itself wait for its previous value. CPUs do neither. Therefore loads
+    become separate instructions, and registers are cleared by copying one that never changes.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Cpu:
     features: frozenset[str]  # of include/carry/features.def, as far as kernels need them
     serial: bool = False
     arch: str = "x86_64"
-    vector_bits: int = 128  # of SVE or NEON; AArch64 alone
+    vector_bits: int = 128  # of SVE or NEON; only for AArch64
 
 
 AVX2 = frozenset({"avx2", "bmi2", "erms"})
@@ -45,7 +45,7 @@ AVX512 = AVX2 | {"avx512vl"}
 VNNI = AVX512 | {"avx512vnni"}
 
 CPUS = (
-    Cpu("cascadelake", "Cascade Lake", 14, VNNI),  # the model is that of Skylake-SP
+    Cpu("cascadelake", "Cascade Lake", 14, VNNI),  # the same model as Skylake-SP
     Cpu("icelake-server", "Ice Lake-SP", 14, VNNI),
     Cpu("sapphirerapids", "Sapphire Rapids", 17, VNNI | {"avxvnni"}, serial=True),
     Cpu("alderlake", "Alder Lake P", 16, AVX2 | {"avxvnni"}, serial=True),
@@ -61,12 +61,12 @@ SVE = NEON | {"sve"}
 SVE2 = SVE | {"sve2"}
 
 ARM_CPUS = (
-    Cpu("cortex-a72", "Cortex-A72", 17, CRC32, arch="aarch64"),  # the model is that of Cortex-A57
+    Cpu("cortex-a72", "Cortex-A72", 17, CRC32, arch="aarch64"),  # the same model as Cortex-A57
     Cpu("neoverse-n1", "Neoverse N1", 17, NEON, arch="aarch64"),
     Cpu("neoverse-v1", "Neoverse V1", 17, SVE, arch="aarch64", vector_bits=256),
     Cpu("neoverse-n2", "Neoverse N2", 17, SVE2, arch="aarch64"),
     Cpu("neoverse-v2", "Neoverse V2", 17, SVE2, arch="aarch64"),
-    Cpu("apple-m1", "Apple M1", 17, NEON, arch="aarch64"),  # the model is that of Cyclone
+    Cpu("apple-m1", "Apple M1", 17, NEON, arch="aarch64"),  # the same model as Cyclone
 )
 
 
@@ -134,7 +134,7 @@ def split(text: str, spare: int) -> list[str]:
 
 
 def clear(text: str, spare: int) -> str:
-    """Returns an instruction that does not wait for the last value of a register that it clears."""
+    """Returns an instruction that does not wait for the old value of a register that it clears."""
     found = CLEARED.fullmatch(text)
     if not found or len({*filter(None, found.groups()[1:])}) > 1:
         return text
@@ -163,7 +163,7 @@ class Region:
         return max(TURNS_MIN, INSTRUCTIONS // len(self.path))
 
     def assembly(self, cpu: Cpu) -> str:
-        """Returns the assembly. A NOP replaces `endbr64`, which models of Zen take for a system
+        """Returns the assembly. A NOP replaces `endbr64`: models of Zen treat it as a system
         call."""
         start = START[cpu.arch][self.call.work]
         start = [line.replace("{size}", str(self.call.size)) for line in start]
@@ -193,7 +193,7 @@ def total_cycles(program: str, cpu: Cpu, regions: list[Region], turns: int) -> l
 
 
 def cycles(program: str, cpu: Cpu, regions: Iterable[Region]) -> dict[Region, float]:
-    """Returns the cycles of one turn among many: what additional turns add."""
+    """Returns the cycles of one turn among many: those that additional turns add."""
     by_turns: dict[int, list[Region]] = {}
     for region in regions:
         by_turns.setdefault(region.turns, []).append(region)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Records which instructions a call of a given size executes: step.c executes it step by step.
 
-Vector instructions are skipped, so the CPU need not have them. They process data alone, and the
-path of a call depends on its size and addresses alone.
+Vector instructions are skipped, so the CPU need not have them. They process only data, and the path
+of a call depends only on its size and addresses.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def parse_listing(text: str, show: Callable[[str], str] = clean_instruction) -> 
 def read_listing(
     program: Path, tools: str = "", show: Callable[[str], str] = clean_instruction
 ) -> Listing:
-    """Reads the listing of a program, by binutils whose names begin with `tools`."""
+    """Reads the listing of a program by the binutils whose names begin with `tools`."""
     listing = parse_listing(run(f"{tools}objdump", "-d", "-w", program), show)
     for line in run(f"{tools}nm", program).splitlines():
         *address, _, name = line.split()

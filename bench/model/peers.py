@@ -50,7 +50,7 @@ class Built:
 
 
 def load_builder() -> ModuleType:
-    """Loads the script that builds the benchmark's peers in C, which knows what each needs."""
+    """Loads the script that builds the benchmark's peers in C: it contains the needs of each."""
     loader = SourceFileLoader("build_c", str(C))
     module = module_from_spec(spec_from_loader(loader.name, loader))
     loader.exec_module(module)
@@ -58,7 +58,7 @@ def load_builder() -> ModuleType:
 
 
 def renamed(wanted: Wanted, symbol: str) -> dict[str, Any]:
-    """Returns the peer's row with its function named `symbol`, to be built by gcc."""
+    """Returns the peer's row, changed so that gcc builds it with its function named `symbol`."""
     row = next(row for row in tomllib.loads(TABLE.read_text())["peer"] if row["name"] == wanted.row)
     flags = f"{row.get('flags', '')} -Dsum={symbol}"
     if wanted.level:

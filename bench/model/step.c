@@ -3,7 +3,7 @@
  * Prints which instructions a call executes. Its standard input has lines
  *
  *     skip ADDRESS BYTES 0 0 0        from now on these bytes do nothing
- *     call FUNCTION ARGUMENT...       a function with four arguments, of which it may take fewer
+ *     call FUNCTION ARGUMENT...       a function and four arguments; it may take fewer
  *
  * of hexadecimal numbers. It answers each call with one line, the addresses that were executed.
  * Addresses are those of this program's symbols; `source` and `target` are for arguments.
@@ -37,7 +37,8 @@ static void on_step(int signal, siginfo_t *info, void *context) {
         steps[step_count++] = (uintptr_t)thread->uc_mcontext.gregs[REG_RIP];
 }
 
-/* Calls a function with the trap flag set, which traps behind each instruction, also in here. */
+/* Calls a function with the trap flag set: the CPU traps after each instruction, also in this
+ * one. */
 __attribute__((noinline)) static void call_stepped(const uintptr_t words[WORDS]) {
     uintptr_t first = words[1], second = words[2], third = words[3], fourth = words[4];
     __asm__ volatile("pushfq\n\t"

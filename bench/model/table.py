@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the tables of docs/models.md: cycles by models, and how far they are from measured ones."""
+"""Makes the tables of docs/models.md: cycles by models, and their ratio to measured cycles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEGIN = "<!-- made by make models -->\n"
 ARM_BEGIN = "<!-- made by make models-aarch64 -->\n"
 END = "<!-- end of what is made -->\n"
 
-# Cycles of calls that overlap, and of calls that wait for the last result, if there is one.
+# Cycles of calls that overlap; and, if there is a result, of calls that wait for the previous one.
 Figures = dict[tuple[Cpu, Function, int], tuple[float, ...]]
 
 
@@ -78,7 +78,7 @@ def compare(row: dict[str, Any], title: str, modelled: dict[tuple[str, int], flo
 
 
 def measured_lines(figures: Figures, rows: list[dict[str, Any]] | None = None) -> Iterator[str]:
-    """Yields measured cycles of calls that overlap, each with the share that the model predicts."""
+    """Yields measured cycles of overlapping calls, each with the ratio of the model's to them."""
     rows = read_measured() if rows is None else rows
     sizes = rows[0]["sizes"]
     yield from head_lines("measured on", "function", sizes=sizes)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Switches by Boost.Context's functions below fibers and continuations, which it exports to C. */
+/* Switches by the functions on which Boost.Context's fibers and continuations are based; it exports
+ * them to C. */
 #include "peer.h"
 
 typedef void *fcontext_t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops of branches that are off: sixteen in a row, so that the loop does not hide them. */
+/* Makes loops of branches that are off: sixteen in a row, so that the loop does not hide them. */
 #ifndef BENCH_BRANCHES_H
 #define BENCH_BRANCHES_H
 

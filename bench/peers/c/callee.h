@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The callee of all forms of calls: it adds 1, so that calls can be counted. */
+/* Declares the callee of all forms of calls: it adds 1, so that calls can be counted. */
 #ifndef BENCH_CALLEE_H
 #define BENCH_CALLEE_H
 

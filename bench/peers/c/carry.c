@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This library as its users call it: by its public functions, whose jumps carry_patch_apply() has
- * patched. A `kernel` is the chosen kernel, as programs call it that import the operation or keep
- * its pointer.
+ * This library as its users call it: by its public functions, after carry_patch_apply() has patched
+ * their jumps. A `kernel` is the chosen kernel, called like in programs that import the operation
+ * or keep its pointer.
  */
 #include "peer.h"
 

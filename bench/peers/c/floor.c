@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Bounds for all peers: functions that do nothing, and functions that only load the bytes. */
+/* Provides bounds for all peers: functions that do nothing, and functions that only load the
+ * bytes. */
 #include "peer.h"
 
 #include "bench/load.h"

@@ -14,7 +14,7 @@ __attribute__((flatten)) static uint32_t sum(const void *data, size_t size, uint
     return csum_partial(data, (int)size, seed);
 }
 
-/* Copies, then sums, as csum_partial_copy_nocheck() and users without a joint function do. */
+/* Copies, then sums, like csum_partial_copy_nocheck(), and users without a function for both. */
 __attribute__((flatten)) static uint32_t copy_then_sum(void *to, const void *data, size_t size,
                                                        uint32_t seed) {
     memcpy(to, data, size);

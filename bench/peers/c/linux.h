@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Defines what Linux's checksums need of its headers, in user space. The headers that they include
- * by name are empty files, which the build makes. This file is included before, in assembly too.
+ * Defines for user space the parts of Linux's headers that its checksums need. The build makes
+ * empty files for the headers that they include by name, and includes this file before them, also
+ * in assembly.
  */
 #ifndef BENCH_LINUX_H
 #define BENCH_LINUX_H
@@ -12,7 +13,7 @@
 #define SYM_FUNC_START(name) .globl name; .type name, @function; .balign 16; name:
 #define SYM_FUNC_END(name)   .size name, . - name
 #define RET                  ret
-/* Nothing faults here, so no table of fixups is needed. */
+/* No access faults here, so no table of fixups is needed. */
 #define _ASM_EXTABLE(from, to)
 #define _ASM_EXTABLE_UA(from, to)
 .section .note.GNU-stack, "", @progbits
@@ -43,7 +44,8 @@ static inline u64 ror64(u64 word, unsigned shift) {
     return word >> (shift & 63) | word << (-shift & 63);
 }
 
-/* Loads a word. In the operating-system kernel the page behind the data may be absent, not here. */
+/* Loads a word. The page after the data may be absent in the operating-system kernel, but not
+ * here. */
 static inline unsigned long load_unaligned_zeropad(const void *data) {
     unsigned long word;
     __builtin_memcpy(&word, data, sizeof word);
@@ -55,7 +57,7 @@ static inline unsigned add32_with_carry(unsigned a, unsigned b) {
     return a;
 }
 
-/* Folds a sum, for ip_compute_csum(), which is not called here. */
+/* Folds a sum for ip_compute_csum(). No code here calls that. */
 static inline __sum16 csum_fold(__wsum sum) {
     sum = (sum & 0xffff) + (sum >> 16);
     return (__sum16) ~(sum + (sum >> 16));

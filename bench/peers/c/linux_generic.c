@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Linux's checksum for architectures without one of their own: lib/checksum.c. */
+/* Linux's checksum for architectures without their own: lib/checksum.c. */
 #include "linux.h"
 
 #define csum_partial       generic_csum_partial

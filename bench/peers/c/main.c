@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process of the peers in C, which answers as ../../CONTRACT.md describes. */
+/* Runs the peers in C: answers questions as ../../CONTRACT.md describes. */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #define HUGE_PAGE_BYTES ((size_t)1 << 21)
 #define PAGE_BYTES      4096
 #define LINE_BYTES      4096
-#define MARGIN          64 /* bytes before and behind a copy, which must not change */
+#define MARGIN          64 /* bytes before and after a copy; these must not change */
 #define CANARY_TURNS    2000
 #define LOOP_CALLS      1000 /* to verify a loop */
 
@@ -37,7 +37,7 @@ struct question {
     const struct peer_function *function;
     bool dependent;
     bool beside;              /* other work lies between the calls */
-    const struct call *calls; /* of a mix, or NULL: each call is `one` */
+    const struct call *calls; /* the calls of a mix, or NULL: each call is `one` */
     struct call one;
     size_t first, count;
 };
@@ -141,7 +141,8 @@ static inline __attribute__((always_inline)) uint32_t run_one(const struct quest
     return total;
 }
 
-/* Makes each call wait for the last: the mask is 0, which the compiler does not know. */
+/* Makes each call wait for the previous one: the mask is 0, but the compiler must not assume
+ * that. */
 static inline __attribute__((always_inline)) uint32_t
 run_latency(const struct question *question, enum peer_form form, size_t count) {
     const struct peer_function function = *question->function;
@@ -320,8 +321,8 @@ static uint64_t canary(void) {
 
 /*
  * Times a question. Each call stores its return address, and loads from the same offset of another
- * page may wait for that store. So the stack is moved to the end of a page: data begins at the
- * start of one.
+ * page may wait for that store. Data begins at the start of a page, so the stack is moved to the
+ * end of a page.
  */
 static void take_time(const struct question *question) {
     void *moved = alloca((uintptr_t)__builtin_frame_address(0) % PAGE_BYTES);
@@ -343,7 +344,7 @@ static bool is_inside(const struct call *call) {
            (size_t)call->to + call->size <= source_size;
 }
 
-/* Returns the mode behind "beside-", "hot" for "beside", or NULL for other modes. */
+/* Returns the mode after "beside-", "hot" for "beside", or NULL for other modes. */
 static const char *behind_beside(const char *mode) {
     const size_t length = strlen("beside");
     if (strncmp(mode, "beside", length) || (mode[length] && mode[length] != '-'))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The interface of a file with peers in C: rows of functions. */
+/* Defines the interface of a file with peers in C: rows of functions. */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
 
@@ -16,7 +16,7 @@ typedef size_t peer_loop(size_t calls);
 enum peer_form { PEER_SUM, PEER_SUM_COPY, PEER_SUM_COPY_FROM, PEER_COPY, PEER_LOOP };
 
 struct peer_function {
-    const char *name; /* as in peers.toml; a variant follows behind a slash */
+    const char *name; /* as in peers.toml; a variant follows after a slash */
     const char *work;
     const char *flags;
     enum peer_form form;
@@ -25,7 +25,7 @@ struct peer_function {
         peer_sum_copy *sum_copy;
         peer_sum_copy_from *sum_copy_from;
         peer_copy *copy;
-        peer_loop *loop; /* repeats the work `calls` times; returns how often it was done */
+        peer_loop *loop; /* repeats the work `calls` times; returns how many times it was done */
     };
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The process of the peers in Go, which answers as ../../CONTRACT.md describes.
+// Runs the peers in Go: answers questions as ../../CONTRACT.md describes.
 package main
 
 import (
@@ -35,7 +35,7 @@ type question struct {
 	first, count int
 }
 
-// seed is a type of earlier sums that peers accept.
+// seed is a type of earlier sum that a peer accepts.
 type seed interface{ uint16 | uint64 }
 
 // peer is a function on packets: it takes and returns sums as numbers read in network order.
@@ -58,11 +58,11 @@ var (
 	mixes      = map[string][]call{}
 	peers      = []anyPeer{peer[uint16]{"floor", "floor", floor}}
 	notes      [][2]string
-	zero       int // always 0, which the compiler does not know
+	zero       int // always 0, but the compiler must not assume that
 	kept       uint16
 )
 
-// add is called by the file that build makes.
+// add adds a peer; the file that build makes calls it.
 func add[S seed](name, version string, sum func(packet []byte, initial S) uint16) {
 	peers = append(peers, peer[S]{name, "", sum})
 	notes = append(notes, [2]string{"version-" + name, version})
@@ -170,7 +170,7 @@ func (p peer[S]) runMix(calls []call, first, count int) (total uint16) {
 
 func mixName(mode string) string { return strings.TrimPrefix(mode, "beside-") }
 
-// workBeside does the work between two calls: each multiplication waits for the last one.
+// workBeside does the work between two calls: each multiplication waits for the previous one.
 //
 //go:noinline
 func workBeside(x uint64) uint64 {

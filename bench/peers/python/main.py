@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The process of the peers in Python, which answers as ../../CONTRACT.md describes.
+"""Runs the peers in Python: answers questions as ../../CONTRACT.md describes.
 
 usage: main.py MODULE... WORK
 """
@@ -27,7 +27,7 @@ MASK = (1 << 64) - 1
 
 
 class QuestionError(Exception):
-    """A question cannot be answered."""
+    """Reports that a question cannot be answered."""
 
 
 def floor(packet: bytes) -> int:
@@ -46,7 +46,7 @@ def multiply() -> int:
 
 
 def canary() -> int:
-    """Returns the shortest of some times: the previous call evicted the interpreter from caches."""
+    """Returns the shortest of several times, as calls evict the interpreter from caches."""
     return min(multiply() for _ in range(CANARY_TRIES))
 
 
@@ -65,7 +65,7 @@ def run_one(function: Sum, packet: bytes, calls: int) -> int:
 
 
 def run_latency(function: Sum, packet: bytes, calls: int) -> int:
-    """Times calls whose packet depends on the last sum; it is always the same packet."""
+    """Times calls whose packet depends on the previous sum, though it is always the same packet."""
     packets = [packet]
     last = 0
     start = time.perf_counter_ns()
@@ -85,7 +85,7 @@ class Process:
         self.mixes: dict[str, array[int]] = {}
 
     def packet(self, offset: int, size: int) -> bytes:
-        """Returns a copy of a packet: peers accept bytes alone, whose address Python chooses."""
+        """Returns a copy of a packet: peers accept only `bytes`. Python chooses its address."""
         if offset + size > len(self.data):
             raise QuestionError("outside the data")
         return self.data[offset : offset + size]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The process of the peers in Rust, which answers as ../../CONTRACT.md describes.
+//! Runs the peers in Rust: answers questions as ../../CONTRACT.md describes.
 
 use std::alloc::{alloc_zeroed, Layout};
 use std::arch::asm;
@@ -71,7 +71,7 @@ fn floor_branches(calls: usize) -> usize {
 fn get_memory(size: usize) -> &'static mut [u8] {
     let whole = size.next_multiple_of(HUGE_PAGE_BYTES);
     let layout = Layout::from_size_align(whole, HUGE_PAGE_BYTES).expect("a size");
-    // SAFETY: the memory belongs to the process until its end; advice changes no bytes.
+    // SAFETY: the memory remains valid until the process ends; advice changes no bytes.
     unsafe {
         let memory = alloc_zeroed(layout);
         assert!(!memory.is_null(), "no memory for {whole} bytes");
@@ -106,7 +106,7 @@ fn run_hot(sum: fn(&[u8]) -> u16, packet: &[u8], count: usize) -> u16 {
     total
 }
 
-/// Makes each call wait for the last: the mask is 0, which the compiler does not know.
+/// Makes each call wait for the previous one: the mask is 0, but the compiler must not assume that.
 fn run_latency(sum: fn(&[u8]) -> u16, data: &[u8], size: usize, count: usize) -> u16 {
     let mask = black_box(0);
     let mut last = 0u16;
@@ -126,7 +126,7 @@ fn run_mix(sum: fn(&[u8]) -> u16, data: &[u8], calls: &[Call], first: usize, cou
     total
 }
 
-/// Does the work between two calls: multiplications, each of which waits for the last one.
+/// Does the work between two calls: each multiplication waits for the previous one.
 fn work_beside(mut x: u64) -> u64 {
     for _ in 0..BESIDE_TURNS {
         x = x.wrapping_mul(0x5851f42d4c957f2d).wrapping_add(1);

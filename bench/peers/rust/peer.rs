@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The interface of a file with a peer in Rust: the result of its function `peer()`.
+//! Defines the interface of a file with a peer in Rust: the result of its function `peer()`.
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -7,6 +7,7 @@ pub enum Peer {
     /// A function on packets, and a function that converts its result to a sum in memory order of a
     /// little-endian machine.
     Sum(fn(&[u8]) -> u16, fn(u16) -> u16),
-    /// Passes the given number of branches, all off, and returns how many it passed.
+    /// A function that passes the given number of branches, all off, and returns how many it
+    /// passed.
     Branches(fn(usize) -> usize),
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! s2n-quic: the inverted sum. Its crate examines the CPU once, and uses AVX2 if it has that.
+//! s2n-quic: the inverted sum. Its crate examines the CPU once, and uses AVX2 if the CPU has it.
 
 use crate::peer::Peer;
 

@@ -36,7 +36,8 @@ fn pass(calls: usize) -> usize {
     done
 }
 
-/// The key is in its first state: on a Zen 5, code in pages that the crate has written is slower.
+/// Returns the peer. The key keeps its first state: on a Zen 5, code in pages that the crate has
+/// written is slower.
 pub fn peer() -> Peer {
     static_keys::global_init();
     Peer::Branches(pass)
