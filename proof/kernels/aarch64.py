@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""AArch64: registers, operands as objdump writes them, and one meaning for each instruction that
-compilers used for the kernels.
+"""Defines AArch64: registers, operands as objdump writes them, and a meaning for each instruction
+that compilers used for the kernels.
 
 Source of the meanings: Arm ARM DDI 0487, C6.2 and C7.2.
 """
@@ -58,8 +58,8 @@ class Shifted:
 
 @dataclass(frozen=True)
 class Place:
-    """A memory operand; `update`: the offset is added to the base "before" or "after" the
-    access."""
+    """A memory operand. `update` is "before" or "after" if the offset is added to the base before
+    or after the access."""
 
     base: int
     index: Register | Shifted | None
@@ -195,7 +195,7 @@ def decode(instruction: Instruction) -> Decoded:
 
 
 def targets(instruction: Instruction) -> list[int]:
-    """Returns where execution may continue, also outside of the function."""
+    """Returns the addresses at which execution may continue, also outside the function."""
     name, rest = words_of(instruction)
     if name in ("ret", "br", "blr"):
         return []
@@ -254,7 +254,7 @@ class A64(Processor):
     """The operands of AArch64 in a state."""
 
     def red_zone(self) -> int:
-        """Returns the stack pointer: there is no red zone, bytes below may change at any time."""
+        """Returns the stack pointer. There is no red zone: bytes below may change at any time."""
         return self.stack_offset()
 
     def stack_offset(self) -> int:
@@ -312,7 +312,7 @@ class A64(Processor):
         self.state.gpr[p.base] = ((8, self.trim(moved, 64)),)
 
     def carry(self) -> Num:
-        """Returns the carry flag, which a comparison sets where x86-64 clears it."""
+        """Returns the carry flag. A comparison sets it if it would clear it on x86-64."""
         borrow = super().carry()
         return number(1) - borrow if self.state.flags.compared else borrow
 
@@ -364,7 +364,7 @@ def nothing(x: A64, d: Decoded) -> None:
 
 @means("prfm")
 def prefetch(x: A64, d: Decoded) -> None:
-    """Has no effect; its address must not depend on the data either."""
+    """Checks that the address does not depend on the data; has no other effect."""
     (where,) = d.operands
     assert isinstance(where, Place)
     if x.at(where).data:
@@ -373,7 +373,7 @@ def prefetch(x: A64, d: Decoded) -> None:
 
 @means("mov", "fmov")
 def mov(x: A64, d: Decoded) -> None:
-    """Copies a register; of a vector, as many bytes as the target has."""
+    """Copies a register. Of a vector, it copies as many bytes as the target holds."""
     to, source = d.operands
     width = width_of(to)
     x.put_bits(to, x.take(x.bits(source, width), 0, width))
@@ -389,7 +389,7 @@ def movi(x: A64, d: Decoded) -> None:
 
 @means("movk")
 def movk(x: A64, d: Decoded) -> None:
-    """Sets 16 bits of a register, and keeps the others."""
+    """Sets 16 bits of a register, and keeps its other bits."""
     to, value, *at = d.operands
     assert isinstance(to, Register) and isinstance(value, Immediate)
     start = at[0].value // 8 if at and isinstance(at[0], Immediate) else 0
@@ -511,7 +511,7 @@ def addv(x: A64, d: Decoded) -> None:
 
 @means("uaddlv")
 def uaddlv(x: A64, d: Decoded) -> None:
-    """Returns the sum of all lanes, in twice their width."""
+    """Writes the sum of all lanes, in twice their width."""
     to, source = d.operands
     assert isinstance(source, Lanes)
     lanes = x.lanes(x.bits(source, source.width), source.lane)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The architectures whose kernels can be executed, by their names in ELF."""
+"""Lists the architectures whose kernels can be executed, by their names in ELF."""
 
 from __future__ import annotations
 

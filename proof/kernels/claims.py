@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The claims about functions: their prototypes, and what holds when they return."""
+"""Defines the claims about functions: their prototypes, and the conditions when they return."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Claim:
     copies: bool
     returns: tuple[int, ...]  # indices of the registers for results
     size_max: int = (1 << 63) - 1
-    compiled: bool = False  # its loops are summed up rather than cut
-    grain: int = 1  # the size and the target are multiples of it
+    compiled: bool = False  # the engine sums its loops up rather than cutting them
+    grain: int = 1  # the size and the target are multiples of this
 
     @property
     def prototype(self) -> tuple[object, ...]:
@@ -52,7 +52,7 @@ class Summary:
 
 
 def root(engine: Engine, claim: Claim) -> Lemma:
-    """Returns the state at a call: all that the caller may choose is an atom."""
+    """Returns the state at a call: everything that the caller may choose is an atom."""
     atoms, arch = engine.atoms, engine.arch
     grain = claim.grain
     size = atoms.new("size", 0, claim.size_max // grain, False) * grain
@@ -148,7 +148,7 @@ class Proof:
         return state.gpr[arch.names.index(arch.results[i])]
 
     def check_vectors(self) -> None:
-        """Checks that callee-saved vectors are not written at all."""
+        """Checks that no callee-saved vector is ever written."""
         arch = self.engine.arch
         kept = {f"v{i}" for i in arch.kept_vectors}
         for i in self.engine.function.code.values():
@@ -298,7 +298,7 @@ class Proof:
         self.check_written(ZERO, end, spans)
 
     def stores(self, state: State) -> Iterator[Access]:
-        """Returns the stores to the target."""
+        """Yields the stores to the target."""
         return (a for a in state.accesses if a.region == "dst" and a.content is not None)
 
     def check_store(self, state: State, a: Access) -> None:
@@ -317,7 +317,7 @@ class Proof:
             at += width
 
     def check_written(self, start: Num, end: Num, spans: list[Interval]) -> None:
-        """Checks that spans omit no byte: all from `start` to each of `reached` is written."""
+        """Checks that spans omit no byte: all from `start` to each of `reached` are written."""
         reached, waiting = [start], spans
         while not any(self.covers(at, end) for at in reached):
             next_ones = [s for s in waiting if any(self.covers(at, s[0]) for at in reached)]
@@ -331,7 +331,7 @@ class Proof:
         return self.atoms.natural(a - b)[0] >= 0
 
     def intervals(self, state: State, group: list[Access]) -> Iterable[Interval]:
-        """Returns what one store writes, or all stores of a loop together."""
+        """Returns the intervals that one store, or all stores of a loop together, write."""
         first = group[0]
         if first.count is None:
             low = self.engine.resolved(state, first.offset)
@@ -361,7 +361,7 @@ class Proof:
                 return self.goes_on_in(str(edge.target[1]), key, lemma, edge.state)
             self.check_accesses(edge.state, edge.consumed)
             back = edge.target == key or edge.target in self.finished_before(key)
-            # Each return to a place consumes bytes, so no execution returns for ever.
+            # Each return to a place must consume bytes, so no execution returns for ever.
             has_moved = edge.target[0] in edge.state.moved
             least = number(1) if back and not has_moved else ZERO
             if not self.covers(edge.consumed, least):
@@ -372,7 +372,7 @@ class Proof:
 
     def goes_on_in(self, name: str, key: Key, lemma: Lemma, state: State) -> None:
         """Checks a jump to a function that does the rest. The claim of that function is a lemma
-        here, and has a proof of its own."""
+        here; it has its own proof."""
         claim = self.callees.get(name)
         if claim is None or claim.prototype != self.claim.prototype:
             raise Unproven(f"goes on in {name}")
@@ -413,7 +413,7 @@ class Proof:
         }
 
     def close(self) -> None:
-        """Computes the summaries of lemmas from those that they lead to, until none changes."""
+        """Computes the summaries of lemmas from those to which they lead, until none changes."""
         if not self.claim.sums:
             return
         by: dict[int, int | None] = {}  # the factor with which each edge was followed
@@ -471,7 +471,7 @@ class Proof:
 
 
 def grouped(stores: list[Access]) -> list[list[Access]]:
-    """Groups the stores of each loop; other stores are alone."""
+    """Groups the stores of each loop; each other store is a group."""
     found: list[list[Access]] = []
     for a in stores:
         last = found[-1][0] if found else None

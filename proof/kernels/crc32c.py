@@ -2,9 +2,9 @@
 """Proves kernels of CRC32c for every content and size.
 
 The reference is the register of RFC 3720 and of RFC 9260, appendix A: it processes the data bit by
-bit, the lowest bit of each byte first. The lemma of a loop says that from any register and any
-number of bytes on, the code computes what the reference does. One round leads to the same lemma
-with fewer bytes; the reference has processed the bytes in between.
+bit, the lowest bit of each byte first. The lemma of a loop says that the code computes the same
+result as the reference from any register and any number of bytes on. One round leads to the same
+lemma with fewer bytes; the reference has processed the bytes in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EVERY = (1 << 63) - 1  # the largest size
 
 
 class Refuted(Unproven):
-    """The code is wrong: with `data`, if it continues from a CRC of `crc`."""
+    """Reports that the code is wrong for `data`, if it continues from a CRC of `crc`."""
 
     def __init__(self, text: str, data: bytes, crc: int) -> None:
         super().__init__(text)
@@ -54,7 +54,7 @@ class WordCut(Cut):
         )
 
     def rename(self, value: Num) -> Num:
-        """Renames also the end of the data, and keeps the lowest bits of the size at the call."""
+        """Renames the end of the data, too, and keeps the lowest bits of the size at the call."""
         end = value - self.old["data"].base - self.consumed - self.left
         if end.constant is not None:
             self.key.append(("end", end.c))
@@ -66,7 +66,7 @@ class WordCut(Cut):
         return super().rename(value)
 
     def lowest(self, value: Num, twos: int) -> Num:
-        """Returns any number with the same lowest bits."""
+        """Returns an unknown number with the same lowest bits."""
         low, high = self.atoms.natural(value)
         if low < 0 or high > EVERY:
             raise Unproven(f"{self.atoms.text(value)} is read after a cut")
@@ -176,8 +176,8 @@ class Remainder(Proof):
                 raise Refuted(f"bit {bit} of the register is wrong", data, crc)
 
     def input(self, key: Key, lemma: Lemma, size: int, wrong: Set) -> tuple[bytes, int]:
-        """Returns an input for which the sum of a set of bits is odd: all 0, or with one bit
-        set."""
+        """Returns an input for which the sum of a set of bits is odd: all bits are 0, or all but
+        one."""
         chosen = 0 if wrong & ONE else wrong & -wrong
         register = value([int(b == chosen) for b in self.start(lemma)])
         data = bytes(value([int(b == chosen and b != 0) for b in byte]) for byte in self.data(size))

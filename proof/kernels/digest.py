@@ -10,12 +10,12 @@ The canonical bytes of a function are its code, of the size of its symbol, with 
 that a linker fills in; and then for each field, in the order of the code,
 
     four numbers of 32 bits, little-endian: the offset of the field in the function, the addend of
-    its relocation, 0 for a table and 1 for a function, and the size of what follows
+    its relocation, 0 for a table and 1 for a function, and the size of the following part
     the table that it refers to (the whole section of an assembly file), or the function's name
 
-So they contain all that the code reads, except its arguments. They are the same in an object, in
-each program that it is linked into, and in memory. There `carry selftest --proof` computes what a
-field refers to from the value that the linker has filled in:
+Thus they contain everything that the code reads, except its arguments. They are the same in an
+object, in each program into which it is linked, and in memory. There, `carry selftest --proof`
+computes the address to which a field refers from the value that the linker has filled in:
 
     start of table or function = place of the field + its value - addend
 """
@@ -53,7 +53,7 @@ ROW = re.compile(r"^CARRY_\w+_KERNEL\((\w+), (\w+),", re.MULTILINE)
 
 
 class DigestError(Exception):
-    """A function has no canonical bytes, or not the proven ones; the message says why."""
+    """Reports why a function has no canonical bytes, or other bytes than the proven ones."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ def signed(value: int, mask: int) -> int:
 
 WORD = Shape("WORD", 0xFFFFFFFF)
 BRANCH = Shape("BRANCH", 0x03FFFFFF, 4)
-# On AArch64 adrp has the distance in pages, and an add the lowest bits of the address.
+# On AArch64, an adrp contains the distance in pages, and an add the lowest bits of the address.
 PAGES = Shape("PAGES", 0x60FFFFE0)
 LOW = Shape("LOW", 0x003FFC00)
 ADD_LOW = 277  # R_AARCH64_ADD_ABS_LO12_NC
 
-# By machine: the name in proven.def, and the known relocations by their numbers.
+# For each machine, the name in proven.def, and the known relocations by their numbers.
 MACHINES: dict[str, tuple[str, dict[int, Shape]]] = {
     "EM_X86_64": ("x86_64", {2: WORD, 4: WORD}),  # PC32, PLT32
     # JUMP26, CALL26, ADR_PREL_PG_HI21
@@ -158,7 +158,7 @@ def relocations_of(elf: ELFFile, section: Section) -> list[Relocation]:
 
 
 def referred(elf: ELFFile, symbol: Symbol) -> bytes | str:
-    """Returns the table that a symbol of an object refers to, or the name of the function."""
+    """Returns the table to which a symbol of an object refers, or the name of the function."""
     if symbol["st_shndx"] == "SHN_UNDEF" or symbol["st_info"]["type"] == "STT_FUNC":
         return str(symbol.name)
     section = elf.get_section(symbol["st_shndx"])
@@ -178,7 +178,7 @@ def blank_field(code: bytearray, field: Field) -> None:
 
 
 def maker(content: bytes) -> str:
-    """Returns what made a file, by its debug information: "GNU as 2.40" or "GCC 12.2.0 -O2"."""
+    """Returns the maker of a file, by its debug information: "GNU as 2.40" or "GCC 12.2.0 -O2"."""
     for said, name in MAKERS.items():
         if found := re.search(said, content):
             level = re.findall(rb" -O\S*", found[0])[-1:]
@@ -206,7 +206,7 @@ def fields_of(elf: ELFFile, function: Symbol) -> Iterator[Field]:
 
 
 def check_addresses(function: str, fields: Iterable[Field]) -> None:
-    """Checks that each address in two words is of a table, and has its own second word."""
+    """Checks that each address in two words is that of a table, and has its own second word."""
     pages = [field for field in fields if field.shape == PAGES]
     words = [field.at for field in fields if field.shape == LOW]
     if sorted(field.low for field in pages) != words or any(type(f.to) is str for f in pages):
@@ -223,7 +223,7 @@ def second_word(rows: list[Relocation], first: Relocation) -> int:
 
 
 def canonical(path: Path, function: str) -> Code:
-    """Returns a function of an object file."""
+    """Returns the canonical bytes of a function of an object file."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         symbol = function_in(symbols_of(elf), function)
@@ -237,7 +237,7 @@ def canonical(path: Path, function: str) -> Code:
         return Code(arch, function, maker(path.read_bytes()), bytes(code), fields)
 
 
-# --- What was linked ---
+# --- Linked code ---
 
 
 def read_bytes(elf: ELFFile, address: int, size: int) -> bytes:
@@ -255,7 +255,7 @@ def read_word(elf: ELFFile, address: int) -> int:
 
 
 def referred_from(elf: ELFFile, function: int, field: Field) -> int:
-    """Returns the address that a field refers to, by the value that the linker has filled in."""
+    """Returns the address to which a field refers, by the value that the linker has filled in."""
     place = function + field.at
     first = read_word(elf, place)
     if field.shape != PAGES:
@@ -266,7 +266,7 @@ def referred_from(elf: ELFFile, function: int, field: Field) -> int:
 
 
 def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field: Field) -> Field:
-    """Returns the field of a linked function, with what it refers to there."""
+    """Returns the field of a linked function, with the code or table to which it refers."""
     if field.shape == LOW:
         return field
     start = referred_from(elf, function, field)
@@ -276,7 +276,7 @@ def linked_field(elf: ELFFile, symbols: SymbolTableSection, function: int, field
 
 
 def tables(path: Path, code: Code) -> list[tuple[int, int]]:
-    """Returns the addresses and sizes of the tables that a linked function refers to."""
+    """Returns the addresses and sizes of the tables to which a linked function refers."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         function = function_in(symbols_of(elf), code.name)["st_value"]
@@ -288,7 +288,7 @@ def tables(path: Path, code: Code) -> list[tuple[int, int]]:
 
 
 def linked(path: Path, codes: Iterable[Code]) -> Iterator[Code]:
-    """Returns the same functions in a program or shared library that is not stripped."""
+    """Yields the same functions in a program or shared library that is not stripped."""
     with path.open("rb") as file:
         elf = ELFFile(file)
         symbols = symbols_of(elf)
@@ -343,7 +343,7 @@ def kernel(path: Path, function: str) -> Code:
 
 
 def kernels(build: Path) -> Iterator[Code]:
-    """Returns the kernels of one build; prints why a function has no canonical bytes."""
+    """Yields the kernels of one build; prints the reason if a function has no canonical bytes."""
     found = objects(build)
     if not found:
         raise DigestError(f"{build}: no objects of kernels")
@@ -390,7 +390,7 @@ def row_key(key: tuple[str, str, str]) -> tuple[str, int, str]:
 
 
 def recorded() -> dict[tuple[str, str, str], tuple[set[str], str]]:
-    """Returns what made the code and the row, by architecture, function and digest."""
+    """Returns the makers of the code, and the row, by architecture, function and digest."""
     rows = re.findall(r"^CARRY_PROVEN\(.*?\)$(?!\n )", PROVEN.read_text(), re.M | re.S)
     found = {}
     for text in rows:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Finds instructions of x86-64 with an encoding that assemblers do not produce.
 
-objdump decodes more than CPUs do: it shows VZEROUPPER with a prefix 66, or a store with EVEX.z, for
-which CPUs raise #UD. So the text of objdump is assembled again, and must give the same bytes.
+objdump decodes more than CPUs do: it shows VZEROUPPER with a prefix 66, or a store with EVEX.z,
+though CPUs raise #UD for them. Therefore the text of objdump is assembled again, and must give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ MOVS = "movs BYTE PTR es:[rdi],BYTE PTR ds:[rsi]"  # the assembler would add a p
 ERROR = re.compile(r"^.*?:(\d+): Error:", re.MULTILINE)
 # Instructions whose targets are addresses, or whose operands have no effect.
 NOT_COMPARED = re.compile(r"(cs |ds |data16 )*(nop|xchg\s+ax,ax)|j|call|notrack|loop")
-WIDE = re.compile(rb"([\x40-\x4f]?)\x81([\xc0-\xff])....", re.DOTALL)  # of a register
-SEGMENTS = b"\x2e\x3e"  # have no effect in 64-bit code, and pad
+WIDE = re.compile(rb"([\x40-\x4f]?)\x81([\xc0-\xff])....", re.DOTALL)  # with a register
+SEGMENTS = b"\x2e\x3e"  # prefixes without effect in 64-bit code, used as padding
 
 
 def unusual(code: Mapping[int, Instruction]) -> set[int]:
@@ -57,7 +58,7 @@ def plain(i: Instruction) -> str:
 
 
 def assembled(texts: list[str]) -> list[bytes]:
-    """Returns the bytes of each text, padded to a slot; nothing for texts that do not assemble."""
+    """Returns the bytes of each text, padded to a slot; no bytes for texts that do not assemble."""
     if not texts:
         return []
     with tempfile.TemporaryDirectory() as folder:

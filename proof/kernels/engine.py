@@ -2,10 +2,11 @@
 """Executes a function for every size, alignment and content.
 
 Execution begins with a size that is an atom. If a branch depends on it, both sides are followed.
-Where code needs its lowest bits, and at the heads of loops, execution is cut: what the code reads
-from there on becomes a lemma, with a size, registers and sums that are new atoms. The lemma is
-proven once for all executions that arrive there. A loop that returns to its lemma with fewer bytes
-left is an induction. Other loops are summed up: one round in the middle shows what each round adds.
+Execution is cut where code needs the lowest bits of the size, and at the heads of loops: the state
+that the code reads from there on becomes a lemma, with a size, registers and sums that are new
+atoms. The lemma is proven once for all executions that arrive there. A loop that returns to its
+lemma with fewer bytes left is an induction. Other loops are summed up: one round in the middle
+shows the addends of each round.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class Edge:
     target: tuple[object, ...]
     state: State
     given: list[Num]  # the values of the lemma's sums here
-    consumed: Num  # bytes of the data that were processed
+    consumed: Num  # the number of processed bytes of the data
 
 
 @dataclass
 class Lemma:
-    """The state at which a proof continues, and how executions from there end."""
+    """The state at which a proof continues, and the ends of executions from there."""
 
     start: State
     inputs: list[Num]
@@ -47,7 +48,7 @@ class Lemma:
 
 @dataclass
 class Function:
-    """A function of an image, and what is computed before its proof."""
+    """A function of an image, and the facts that are computed before its proof."""
 
     image: Image
     name: str
@@ -112,7 +113,7 @@ class Engine:
     # --- Executions ---
 
     def run(self, start: State) -> Iterator[State | Edge]:
-        """Executes from a state on; yields how executions end."""
+        """Executes from a state on; yields the ends of executions."""
         waiting = [start]
         while waiting:
             state = waiting.pop()
@@ -157,7 +158,7 @@ class Engine:
         return found
 
     def example(self, n: Num, step: int) -> int:
-        """Returns a value that the number may have; a greater step gives a greater value."""
+        """Returns a possible value of the number; a greater step gives a greater value."""
         atoms = ((self.atoms.all[a], k) for a, k in n.terms.items())
         return n.c + sum(k * min(a.low + step, a.high) for a, k in atoms)
 
@@ -181,7 +182,7 @@ class Engine:
         return found[::-1]
 
     def advance(self, state: State, first: bool) -> State | Edge | None:
-        """Executes one instruction, or a loop; returns what ends the execution, or None."""
+        """Executes one instruction, or a loop; returns the end of the execution, or None."""
         if state.at in self.function.heads and not state.loop and not first:
             end = self.at_head(state)
             if end is not None:
@@ -279,7 +280,7 @@ class Engine:
         return None
 
     def rounds_before(self, state: State) -> int:
-        """Returns how often an execution has been at this head of a loop, and counts it."""
+        """Returns how many times an execution has been at this head of a loop; adds this one."""
         rounds = state.heads.get(state.at, 0)
         state.heads[state.at] = rounds + 1
         if rounds > self.many:
@@ -287,7 +288,7 @@ class Engine:
         return rounds
 
     def try_to_sum_up(self, state: State) -> None:
-        """Sums up a loop if possible; else it is followed round by round."""
+        """Sums up a loop if possible; otherwise, execution follows it round by round."""
         try:
             self.sum_up(state)
         except Unproven:
@@ -317,7 +318,7 @@ class Engine:
         return False
 
     def cut(self, state: State) -> Edge:
-        """Ends an execution at a lemma, which is made if it is new."""
+        """Ends an execution at a lemma, and makes the lemma if it is new."""
         state.change(lambda n: n)
         builder = self.builder(self, state, self.function.live[state.at])
         key = (state.at, *builder.key)
@@ -334,7 +335,7 @@ class Engine:
 
 
 class Cut:
-    """Makes a lemma of a state: keeps only what is read from here on, in terms of new atoms."""
+    """Makes a lemma of a state: keeps only values that are still read, in terms of new atoms."""
 
     behind = 256  # the most bytes before a pointer that a lemma assumes to exist
 
@@ -394,8 +395,8 @@ class Cut:
             self.key.append((name, twos, low_bits, region.behind))
 
     def new_size(self, low: int, high: int) -> Num:
-        """Returns the size of the lemma. A lemma for more sizes than arrive can be used more
-        often."""
+        """Returns the size of the lemma. If it covers more sizes than arrive, more executions can
+        use it."""
         if high > 1 << 62 or self.state.at in self.engine.function.heads:
             high = (1 << 63) - 1
         low = 1 << low.bit_length() - 1 if low else 0
@@ -435,20 +436,20 @@ class Cut:
         self.key.append(tuple(stack))
 
     def entry_value(self, i: int) -> bool:
-        """Returns whether a callee-saved register still has the value of the call."""
+        """Returns whether a callee-saved register still holds the value of the call."""
         value = self.state.gpr[i]
         name = self.arch.names[i]
         return name in self.arch.kept and len(value) == 1 and self.is_of_caller(value[0][1], name)
 
     def is_of_caller(self, value: Num, name: str = "") -> bool:
-        """Returns whether a value is that of a register at the call: of `name`, or of any."""
+        """Returns whether a value is that of a register at the call: `name`, or any register."""
         if value.c or list(value.terms.values()) != [1]:
             return False
         known = self.atoms.all[next(iter(value.terms))].name.partition(" at the call")
         return bool(known[1]) and name in ("", known[0])
 
     def stays(self, value: Num) -> bool:
-        """Returns whether a value means the same after a cut; bytes and addresses do not."""
+        """Returns whether a value means the same after a cut, unlike bytes and addresses."""
         return value.constant is not None or self.is_of_caller(value)
 
     def junk(self, name: str, width: int) -> Num:
@@ -472,7 +473,7 @@ class Cut:
         return tuple(found)
 
     def byte(self, width: int, value: Num) -> Num | None:
-        """Returns the byte, at its new offset, that a copy has loaded and not yet stored, or
+        """Returns the byte, at its new offset, if a copy has loaded it and not stored it yet; else
         None."""
         if self.engine.sums or width != 1 or value.c or len(value.terms) != 1:
             return None
@@ -548,7 +549,7 @@ Engine.builder = Cut
 
 
 class Rounds:
-    """Sums up a loop by what one round in the middle does."""
+    """Sums up a loop by the effect of one round in the middle."""
 
     def __init__(self, engine: Engine, state: State) -> None:
         self.engine, self.state, self.head = engine, state, state.at
@@ -574,7 +575,7 @@ class Rounds:
             name = self.arch.names[i] if kind == "g" else f"v{i}"
             width = (atom.high.bit_length() + 7) // 8
             added = self.x.number(self.x.take(source, at, width)) - atom
-            if width > 8 or name not in live:  # wider than any lane, or dead
+            if width > 8 or name not in live:  # such a register is wider than any lane, or dead
                 continue
             if any(not self.atoms.all[a].place for a in added.terms):
                 return False
@@ -599,8 +600,8 @@ class Rounds:
         self.go_on(after, sums, moves, counter, count)
 
     def round(self, state: State, counter: Num) -> State | None:
-        """Returns the state after one round, or None if there is none. Notes the conditions that
-        may end the loop, and assumes that they do not hold."""
+        """Returns the state after one round, or None if no round completes. Notes the conditions
+        that may end the loop, and assumes that they do not hold."""
         state.loop = self.head, counter
         while True:
             instruction = self.engine.function.code[state.at]
@@ -617,7 +618,7 @@ class Rounds:
                 return state
 
     def goes_on(self, state: State, i: Instruction, condition: str) -> bool:
-        """Continues in the loop if that is possible, and returns whether; notes open conditions."""
+        """Returns whether the loop can continue, and then continues it; notes open conditions."""
         jump, fall = self.arch.targets(i)
         self.x.state = state
         try:
@@ -630,8 +631,8 @@ class Rounds:
         return any(t not in self.body for t in self.arch.targets(i))
 
     def stay(self, state: State, i: Instruction, condition: str) -> None:
-        """Continues in the loop, and notes the condition for it: that a number is positive, or that
-        it is not 0."""
+        """Continues in the loop, and notes the condition for that: a number is positive, or is not
+        0."""
         jump, fall = self.arch.targets(i)
         stays_by_jump = jump in self.body
         if not stays_by_jump:
@@ -665,7 +666,7 @@ class Rounds:
         """Returns the state at round `counter`: addresses and sizes advanced, sums as atoms."""
         middle = self.state.copy()
         middle.accesses = []
-        middle.flags = Flags()  # only the first round has the flags from before the loop
+        middle.flags = Flags()  # only the first round can read the flags from before the loop
         sums: dict[tuple[str, int, int], tuple[Num, Num]] = {}
         moves: dict[int, list[int]] = {}
         for i in range(len(self.arch.names)):
@@ -685,7 +686,7 @@ class Rounds:
         return middle, sums, moves
 
     def steps(self, before: Bits, after: Bits) -> list[int] | None:
-        """Returns by how much one round changes each piece of an address or a size, or None."""
+        """Returns the change of each piece of an address or a size in one round, or None."""
         if [n for n, _ in before] != [n for n, _ in after]:
             before, after = ((8, self.x.number(before)),), ((8, self.x.number(after)),)
         if any(v.data for _, v in (*before, *after)):
@@ -772,7 +773,7 @@ class Rounds:
                     raise Unproven("a loop compares numbers that may have wrapped")
 
     def within(self, value: Num, counter: Num, count: Num, bits: int) -> bool:
-        """Returns whether a number fits into `bits` in each round."""
+        """Returns whether a number fits into `bits` bits in each round."""
         (i,) = counter.terms
         high = self.atoms.natural(count)[1]
         first = self.atoms.new("i", 0, max(high - 1, 0), False)
@@ -851,7 +852,7 @@ class Rounds:
         counter: Num,
         count: Num,
     ) -> Bits:
-        """Returns a register after all rounds: with what each added to it, or unknown."""
+        """Returns a register after all rounds: with all that they added to it, or unknown."""
         found = []
         at = 0
         for width, value in after:

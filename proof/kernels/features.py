@@ -24,7 +24,7 @@ EVEX, VEX = (0x62,), (0xC4, 0xC5)
 BMI2 = ("bzhi", "shlx", "rorx")
 # Features of instructions that not every x86-64 CPU has, by the start of their names.
 BY_NAME = {"crc32": "sse42", "pclmul": "pclmulqdq"}
-# The names in /proc/cpuinfo where these differ.
+# The names in /proc/cpuinfo of features that have other names there.
 LINUX = {"avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni", "sse42": "sse4_2"}
 
 
@@ -44,7 +44,7 @@ def with_all_below(names: Iterable[str]) -> set[str]:
 
 
 def of_row(function: str) -> set[str]:
-    """Returns the features that the row of a kernel names, and none if there is no row."""
+    """Returns the features that the row of a kernel names; no features if there is no row."""
     for table, forms in TABLES.items():
         for name, on in ROW.findall((SOURCES / table).read_text()):
             if function in [f"carry_{form}_{name}" for form in forms]:
@@ -53,7 +53,7 @@ def of_row(function: str) -> set[str]:
 
 
 def of_instruction(i: Instruction) -> set[str]:
-    """Returns the features that a CPU needs for one instruction that has a meaning."""
+    """Returns the features that a CPU needs for an instruction, if the prover knows its meaning."""
     d = decode(i)
     first = i.code.lstrip(PREFIX_BYTES)[:1]
     if first and first[0] in EVEX:
@@ -81,7 +81,7 @@ def check_features(function: str, code: Mapping[int, Instruction]) -> None:
         try:
             lacking = of_instruction(i) - named
         except Unproven:
-            continue  # has no meaning, so the proof fails if an execution reaches it
+            continue  # its meaning is unknown, so the proof fails if an execution reaches it
         for feature in sorted(lacking):
             raise Unproven(f"needs {feature}, which its row does not name: {i.text}")
 

@@ -86,8 +86,8 @@ class Image:
         }
 
     def bytes_of(self, digits: str) -> bytes:
-        """Converts the digits of objdump, which shows x86 code as bytes, and Arm code as
-        little-endian words."""
+        """Converts the digits of objdump to bytes. It shows x86 code as bytes, and Arm code as
+        words, whose bytes are reversed."""
         if self.machine == "EM_X86_64":
             return bytes.fromhex(digits)
         return bytes.fromhex(digits)[::-1]

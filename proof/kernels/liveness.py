@@ -10,7 +10,7 @@ from processor import Architecture, Immediate, Register, Vector
 from x86_64 import NAMES, Decoded, Mask, Memory, decode
 
 Names = frozenset[str]
-# These write all of their first operand, and do not read it.
+# Instructions that write all of their first operand, and do not read it.
 PLAIN = {"mov", "movzx", "lea", "pop", "rorx", "shlx", "bzhi", "movdqu", "movdqa", "movaps"}
 PLAIN |= {"movsx", "movsxd", "bswap", "movups", "movq", "movd", "movntdq", "imul"}
 ONLY_READ = {"cmp", "test", "bt", "push", "call", "jmp"}
@@ -76,8 +76,8 @@ def effects(d: Decoded) -> tuple[Names, Names]:
 
 
 def targets(i: Instruction) -> list[int]:
-    """Returns where execution may continue, also outside of the function; nothing for a return, and
-    for a jump whose target is in a register or in memory."""
+    """Returns the addresses at which execution may continue, also outside the function; none for a
+    return, and for a jump whose target is in a register or in memory."""
     d = decode(i)
     if d.name == "ret":
         return []
@@ -88,7 +88,7 @@ def targets(i: Instruction) -> list[int]:
 
 
 def live(code: dict[int, Instruction], at_return: Names, arch: Architecture) -> dict[int, Names]:
-    """Returns the live registers by address. Code outside of the function is assumed to read all
+    """Returns the live registers by address. Code outside the function is assumed to read all
     registers of arguments."""
     result: dict[int, Names] = dict.fromkeys(code, frozenset())
     decoded = {at: arch.decode(i) for at, i in code.items()}

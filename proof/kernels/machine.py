@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state of an execution: bytes in registers, memory in regions, conditions that may be open.
+"""Models the state of an execution: bytes in registers, memory in regions, and open conditions.
 
 This is the same for all architectures.
 """
@@ -20,11 +20,11 @@ Bits = tuple[tuple[int, Num], ...]
 
 
 class Open(Unproven):
-    """A condition may hold or not, and splitting one atom does not decide it."""
+    """Reports that a condition may hold or not, and that splitting one atom does not decide it."""
 
 
 class Split(Exception):
-    """Execution depends on the value of an atom: it must continue with each of these values."""
+    """Reports that execution depends on an atom: it must continue with each of these values."""
 
     def __init__(self, atom: int, values: Sequence[Num]) -> None:
         super().__init__(atom)
@@ -32,7 +32,7 @@ class Split(Exception):
 
 
 class Demand(Exception):
-    """Execution needs the lowest bits of an atom, which are unknown."""
+    """Reports that execution needs the lowest bits of an atom, but they are unknown."""
 
     def __init__(self, atom: int, bits: int) -> None:
         super().__init__(atom, bits)
@@ -59,7 +59,7 @@ class Access:
     offset: Num
     width: Num
     content: Bits | None
-    stride: int = 0  # of accesses in a loop: offset + stride * i, for i from 0 to count - 1
+    stride: int = 0  # in a loop, accesses are at offset + stride * i, for i from 0 to count - 1
     count: Num | None = None
 
 
@@ -91,7 +91,7 @@ class State:
     accesses: list[Access] = field(default_factory=list)
     put: dict[int, Num] = field(default_factory=dict)
     heads: dict[int, int] = field(default_factory=dict)
-    loop: tuple[int, Num] | None = None  # in a loop that is being summed up: its counter
+    loop: tuple[int, Num] | None = None  # head and counter of a loop that is being summed up
     moved: frozenset[int] = frozenset()  # heads of loops since which bytes were consumed
 
     def copy(self) -> State:
@@ -109,7 +109,7 @@ class State:
         )
 
     def change(self, f: Callable[[Num], Num]) -> None:
-        """Replaces every number of the state by f of it."""
+        """Replaces every number n of the state by f(n)."""
 
         def bits(b: Bits) -> Bits:
             return tuple((n, f(v)) for n, v in b)
@@ -189,8 +189,8 @@ class Machine:
         return value if at + n == width else self.low(value, 8 * n)
 
     def low(self, value: Num, bits: int) -> Num:
-        """Returns the value of the lowest bits; leaves addresses and sizes as they are, modulo
-        2^bits."""
+        """Returns the value of the lowest bits. Returns addresses and sizes unchanged: they are
+        equal modulo 2^bits."""
         return self.atoms.exact(value, bits) if value.data else value
 
     def number(self, bits: Bits) -> Num:
@@ -248,8 +248,8 @@ class Machine:
     # --- Open conditions ---
 
     def demand(self, value: Num, bits: int) -> None:
-        """Raises Demand unless the lowest bits of a number are known; it must not depend on the
-        data."""
+        """Raises Demand unless the lowest bits of a number are known. The number must not depend on
+        the data."""
         for atom, k in value.terms.items():
             need = bits - ((k & -k).bit_length() - 1)
             if need > 0:
@@ -334,7 +334,7 @@ class Machine:
         return None
 
     def access(self, address: Num, width: Num, content: Bits | None = None) -> Region:
-        """Records an access, which must stay in a region."""
+        """Records an access, and checks that it is in a region."""
         if address.data:
             raise Unproven("an address depends on the data")
         found = self.region_of(address)
@@ -361,7 +361,7 @@ class Machine:
         verb = "reads" if a.content is None else "writes"
         low = self.atoms.natural(a.offset)[0] + region.behind
         if low < 0:
-            if a.offset.terms:  # maybe for some sizes only: the split finds them for the message
+            if a.offset.terms:  # for some sizes only, perhaps: the split finds them for the message
                 self.is_at_least(a.offset + region.behind)
             raise Unproven(f"{verb} {-low} bytes before the start of {region.name}")
         room = region.size - a.offset - a.width
@@ -397,7 +397,7 @@ class Machine:
         raise Unproven("calls another function")
 
     def red_zone(self) -> int:
-        """The lowest offset on the stack that signals leave alone."""
+        """Returns the lowest offset on the stack that signal handlers do not change."""
         raise NotImplementedError
 
     def load_stack(self, offset: Num, n: int) -> Bits:

@@ -2,10 +2,10 @@
 """Proves moves: copies whose ranges may overlap, for every size and every distance of the two.
 
 There is one memory. As in copies, a byte that is stored at dst + i must be the one that was loaded
-from src + i. Moves add the order: no load may read what an earlier store has changed, so all loads
-read what was there before the call. `CASES` lists how the ranges may lie. Together the cases are
-complete, and in each the order of any two addresses follows from linear inequalities, `facts`, and
-the bounds of atoms.
+from src + i. For moves, the order matters, too: no load may read a byte that an earlier store has
+changed, so all loads read bytes from before the call. `CASES` lists the ways in which the ranges
+may lie. Together the cases are complete, and in each the order of any two addresses follows from
+linear inequalities, `facts`, and the bounds of atoms.
 
 Execution is cut at the head of a loop. The lemma there divides the size into two parts: the bytes
 left and the bytes done. It states which bytes may have been stored before, and promises which bytes
@@ -38,7 +38,7 @@ Tail = tuple[str, int]  # a function that is entered with dirty vectors, and its
 
 @dataclass(frozen=True)
 class Case:
-    """How the ranges lie: the target starts `sign` * d bytes after the source."""
+    """A way in which the ranges lie: the target starts `sign` * d bytes after the source."""
 
     name: str
     sign: int
@@ -70,7 +70,7 @@ def kind_of(name: str) -> str | None:
 
 
 class Assume(Split):
-    """Execution depends on whether a number that contains several atoms is negative."""
+    """Reports that execution depends on the sign of a number that contains several atoms."""
 
     def __init__(self, n: Num) -> None:
         super().__init__(-1, ())
@@ -81,12 +81,12 @@ class Assume(Split):
 class MoveState(State):
     """A state of a function that moves."""
 
-    anchor: Num = ZERO  # where the target starts
+    anchor: Num = ZERO  # the start of the target
     d: Num = ZERO
     least: int = 0  # the least size
     facts: tuple[Num, ...] = ()  # numbers that are not negative
     tail: str = ""  # the function in which the execution ends
-    handed: Num = ZERO  # the size that this function gets
+    handed: Num = ZERO  # the size that the other function gets
 
     def copy(self) -> MoveState:
         other = super().copy()
@@ -100,7 +100,7 @@ class MoveState(State):
 
 
 class Mover(Processor):
-    """Decides conditions by facts, and has two ranges in one memory."""
+    """Decides conditions by facts, and models two ranges in one memory."""
 
     storing = False
     state: MoveState
@@ -134,7 +134,7 @@ class Mover(Processor):
         return super().is_at_least(d)
 
     def holds(self, condition: str) -> bool:
-        """Decides the conditions a and be by one number, without a separate case for equality."""
+        """Decides conditions "a" and "be" by one number, without a separate case for equality."""
         f = self.state.flags
         if condition in ("a", "be") and f.compared:
             above = self.exact(f.left, f.bits) - self.exact(f.right, f.bits)
@@ -223,13 +223,13 @@ class Mover(Processor):
 
 
 class MoverX86(Mover, X86):
-    """x86-64, whose calls push the return address onto an aligned stack."""
+    """A mover for x86-64: calls push the return address onto an aligned stack."""
 
     pushed = 8
 
 
 class MoverA64(Mover, A64):
-    """AArch64."""
+    """A mover for AArch64."""
 
 
 MOVERS: dict[str, type[Mover]] = {"EM_X86_64": MoverX86, "EM_AARCH64": MoverA64}
@@ -238,7 +238,7 @@ MOVERS: dict[str, type[Mover]] = {"EM_X86_64": MoverX86, "EM_AARCH64": MoverA64}
 @dataclass
 class MoveLemma(Lemma):
     names: frozenset[str] = frozenset()  # registers that are read from here on
-    atoms: list[int] = field(default_factory=list)  # get values from arriving executions
+    atoms: list[int] = field(default_factory=list)  # each arriving execution gives them values
     left: Num = ZERO
     stored: list[Interval] = field(default_factory=list)  # bytes that may have been stored
     promised: list[Interval] = field(default_factory=list)  # bytes that are stored from here on
@@ -376,7 +376,7 @@ def place(case: Case, state: MoveState, anchor: Num, d: Num, size: Num) -> None:
 
 
 class Guess:
-    """A guess at the lemma at the head of a loop, from the changes of one round."""
+    """A guess at the lemma for the head of a loop, from the changes that one round makes."""
 
     def __init__(self, engine: MoveEngine, state: MoveState, steps: dict[int, int]) -> None:
         self.engine, self.state, self.steps = engine, state, steps
@@ -420,7 +420,7 @@ class Guess:
         return found[1] if found else value
 
     def parts(self) -> tuple[Num, Num]:
-        """Returns how many bytes are left, and how many are done."""
+        """Returns the number of bytes left, and the number of bytes done."""
         for i, step in self.steps.items():
             if step < 0:
                 left = self.moving(i)
@@ -532,7 +532,7 @@ class Guess:
     def make_lemma(self) -> MoveLemma:
         if any(step > 0 for step in self.steps.values()):
             stored, rest = (ZERO, self.done), (self.done, self.size)
-        else:  # from the end on
+        else:  # from the end backwards
             stored, rest = (self.left, self.size), (ZERO, self.left)
         if not self.case.overlap:  # any order is right
             stored = ZERO, self.size
@@ -569,7 +569,7 @@ class Moves(Proof):
         d = atoms.new("d", case.d_min, case.d_max, False) if case.d_max else ZERO
         anchor = atoms.new("dst", 0, HIGH, False)
         place(case, state, anchor, d, size)
-        # At a call the stack is aligned, apart from the return address that it may push.
+        # At a call, the stack is aligned, except for the return address that the call may push.
         engine, pushed = self.engine, self.engine.x.pushed
         stack = atoms.new("stack", 1 << 20, HIGH >> 4, False) * 16 - pushed
         state.regions["stack"].base = stack - (1 << 12) + pushed
@@ -623,7 +623,7 @@ class Moves(Proof):
         is_all = state.handed.same(state.regions["data"].size)
         return max(self.atoms.natural(state.handed)[0], state.least if is_all else 0)
 
-    # --- Order, and what is written ---
+    # --- Order, and written bytes ---
 
     def covers(self, a: Num, b: Num) -> bool:
         return self.engine.x.shown(a - b)
@@ -636,7 +636,7 @@ class Moves(Proof):
         return [(self.engine.resolved(state, u), self.engine.resolved(state, v)) for u, v in spans]
 
     def check_order(self, lemma: MoveLemma, state: MoveState) -> None:
-        """Checks that no load reads what was stored before."""
+        """Checks that no load reads bytes that were stored before."""
         if not self.case.overlap:
             return
         stored = self.resolved(state, lemma.stored)
@@ -657,8 +657,8 @@ class Moves(Proof):
     # --- Lemmas ---
 
     def enter(self, key: Key, lemma: MoveLemma, edge: MoveEdge, state: MoveState) -> list[Interval]:
-        """Checks that a state that arrives at a lemma matches it; returns what the lemma will
-        write."""
+        """Checks that a state that arrives at a lemma matches it; returns the bytes that the lemma
+        will write."""
         target = self.engine.moves[edge.target]
         # Lemmas of one key have their atoms in the same order.
         values = dict(zip(target.atoms, edge.values.values(), strict=True))
@@ -684,7 +684,7 @@ class Moves(Proof):
         return [(put(u, values), put(v, values)) for u, v in target.promised]
 
     def compare(self, target: MoveLemma, state: MoveState, values: dict[int, Num]) -> None:
-        """Checks that all that is read from here on equals the lemma's."""
+        """Checks that every value that is read from here on equals the lemma's."""
         start, arch = target.start, self.engine.arch
         assert start.dirty == state.dirty and start.at == state.at
         assert start.streams == state.streams
@@ -769,7 +769,7 @@ class MoveProof:
                     tails |= self.prove(Moves(function_of(self.image, name), case, least, True))
 
     def cases_of(self, name: str) -> tuple[Case, ...]:
-        """Returns how the ranges that a function gets may lie."""
+        """Returns the ways in which the ranges that a function gets may lie."""
         if name not in self.image.functions:
             raise Unproven(f"goes on in {name} with vectors that are dirty")
         return CASES if kind_of(name) == "move" else APART

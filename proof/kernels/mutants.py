@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes mutants of kernels in large numbers: each has one change, in no more bytes.
+"""Makes mutants of kernels in large numbers: each makes one change, which needs no more bytes.
 
 Instructions are dropped, exchanged, and replaced by others of the same kernel. Operands, widths,
 mnemonics, prefixes and single bits change, and vector instructions lose or get VEX. The same seed
@@ -22,7 +22,7 @@ NOP = b"\x90"
 WIDTHS = ("BYTE", "WORD", "DWORD", "QWORD", "XMMWORD", "YMMWORD", "ZMMWORD")
 WIDTH_OF = {"x": "XMMWORD", "y": "YMMWORD", "z": "ZMMWORD"}
 CONDITIONS = ("a", "ae", "b", "be", "e", "ne", "l", "ge", "g", "le", "s", "ns")
-# A mnemonic may be replaced by any other one of its row.
+# A mnemonic may be replaced by any other mnemonic of its row.
 FAMILIES = (
     ("add", "adc", "sub", "sbb", "and", "or", "xor", "cmp", "test", "mov"),
     ("shl", "shr", "rol", "ror", "sar"),
@@ -48,7 +48,7 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: `code` replaces as many bytes at an address."""
+    """One change: `code` replaces the same number of bytes at an address."""
 
     kind: str
     at: int
@@ -62,7 +62,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Text:
-    """An instruction that must be assembled, and replaces another."""
+    """An instruction as text: it is assembled, and replaces another one."""
 
     kind: str
     place: Instruction
@@ -100,7 +100,7 @@ def exchanged(code: list[Instruction]) -> Iterator[Mutant]:
 
 
 def replaced(code: list[Instruction], chosen: random.Random) -> Iterator[Mutant]:
-    """Replaces each instruction by some others of the kernel."""
+    """Replaces each instruction by some other instructions of the kernel."""
     free = [i for i in code if not is_fixed(i)]
     for i in code:
         others = [j for j in free if len(j.code) <= len(i.code) and j.code != i.code]
@@ -208,7 +208,7 @@ def with_one(operands: list[str], at: int, other: str) -> list[str]:
 
 
 def wider(text: str, kind: str) -> str:
-    """Returns a text with all of its vectors and their memory in another width."""
+    """Returns a text in which all vectors, and their memory, have another width."""
     text = re.sub(r"[xyz]mm(\d+)", rf"{kind}mm\1", text)
     return re.sub(r"[XYZ]MMWORD", WIDTH_OF[kind], text)
 
@@ -277,7 +277,7 @@ def texts(code: list[Instruction], chosen: random.Random) -> Iterator[Text]:
 
 
 def from_texts(code: list[Instruction], chosen: random.Random) -> Iterator[Mutant]:
-    """Returns the mutants of texts that assemble to no more bytes than there are."""
+    """Yields the mutants of texts that assemble to no more bytes than they replace."""
     found = list(dict.fromkeys(texts(code, chosen)))
     slots = assembled([text.text for text in found])
     for text, slot in zip(found, slots, strict=True):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Integers as sums of unknowns, with bounds: the contents of registers while code is executed for
-every content at once.
+"""Represents integers as sums of unknowns, with bounds: the contents of registers while code is
+executed for every content at once.
 
 A number is c + k1*x1 + k2*x2 + ..., where each x is an atom: a byte of the data, the seed, the
 number of rounds of a loop, or the quotient of an earlier number by a power of two, such as a carry.
 A register of w bits holds its number modulo 2^w, and the number itself if the bounds show that it
-fits. So additions remain sums; only an operation on single bits (a carry, a shift to the right)
+fits. Thus additions remain sums; only an operation on single bits (a carry, a shift to the right)
 makes an atom.
 """
 
@@ -17,7 +17,7 @@ Range = tuple[int, int]
 
 
 class Unproven(Exception):
-    """A claim could not be proven. The text says which, and why.
+    """Reports which claim could not be proven, and why.
 
     `sizes` and `start` describe the execution that failed: some of its sizes, and the remainder and
     modulus of the address of the data.
@@ -29,16 +29,16 @@ class Unproven(Exception):
 
 @dataclass(slots=True)
 class Atom:
-    """An unknown. `data`: it depends on the content of the data. `of`, of a quotient: the number,
-    and the exponent of the power of two by which it is divided."""
+    """An unknown. If `data`, it depends on the content of the data. For a quotient, `of` is the
+    number, and the exponent of the power of two by which that is divided."""
 
     name: str
     low: int
     high: int
     data: bool
     of: tuple[Num, int] | None = None
-    place: tuple[str, Num] | None = None  # of a byte: its region and offset
-    run: Run | None = None  # of a sum of bytes that a loop added
+    place: tuple[str, Num] | None = None  # for a byte: its region and offset
+    run: Run | None = None  # for a sum of bytes that a loop added
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class Num:
         return self.low >= 0 and self.high < 1 << bits
 
     def twos(self) -> int:
-        """Returns how many of the lowest bits are constant."""
+        """Returns the number of lowest bits that are constant."""
         return min((trailing_zeros(k) for k in self.terms.values()), default=1 << 20)
 
 
@@ -139,7 +139,7 @@ class Atoms:
         return Num(0, {len(self.all) - 1: 1}, low, high, data)
 
     def any_bytes(self, name: str, width: int) -> Num:
-        """Returns an atom that may have every value of `width` bytes."""
+        """Returns an atom that may have any value of `width` bytes."""
         return self.new(name, 0, (1 << 8 * width) - 1, True)
 
     def byte(self, region: str, offset: Num) -> Num:
@@ -161,7 +161,7 @@ class Atoms:
         return values
 
     def text(self, n: Num) -> str:
-        """Returns a number as text; long ones are cut."""
+        """Returns a number as text, truncated if it is long."""
         terms = list(n.terms.items())
         parts = [f"{k}*{self.name(a)}" if k != 1 else self.name(a) for a, k in terms[:6]]
         if len(terms) > 6:
@@ -190,7 +190,7 @@ class Atoms:
         return n
 
     def high_of(self, n: Num, known: dict[int, int] | None = None) -> int:
-        """Returns an upper bound; it considers that a quotient and a remainder belong to one
+        """Returns an upper bound that considers whether a quotient and a remainder belong to one
         number.
 
         If n = s * (f mod 2^w) + k * (f div 2^w) + rest, the sum of the first two is greatest
@@ -332,7 +332,7 @@ class Atoms:
 
     def twice(self, n: Num, bits: int) -> Num | None:
         """Returns the quotient if n is s * (2^h + 1), else None. Compilers compute this to fold a
-        number: both halves get the sum of the two halves, and the carry."""
+        number: both halves become the sum of the two halves and the carry."""
         carried = {a: k for a, k in n.terms.items() if k == -(1 << 2 * bits)}
         for h, rest in ((bits // 2, n), (bits, n - Num(0, carried, 0, 0, True))):
             factor = (1 << h) + 1
@@ -350,7 +350,7 @@ class Atoms:
             if s.low >= 0 and s.high <= (2 << h) - 2:
                 carry = self.quotient(s, h)
                 if h < bits:
-                    return carry  # (2^h + 1) * s reaches 2^(2 h) where s reaches 2^h
+                    return carry  # (2^h + 1) * s reaches 2^(2 h) when s reaches 2^h
                 above = Num(0, {a: k >> bits for a, k in carried.items()}, 0, 0, True)
                 above.low, above.high = self.natural(above)
                 result = s + carry + above

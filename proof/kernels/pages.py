@@ -3,12 +3,12 @@
 
 The number of bytes left in a page is any number from 1 on: no copy relies on where pages begin.
 Execution is cut at the head of the loop over pages. The inner loops are summed up. They are cut,
-too, if a register accumulates what their rounds add; then the lemma has the size in two parts, the
-bytes left in the page and the rest.
+too, if a register accumulates the addends of their rounds; then the lemma divides the size into two
+parts, the bytes left in the page and the rest.
 
-A page may have an odd size, so a lemma contains whether the number of bytes before it is odd. It
-also contains the heads of loops since which bytes were consumed: an execution that returns to such
-a head has made progress.
+A page may have an odd size, so a lemma records whether the number of bytes before it is odd. It
+also records the heads of loops since which bytes were consumed: an execution that returns to such a
+head has made progress.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PageA64(A64):
 class PageCut(Cut):
     """A lemma whose size may be in two parts: the bytes left in a page, and the rest."""
 
-    behind = 0  # bytes that were copied are not read again
+    behind = 0  # copied bytes are not read again
 
     def offset(self) -> Num:
         offsets = self.offsets()
@@ -104,7 +104,7 @@ class PageCut(Cut):
             return super().new_size(min(low, 1) if outer else low, high)
         least, most = self.atoms.natural(self.part)
         behind = self.atoms.natural(self.left - self.part)[0]
-        # Powers of two, so that lemmas are few.
+        # Only powers of two, so that there are few lemmas.
         least, behind = (1 << n.bit_length() - 1 if n else 0 for n in (least, behind))
         most = 1 << (most - 1).bit_length()
         self.key.append(("page", least, most, behind))
@@ -112,7 +112,7 @@ class PageCut(Cut):
         return self.page + self.atoms.new("rest", behind, EVERY, False)
 
     def pieces(self, bits: Bits) -> Bits:
-        """Takes a sum as one number, even if its halves are known separately."""
+        """Treats a sum as one number, even if its halves are known separately."""
         return super().pieces(((8, self.engine.x.number(bits)),))
 
     def part_of_size(self) -> Num | None:
@@ -136,7 +136,7 @@ class PageCut(Cut):
         return super().rename(value)
 
     def odd_or_even(self, before: Num) -> Num:
-        """Returns any number of 64 bits that keeps its parity relative to the bytes left."""
+        """Returns an unknown number of 64 bits with the same parity relative to the bytes left."""
         self.engine.x.demand(before, 1)
         self.key.append(("before", before.c & 1))
         any_number = self.atoms.new("half of what is before", -EVERY, EVERY, False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Common parts of the architectures: registers as operands, flags and conditions, and known bits of
-a number. Conditions have the names of x86-64.
+"""Defines common parts of the architectures: registers as operands, flags and conditions, and known
+bits of a number. Conditions have the names of x86-64.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Processor(Machine):
     """Executes instructions that read and write registers and flags."""
 
     def check_instruction(self, d: Decoded) -> None:
-        """Raises Unproven for an instruction that must not be used, whatever its meaning."""
+        """Raises Unproven for an instruction that must not be used, regardless of its meaning."""
 
     # --- Reading and writing ---
 
@@ -138,8 +138,8 @@ class Processor(Machine):
         return first if self.holds(condition) else second
 
     def logic(self, name: str, left: Bits, right: Bits) -> Bits | None:
-        """Returns the result of and, or, xor if single bits of the data are known: here they are
-        not."""
+        """Returns the result of and, or, xor if single bits of the data are known; here they are
+        not, so it returns None."""
         return None
 
     def has_carry(self) -> bool:
@@ -162,7 +162,7 @@ class Processor(Machine):
 
 
 def none_unusual(code: Mapping[int, Instruction]) -> Iterable[int]:
-    """Returns nothing: CPUs execute all that objdump decodes."""
+    """Returns no addresses: CPUs execute every instruction that objdump decodes."""
     return ()
 
 
@@ -177,18 +177,18 @@ class Architecture:
     stack: int
     kept: Sequence[str]
     kept_vectors: Sequence[int]  # the lowest 8 bytes of each
-    arguments: Sequence[str]  # those of kernels, and of functions they end in
+    arguments: Sequence[str]  # those of kernels, and of functions in which they end
     results: Sequence[str]
     decode: Callable[[Instruction], Any]
     effects: Callable[[Any], tuple[frozenset[str], frozenset[str]]]  # reads, and writes
-    targets: Callable[[Instruction], list[int]]  # where execution may continue
+    targets: Callable[[Instruction], list[int]]  # the addresses at which execution may continue
     returns_by_stack: bool = False  # the return address is on the stack
     # The addresses of instructions that CPUs may refuse although objdump decodes them.
     unusual: Callable[[Mapping[int, Instruction]], Iterable[int]] = none_unusual
 
 
 def apply(x: Processor, d: Decoded, meanings: Mapping[str, Callable[..., None]]) -> None:
-    """Executes one instruction that is no jump."""
+    """Executes one instruction that is not a jump."""
     try:
         x.check_instruction(d)
         if d.name not in meanings:
@@ -225,7 +225,7 @@ def add_carry(x: Processor, left: Num, right: Num, carry: Num, bits: int) -> Num
 
 
 def logic(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
-    """Returns and, or, xor of bytes, of which one side is constant or both are the same."""
+    """Returns and, or, xor of bytes if one operand is constant or both are the same."""
     if (known := x.logic(name, left, right)) is not None:
         return known
     size = sum(n for n, _ in left)
@@ -271,7 +271,7 @@ def byte_logic(name: str, a: Num, b: Num) -> Num:
 
 
 def logic_of_parts(x: Processor, name: str, left: Bits, right: Bits) -> Bits:
-    """Returns and, or, xor of numbers wider than a byte, of which one side is constant."""
+    """Returns and, or, xor of numbers wider than a byte, one of which is constant."""
     if any(v.constant is None for _, v in right):
         left, right = right, left
     known = x.number(right)
@@ -309,7 +309,7 @@ def pieces_of(constant: int, size: int) -> list[tuple[int, int]]:
 
 
 def logic_of_address(x: Processor, name: str, value: Num, mask: int, bits: int) -> Num:
-    """Returns and, or of a number that does not depend on the data, and a mask."""
+    """Returns and, or of a mask and a number that does not depend on the data."""
     full = (1 << bits) - 1
     if mask == (full if name == "and" else 0):
         return value

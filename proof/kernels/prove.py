@@ -45,8 +45,8 @@ FORMS = {
     "copy_move": MOVE,
     "crc32c": CRC32C,
 }
-# Kernels made by compilers, and one whose loops are alike. Sums are added in parts of 1 GiB, by a
-# loop that compilers turn around.
+# Kernels made by compilers, and one with similar loops. Sums are added in parts of 1 GiB, by a loop
+# that compilers invert.
 COMPILED = {
     "carry_sum_generic": replace(SUM, size_max=1 << 30, compiled=True),
     "carry_sum_copy_generic": replace(SUM_COPY, size_max=1 << 30, compiled=True),
@@ -70,7 +70,7 @@ class Result:
 
 
 def form_of(name: str) -> str:
-    """Returns the form of a function such as carry_sum_copy_try_avx2: the longest one that
+    """Returns the form of a function such as carry_sum_copy_try_avx2: the longest form that
     matches."""
     forms = sorted(FORMS, key=len, reverse=True)
     return next(form for form in forms if name.startswith(f"carry_{form}_"))
@@ -91,8 +91,8 @@ def proof_of(image: Image, name: str) -> Proof | MoveProof:
 
 
 def callees(name: str) -> dict[str, Claim]:
-    """Returns the functions that a function may end in. These end in no other function, so no two
-    functions can call each other in turn."""
+    """Returns the functions in which a function may end. These end in no other function, so no two
+    functions can end in each other."""
     generic = {n: claim for n, claim in COMPILED.items() if n.endswith("_generic")}
     return {} if name in generic else generic
 
@@ -105,7 +105,7 @@ def check_linked(library: Path, code: Code) -> None:
 
 
 def check_tables(library: Path, code: Code, read: set[tuple[int, int]]) -> None:
-    """Checks that the constants that a proof has read are in tables that the digest contains."""
+    """Checks that the constants that a proof has read are in tables that the digest covers."""
     tables = digest.tables(library, code)
     for at, size in read:
         if not any(start <= at and at + size <= start + length for start, length in tables):

@@ -29,15 +29,15 @@
 #define MOST        (6u << 20)
 #define ROOM        (MOST + 2 * PAGE)
 #define STACK_ROOM  (4 * PAGE)
-#define FRINGE      256u /* bytes around a target that are compared as well */
+#define FRINGE      256u /* bytes around a target that are also compared */
 #define CPU_SECONDS 3
 #define SMALL       300u
 #define MODULUS     0xffffu
-#define DIRTY       0x44u /* of XINUSE: the upper halves of the first 16 vectors */
+#define DIRTY       0x44u /* bits of XINUSE: the upper halves of the first 16 vectors */
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R12 = 12, R15 = 15, FLAGS };
 
-/* The layout is that of meanings_x86_64.S. */
+/* The registers of a call, in the layout of meanings_x86_64.S. */
 struct block {
     uint64_t general[24];
     uint64_t masks[8];
@@ -64,7 +64,7 @@ static const void *code;
 static int vectors = 16;
 static bool has_xinuse;
 static unsigned char *data;   /* read-only while kernels run */
-static unsigned char *target; /* of copies */
+static unsigned char *target; /* the target of copies */
 static unsigned char *stack;
 static unsigned char expected[ROOM];
 static uint32_t crc_table[256];
@@ -167,7 +167,7 @@ static uint64_t xinuse(void) {
     return (uint64_t)high << 32 | low;
 }
 
-/* Runs the kernel, and checks that it keeps what belongs to its caller. */
+/* Runs the kernel, and checks that it preserves the state of its caller. */
 static void run_kernel(const struct call *call, bool clean) {
     struct block before;
     uint32_t control_before = 0x1f80, control_after;
@@ -246,7 +246,7 @@ static void check_call(const struct call *call, bool clean) {
     *shared_calls = ++calls;
 }
 
-/* --- Calls: first those that refute the most mutants --- */
+/* --- Calls: those that refute the most mutants come first --- */
 
 enum content { ANY, ONES, ZEROS, HALF_ONES, CONTENTS };
 

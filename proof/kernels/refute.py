@@ -54,12 +54,12 @@ RUNNER = (FOLDER / "refute.c", FOLDER.parent.parent / "tests/unit/proof/meanings
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a mutant on the CPU: the right calls before the first wrong one, and the
-    fault."""
+    """The result of a mutant on the CPU: the number of right calls before the first wrong one, and
+    the fault."""
 
     mutant: Mutant
     calls: int
-    reason: str  # empty if it is right
+    reason: str  # empty if the mutant is right
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Kernel:
 
 
 class TooLong(Exception):
-    """A proof was given up. The prover must not handle this as a failed proof."""
+    """Reports that a proof took too long. The prover must not handle this as a failed proof."""
 
 
 def runner(folder: Path) -> Path:
@@ -94,7 +94,7 @@ def judged(program: Path, image: Image, name: str, found: list[Mutant]) -> Itera
 
 
 def mutated(image: Image, mutant: Mutant, path: Path) -> Image:
-    """Returns the image of a library with other bytes in it, which is written to a path."""
+    """Writes a library with a mutant's bytes to a path, and returns its image."""
     with image.path.open("rb") as file:
         (at,) = ELFFile(file).address_offsets(mutant.at, len(mutant.code))
     shutil.copyfile(image.path, path)
@@ -136,7 +136,7 @@ def attempt(task: tuple[Kernel, Verdict, int]) -> tuple[Kernel, Verdict, str]:
 
 
 def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Mutant]:
-    """Returns `count` mutants, of each kind the same number if there are enough."""
+    """Returns `count` mutants: the same number of each kind if there are enough."""
     groups: dict[str, list[Mutant]] = {}
     for mutant in chance.sample(found, len(found)):
         groups.setdefault(mutant.kind, []).append(mutant)
@@ -145,7 +145,7 @@ def sampled(found: list[Mutant], count: int, chance: random.Random) -> list[Muta
 
 
 def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) -> list[Verdict]:
-    """Chooses half of them at random; the other half failed after the most right calls."""
+    """Chooses half of the mutants at random; the other half failed after the most right calls."""
     if count is None or count >= len(wrong):
         return wrong
     late = sorted(wrong, key=lambda v: -v.calls)[: count // 2]
@@ -156,7 +156,7 @@ def chosen_of(wrong: list[Verdict], count: int | None, chance: random.Random) ->
 def tasks_of(
     args: argparse.Namespace, names: list[str], program: Path
 ) -> Iterator[tuple[Kernel, Verdict, int]]:
-    """Returns the proofs to try; prints how many mutants of each kernel are wrong on the CPU."""
+    """Yields the proofs to try; prints how many mutants of each kernel are wrong on the CPU."""
     library = args.build / "src/libcarry.so"
     image = Image(library)
     for name in names:
@@ -178,7 +178,7 @@ def tasks_of(
 
 
 def refute(tasks: Iterable[tuple[Kernel, Verdict, int]], jobs: int) -> Counter[str]:
-    """Tries to prove wrong kernels; prints those that are accepted."""
+    """Tries to prove wrong kernels; prints those that the prover accepts."""
     counts: Counter[str] = Counter()
     with multiprocessing.Pool(jobs) as pool:
         for kernel, verdict, text in pool.imap_unordered(attempt, tasks):

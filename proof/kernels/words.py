@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Numbers whose bits are exclusive ors of bits of the data, and the instructions for them: CRCs are
-linear over GF(2), as sums are linear over the integers.
+"""Represents numbers whose bits are exclusive ors of bits of the data, and executes the
+instructions for them: CRCs are linear over GF(2), as sums are linear over the integers.
 
 A bit is a set, stored as an int: its bit 0 is the constant 1, each other bit is a bit of an atom. A
-word is an atom whose bits are also known. So registers and memory are those of machine.py, and
-addresses and sizes do not change.
+word is an atom whose bits are also known. Thus registers and memory remain those of machine.py, and
+so do addresses and sizes.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ class Words(Atoms):
 
 
 class WordProcessor(Processor):
-    """Has words in its registers. If `tables` is set, an address may depend on the data; it must be
-    that of a constant table that is linear."""
+    """Holds words in its registers. If `tables` is set, an address may depend on the data if it is
+    in a constant, linear table."""
 
     atoms: Words
     tables = False
@@ -102,7 +102,7 @@ class WordProcessor(Processor):
         return ((len(a) // 8, self.atoms.word(tuple(found))),)
 
     def choose(self, condition: str, first: Bits, second: Bits) -> Bits:
-        """Chooses also by a bit of the data, between two words with a constant difference."""
+        """Also chooses by a bit of the data, between two words with a constant difference."""
         f = self.state.flags
         if condition not in ("e", "ne") or not f.left.data or f.right.constant != 0:
             return super().choose(condition, first, second)
@@ -153,11 +153,11 @@ class WordProcessor(Processor):
 
 
 class WordX86(WordProcessor, X86):
-    """x86-64."""
+    """A processor for x86-64."""
 
 
 class WordA64(WordProcessor, A64):
-    """AArch64."""
+    """A processor for AArch64."""
 
 
 MACHINES: dict[str, type[WordProcessor]] = {"EM_X86_64": WordX86, "EM_AARCH64": WordA64}
@@ -185,8 +185,8 @@ def word_of(x: WordProcessor, bits: Bits) -> Word:
 def divided(
     register: Sequence[Set], bits: Sequence[Set], polynomial: int = POLYNOMIAL
 ) -> list[Set]:
-    """Returns the register of a CRC after these bits, the lowest first: one textbook step for
-    each."""
+    """Returns the register of a CRC after these bits, the lowest first: one textbook step for each
+    bit."""
     register = list(register)
     for bit in bits:
         out = register[0] ^ bit
@@ -198,7 +198,7 @@ def divided(
 
 
 def product(a: Word, b: Word) -> Word:
-    """Returns the carry-less product of two words, of which one is constant."""
+    """Returns the carry-less product of two words, one of which is constant."""
     if any(bit not in (0, ONE) for bit in b):
         a, b = b, a
     if any(bit not in (0, ONE) for bit in b):

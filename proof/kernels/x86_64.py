@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""x86-64: registers, operands as objdump writes them, and one meaning for each instruction.
+"""Defines x86-64: registers, operands as objdump writes them, and a meaning for each instruction.
 
 Source of the meanings: Intel SDM vol. 2. tests/unit/proof compares each with the CPU.
 """
@@ -76,7 +76,7 @@ class Decoded(processor.Decoded):
 
 
 UNALIGNED = ("movdqu", "movups")
-# State that a function must keep, by instructions that touch it.
+# State that a function must preserve, by instructions that change it.
 KEPT_STATE = {"std": "the direction flag", "stmxcsr": "MXCSR", "ldmxcsr": "MXCSR"}
 KEPT_STATE |= dict.fromkeys(("fnstcw", "fldcw"), "the x87 control word")
 
@@ -153,7 +153,7 @@ class X86(Processor):
     """The operands of x86-64 in a state."""
 
     def check_instruction(self, d: processor.Decoded) -> None:
-        """Checks state that must be kept, and the alignment of SSE operands in memory."""
+        """Checks that state is preserved, and that SSE operands in memory are aligned."""
         if d.name in KEPT_STATE:
             raise Unproven(f"touches {KEPT_STATE[d.name]}")
         if d.name.startswith("v") or d.name in UNALIGNED:
@@ -251,7 +251,7 @@ def sfence(x: X86, d: Decoded) -> None:
 
 @means("prefetcht0")
 def prefetch(x: X86, d: Decoded) -> None:
-    """Has no effect; its address must not depend on the data either."""
+    """Checks that the address does not depend on the data; has no other effect."""
     (place,) = d.operands
     assert isinstance(place, Memory)
     if x.address(place).data:
@@ -605,7 +605,7 @@ def vector_logic(x: X86, d: Decoded) -> None:
 
 
 def vector_and(x: X86, left: Bits, right: Bits) -> Bits:
-    """Returns the and of two vectors, of which one is constant: it keeps or clears bytes."""
+    """Returns the and of two vectors, one of which is constant: it keeps or clears bytes."""
     if any(v.constant is None for _, v in right):
         left, right = right, left
     known = x.by_bytes(right)
@@ -670,7 +670,7 @@ def vpdpwssd(x: X86, d: Decoded) -> None:
 
 
 def dot(x: X86, a: Bits, b: Bits) -> list[Num]:
-    """Returns in each lane of 32 bits the sum of the products of its two signed words."""
+    """Returns, for each lane of 32 bits, the sum of the products of its two signed words."""
     left = [signed_word(x, n) for n in x.lanes(a, 2)]
     right = [signed_word(x, n) for n in x.lanes(b, 2)]
     products = [product(u, v) for u, v in zip(left, right, strict=True)]
