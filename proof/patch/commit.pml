@@ -3,12 +3,12 @@
  * Models a commit, byte by byte, while cores run the sites: src/patch/commit.c, and one session of
  * src/hosted/hosted_patch.c and src/hosted/exchange.c.
  *
- * Memory holds a value for each byte of each site: that of the old instruction, of the new one, or
- * of the guard. A core that fetches gets, for each byte, any value that the byte has had since the
- * core was last synchronised, in any mixture. So the bytes of a write arrive in any order, and a
- * core may see an older value after a newer one. Two things are seen as a whole: a pair of bytes
- * that one store writes within eight aligned bytes, and a page that was exchanged. README.md names
- * the sources of these guarantees.
+ * Memory holds a value for each byte of each site: the byte of the old instruction, of the new one,
+ * or of the guard. A core that fetches gets, for each byte, any value that the byte has had since
+ * the core was last synchronised, in any mixture. Thus the bytes of a write arrive in any order,
+ * and a core may see an older value after a newer one. Two things are seen as a whole: a pair of
+ * bytes that one store writes within eight aligned bytes, and a page that was exchanged. README.md
+ * names the sources of these guarantees.
  *
  * A core must run only the old instruction, the new one, or the guard. After a commit has returned,
  * no core may run the instruction that it replaced.
@@ -53,7 +53,7 @@
 
 #define ALL (SITES * BYTES)
 
-/* carry_encode_guard(), and whether a store of its two bytes is seen at once. */
+/* Models carry_encode_guard(), and whether cores see a store of its two bytes at once. */
 #if MODE == JUMP
 #define GUARD_BYTES 2
 #if !defined(WITHOUT_PAIR)
@@ -70,7 +70,7 @@ byte text[ALL];
 byte seen[CORES * ALL] = 1; /* what each core may fetch: a mask for each byte */
 bool whole[SITES];      /* no core sees a mixture of the site: its page was exchanged */
 bool away[SITES];       /* the page of the site is being exchanged: cores wait there */
-byte holds;             /* the instruction that the last commit left */
+byte holds;             /* the instruction that the last commit wrote */
 byte allowed = 1;       /* the instructions that may be run: a mask of OLD and NEW */
 bool locked;            /* lock_objects() of the host */
 bool in_session;        /* no signal handler runs on the writer's thread */
@@ -95,7 +95,7 @@ inline synchronise_core(c) {
     }
 }
 
-/* synchronise_cores() of the host: one core after the other, while all run. */
+/* Models synchronise_cores() of the host: one core after the other, while all run. */
 inline synchronise() {
     for (core : 0 .. CORES - 1) {
         synchronise_core(core)
@@ -110,16 +110,16 @@ mtype = {GUARDS, TAILS, HEADS, WHOLE};
 
 #define BYTES_FROM(from, to) ((1 << (to)) - (1 << (from)))
 
-/* find_part(): what a step writes of a site, ... */
+/* Models find_part(): the bytes of a site that a step writes, ... */
 #define PART(step)                                                                                 \
     ((step) == WHOLE -> BYTES_FROM(0, BYTES)                                                       \
                       : ((step) == TAILS -> BYTES_FROM(GUARD_BYTES, BYTES)                         \
                                           : BYTES_FROM(0, GUARD_BYTES)))
 
-/* ... and the bytes. */
+/* ... and their values. */
 #define VALUE(step) ((step) == GUARDS -> GUARD : (forward -> 1 - holds : holds))
 
-#define OTHER(b) ((b) / BYTES * BYTES + 1 - (b) % BYTES) /* of a pair */
+#define OTHER(b) ((b) / BYTES * BYTES + 1 - (b) % BYTES) /* the other byte of a pair */
 
 /* Chooses any byte of `todo`. */
 inline choose_byte() {
@@ -129,7 +129,7 @@ inline choose_byte() {
     od
 }
 
-/* write_session_text() of the host: the bytes of `todo`, in any order. */
+/* Models write_session_text() of the host: writes the bytes of `todo`, in any order. */
 inline write(step) {
     do
     :: todo == 0 -> break
@@ -138,7 +138,7 @@ inline write(step) {
             choose_byte();
             if
 #ifdef FAILS
-            :: forward || b / BYTES == stuck -> /* it fails; the way back continues: write_step() */
+            :: forward || b / BYTES == stuck -> /* fails; writing back continues: write_step() */
 #ifdef WITHOUT_WHOLE_WAY_BACK
                 todo = 0;
 #else
@@ -166,7 +166,7 @@ inline write(step) {
     od
 }
 
-/* write_step(): all sites by one write; if guards are jumps, one site after the other. */
+/* Models write_step(): all sites by one write; if guards are jumps, one site after the other. */
 inline write_step(step, letter) {
 #if MODE == JUMP
     for (site : 0 .. SITES - 1) {
@@ -195,7 +195,7 @@ inline write_step(step, letter) {
 #endif
 }
 
-/* One way of write_guarded() where guards are needed. */
+/* Models write_guarded() in one direction, if guards are needed. */
 inline write_guarded() {
 #ifdef WITHOUT_GUARD
     write_step(WHOLE, 'W');
@@ -228,7 +228,7 @@ inline write_guarded() {
 #endif
 }
 
-/* write_pieces(): writes all, and back if a write fails. */
+/* Models write_pieces(): writes all sites, and writes back if a write fails. */
 inline write_pieces() {
     forward = true;
     ok = true;
@@ -243,7 +243,7 @@ inline write_pieces() {
 
 /* --- Exchange --- */
 
-/* mremap() of one page: no core sees a part of it. */
+/* Models mremap() of one page: no core sees a part of it. */
 inline exchange(s, v) {
     away[s] = true;
     d_step {
@@ -257,7 +257,7 @@ inline exchange(s, v) {
     away[s] = false
 }
 
-/* carry_exchange_close(): `ok` if all are exchanged. */
+/* Models carry_exchange_close(); sets `ok` if all pages are exchanged. */
 inline exchange_all() {
     ok = true;
     for (site : 0 .. SITES - 1) {
@@ -280,7 +280,7 @@ inline exchange_all() {
 
 /* --- A commit --- */
 
-/* write_session(): if pages cannot be exchanged, writes the same under guards. */
+/* Models write_session(): if pages cannot be exchanged, writes the same bytes under guards. */
 inline write_session() {
     in_session = true;
     printf("op (\n");
@@ -291,7 +291,7 @@ inline write_session() {
 #endif
 #elif MODE == REMAP
     for (site : 0 .. SITES - 1) {
-        printf("op W\n") /* in copies, which no core sees */
+        printf("op W\n") /* in copies that no core sees */
     }
     site = 0;
     exchange_all();
@@ -433,7 +433,7 @@ end:
 }
 
 #ifdef PROGRESS
-/* Every store reaches every core eventually; an interrupt synchronises the core as well. */
+/* Lets every store reach every core eventually; an interrupt synchronises the core, too. */
 active proctype Time() {
     byte k;
 end:

@@ -3,11 +3,11 @@
  * Models fork() while another thread commits; then both processes run the site, and both may
  * commit: src/hosted/hosted_patch.c and src/hosted/hosted_text.c.
  *
- * Text is in a page. It belongs to one process; or if it was moved to a memfd (ALIAS), parent and
- * child both map it until one of them writes.
+ * Text is in a page. The page belongs to one process; or, if it was moved to a memfd (ALIAS),
+ * parent and child both map it until one of them writes.
  *
- * Each process must run only what it committed itself, or had before the fork, and must not wait
- * for ever.
+ * Each process must run only instructions that it committed itself, or that it had before the fork,
+ * and must not wait for ever.
  *
  * ALIAS     text was moved; without it, /proc/self/mem is written
  * WITHOUT_x leaves out the part x of the protocol: see omissions.def
@@ -21,7 +21,7 @@
 
 byte page[3];               /* the content of each page */
 byte text[2];               /* the page that a process runs */
-byte memory[2];             /* the process whose memory is written, without ALIAS */
+byte memory[2];             /* without ALIAS: the process whose memory is written */
 bool shared[2];             /* both processes map the page of the alias */
 bool transactions[2];       /* locks */
 bool objects[2];
@@ -29,7 +29,7 @@ bool exists[2];
 byte allowed[2] = 1;        /* the instructions that a process may run: a mask of OLD and NEW */
 bool waits[2];
 
-/* alias_open(), part_alias(): the process gets its own pages with the same content. */
+/* Models alias_open() and part_alias(): gives the process its own pages with the same content. */
 inline part(p) {
 #if defined(ALIAS) && !defined(WITHOUT_PARTING)
     atomic {
@@ -46,14 +46,14 @@ inline part(p) {
 #endif
 }
 
-/* memory_write(): the file refers to the process that opened it. */
+/* The text that memory_write() changes: its file refers to the process that opened it. */
 #ifdef ALIAS
 #define WRITTEN(p) page[text[p]]
 #else
 #define WRITTEN(p) page[text[memory[p]]]
 #endif
 
-/* carry_patch_begin(), ..., carry_patch_commit() */
+/* Models carry_patch_begin(), ..., carry_patch_commit(). */
 inline commit(p, value) {
     atomic { !transactions[p] -> transactions[p] = true };
     atomic { !objects[p] -> objects[p] = true };
@@ -68,7 +68,7 @@ inline commit(p, value) {
     transactions[p] = false
 }
 
-/* Copies what fork() copies. */
+/* Copies the state that fork() copies. */
 inline copy_process() {
     d_step {
 #ifdef ALIAS
@@ -95,7 +95,7 @@ done:
     skip
 }
 
-/* A thread of the parent that forks, and continues as the child. */
+/* Runs a thread of the parent that forks, and continues as the child. */
 active proctype Forker() {
     /* before_fork() */
 #ifdef WITHOUT_LOCK_ORDER
@@ -126,7 +126,7 @@ done:
     skip
 }
 
-/* The thread that runs the site in each process. */
+/* Runs the site in each process. */
 active [2] proctype Runner() {
     byte p = _pid - 2, got;
     exists[p];

@@ -6,9 +6,9 @@
  * A caller reads the callbacks between two reads of the generation. Where C orders two accesses by
  * acquire, release or a fence, the model makes them in that order; without it, in any order.
  *
- * A callback must get the data of its own hook. `leave` must be called only for the hook that saw
- * the call begin. After detaching with a wait, no thread may be in a callback. A caller must return
- * through the thunk by which it entered. Every point must become free.
+ * A callback must get the data of its own hook. `leave` must be called only for the hook whose
+ * `enter` ran when the call began. After detaching with a wait, no thread may be in a callback. A
+ * caller must return through the thunk by which it entered. Every point must become free.
  *
  * FORKED    the process was forked while a thread of its parent detached, and one was in a callback
  * WITHOUT_x leaves out the part x of the protocol: see omissions.def
@@ -23,18 +23,19 @@ byte generation; /* odd while callbacks must be called */
 byte enter;
 byte leave;      /* or NONE */
 byte user;
-bool around;     /* had a hook with `leave`: its thunk needs the size of the arguments */
+bool around;     /* the point had a hook with `leave`: its thunk needs the size of the arguments */
 bool through;    /* the stub leads to that thunk */
-byte running;    /* number of running callbacks, of hooks that wait for them */
+byte running;    /* number of running callbacks; only for hooks that wait for them */
 bool planned;
 
-bool gone[HOOKS + 1]; /* the program has freed what the callbacks of the hook use */
-bool mapped = true;   /* the stub, the thunk and the point */
+bool gone[HOOKS + 1]; /* the program has freed the data that the callbacks of the hook use */
+bool mapped = true;   /* the stub, the thunk and the point are mapped */
 bool all_detached;
 
 /* --- Attaching and detaching, with the lock of `patch` --- */
 
-/* carry_point_set(), in the order that carry_point_start() and _stop() enforce. */
+/* Models carry_point_set(), in the order that carry_point_start() and carry_point_stop()
+ * enforce. */
 inline carry_point_set(hook) {
     if
 #ifdef WITHOUT_AROUND_BEFORE_THROUGH
@@ -60,7 +61,7 @@ inline attach(hook) {
     planned = false
 }
 
-/* stop_points(), free_points() of carry_hook_detach() */
+/* Models stop_points() and free_points() of carry_hook_detach(). */
 inline detach(hook) {
     planned = true;
 #ifdef WITHOUT_FENCE_AT_STOP
@@ -106,7 +107,7 @@ active proctype Owner() {
 
 /* --- Callers --- */
 
-/* take_callback() */
+/* Models take_callback(). */
 inline take_callback() {
 #ifdef WITHOUT_ACQUIRE_AT_FIRST_LOOK
     got_enter = enter;
@@ -126,7 +127,7 @@ inline take_callback() {
 #endif
 }
 
-/* call_back_counted() */
+/* Models call_back_counted(). */
 inline call_back(callback) {
 #ifndef WITHOUT_COUNT
     running++;
@@ -153,7 +154,7 @@ end:
     do
     :: by_around = through; /* the stub */
        assert(mapped);
-       assert(!by_around || around); /* call_enter(): else it would copy memory that is no stack */
+       assert(!by_around || around); /* call_enter() copies nothing except the stack */
        take_callback();
        library = (taken -> seen : 0);
        entered = (taken -> got_enter : NONE);

@@ -4,13 +4,13 @@
  * removed from it and freed: src/patch/objects.c.
  *
  * No handler may read an object that is freed, and removing must end. It ends because its lock
- * excludes commits: so threads meet only the few traps of the last commit.
+ * excludes commits, so that threads meet only the few traps of the last commit.
  *
  * FORKED    the process was forked while a thread of its parent searched the list
  * WITHOUT_x leaves out the part x of the protocol: see omissions.def
  */
 #define HANDLERS 2
-#define TRAPS    2 /* that each handler meets */
+#define TRAPS    2 /* number of traps that each handler meets */
 
 bool linked = true; /* the object is in the list */
 bool freed;
@@ -23,7 +23,7 @@ byte readers;
 bool ready = true;
 #endif
 
-/* carry_object_remove(), with the lock held. */
+/* Models carry_object_remove(), with the lock held. */
 active proctype Remover() {
 #ifdef FORKED
     d_step {
@@ -41,7 +41,7 @@ active proctype Remover() {
     removed = true
 }
 
-/* find_in_any(), with all signals blocked: wait_signals_blocked(). */
+/* Models find_in_any(), with all signals blocked: wait_signals_blocked(). */
 active [HANDLERS] proctype Handler() {
     byte traps;
     bool found;

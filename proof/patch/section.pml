@@ -3,16 +3,16 @@
  * Models the sections of a kernel, and the owner of the vector registers of a CPU:
  * src/xstate/section.c.
  *
- * Registers have two halves, which are saved and loaded one after the other, so an interrupt in
+ * Registers have two halves. These are saved and loaded one after the other, so an interrupt in
  * between finds a half of each state. A thread changes its registers whenever it is in user mode.
  * On each CPU run a thread, interrupts in it and in each other, and NMIs in all of them; threads
  * move from CPU to CPU.
  *
- * A thread must find its registers in user mode as it left them, a section must find its own until
+ * A thread in user mode must find its registers as it set them, a section must find its own until
  * it ends, and no scheduler may be refused.
  *
  * CPUS      number of CPUs (default: 1)
- * DEPTH     of nested interrupts (default: 1)
+ * DEPTH     depth of nested interrupts (default: 1)
  * EARLY     all threads are in kernel mode: carry_host_section_defer() returns false
  * NMIS      there are NMIs
  * CHANGES   threads exit, and the kernel writes areas
@@ -30,23 +30,23 @@
 #define NMI     (DEPTH + 1)
 #define NONE    0
 
-/* The contents of half a register file: unneeded, of section n, or of a thread, with two values in
- * turn. */
+/* The contents of half a register file: unneeded, of section n, or of a thread, which alternates
+ * between two values. */
 #define NOTHING        0
 #define OF_SECTION(n)  (1 + (n))
 #define OF_THREAD(t)   (10 + 2 * (t))
 
-/* struct carry_section_cpu; threads are counted from 1, sections by their level from 1. */
+/* Models struct carry_section_cpu; threads are counted from 1, sections by their level from 1. */
 byte word[CPUS]; /* section */
 byte owner[CPUS];
 byte kept[CPUS];
 
-/* struct carry_section_thread */
+/* Models struct carry_section_thread. */
 byte last_cpu[THREADS + 1]; /* cpu, counted from 1 */
 byte area_low[THREADS + 1];
 byte area_high[THREADS + 1];
 
-/* struct carry_section, one for each level of each CPU, and its area. */
+/* Models struct carry_section, one for each level of each CPU, and its area. */
 #define HERE (c * LEVELS + level)
 byte outer[CPUS * LEVELS];
 byte saved_thread[CPUS * LEVELS];
@@ -54,8 +54,8 @@ byte save_low[CPUS * LEVELS];
 byte save_high[CPUS * LEVELS];
 
 byte low[CPUS], high[CPUS]; /* the registers */
-byte state[THREADS + 1];    /* what the registers of a thread must hold */
-bool due[THREADS + 1];      /* must be loaded before the return to user mode */
+byte state[THREADS + 1];    /* the contents that the registers of a thread must have */
+bool due[THREADS + 1];      /* the state must be loaded before the return to user mode */
 byte current[CPUS];         /* the thread that runs */
 bool running[THREADS + 1];  /* on some CPU */
 byte depth[CPUS];           /* the level that runs */
@@ -76,14 +76,14 @@ inline load(from_low, from_high) {
 
 /* --- src/xstate/section.c --- */
 
-/* refusal() */
+/* Models refusal(). */
 #ifdef WITHOUT_REFUSAL_OF_NMIS
 #define REFUSED false
 #else
 #define REFUSED (level == NMI)
 #endif
 
-/* claim(): `ok`, or CARRY_ERROR_BUSY. */
+/* Models claim(): sets `ok` unless it fails with CARRY_ERROR_BUSY. */
 inline claim(has_area) {
     outer[HERE] = word[c];
     atomic {
@@ -207,7 +207,7 @@ inline section_end(has_area) {
     :: outer[HERE] && has_area ->
         load(save_low[AREA], save_high[AREA]);
         d_step {
-            save_low[AREA] = NOTHING; /* so that there are fewer states */
+            save_low[AREA] = NOTHING; /* reduces the number of states */
             save_high[AREA] = NOTHING
         }
     :: !outer[HERE] && saved_thread[HERE] -> own_later(saved_thread[HERE])
@@ -248,7 +248,7 @@ inline section_reload(t) {
     release()
 }
 
-/* carry_section_forget() */
+/* Models carry_section_forget(). */
 inline forget(t) {
 #ifndef WITHOUT_OWNER_FORGOTTEN
     if
@@ -265,7 +265,8 @@ inline forget(t) {
 
 /* --- The kernel --- */
 
-/* Runs a section, which uses the registers, and checks that it finds in them what it left. */
+/* Runs a section that uses the registers, and checks that it finds in them the values that it
+ * set. */
 inline section(has_area) {
     section_begin(has_area);
     if
@@ -321,7 +322,7 @@ inline switch_thread() {
     }
 }
 
-/* Writes the area of a thread as the kernel does, which then must be loaded. */
+/* Writes the area of a thread as the kernel does; the area must then be loaded. */
 inline write_area(t) {
     forget(t);
     d_step {

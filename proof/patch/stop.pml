@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models how a body of several instructions replaces a call, and the call the body, while all other
+ * Models how a body of several instructions replaces a call, and a call the body, while all other
  * CPUs are stopped: write_plan() of src/patch/commit.c, and stop() and start() of a kernel, as in
  * ports/baremetal/host.c.
  *
@@ -36,7 +36,7 @@ inline put(part, v) {
     seen[part] = seen[part] | (1 << v)
 }
 
-/* all_outside(): carry_patch_is_inside() of each context. */
+/* all_outside(): no context is inside by carry_patch_is_inside(). */
 #ifdef WITHOUT_LOOK_INSIDE
 #define ALL_OUTSIDE true
 #elif defined(WITHOUT_LOOK_AT_ALL)

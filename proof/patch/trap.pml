@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Models threads that trap, and wait in the handler of SIGTRAP until the commit is over:
- * src/hosted/trap.c, and what src/hosted/hosted_patch.c does so that the commit ends.
+ * src/hosted/trap.c, and the parts of src/hosted/hosted_patch.c that let the commit end.
  *
  * The text is one byte, guarded or not. After a commit a core may still fetch the guard until it is
  * synchronised. All shared variables are read and written in one order, as SEQ_CST requires.
  *
- * No thread may mistake a guard for a foreign trap, which would end the process; no guard may end
- * the process otherwise; and all threads must continue.
+ * No thread may mistake a guard for a foreign trap: that would end the process. No guard may end
+ * the process in another way, and all threads must continue.
  *
  * THREADS   number of threads that run the site (default: 2)
  * BLOCKS    a thread may block SIGTRAP from the start
@@ -27,12 +27,12 @@ byte turns;                  /* odd while guards may exist */
 byte sleepers;
 bool asleep[THREADS];        /* in the futex */
 bool blocks[THREADS];        /* the thread blocks SIGTRAP */
-bool waits[THREADS];         /* from the trap to the return from its handler */
+bool waits[THREADS];         /* a thread is between the trap and the return from its handler */
 bool in_session;             /* signals are blocked on the committing thread, hooks are off */
 
 /* --- The committing thread --- */
 
-/* carry_trap_begin() */
+/* Models carry_trap_begin(). */
 inline trap_begin() {
     handles = true; /* carry_signal_install() */
 #ifndef WITHOUT_TURN_AT_BEGIN
@@ -40,7 +40,7 @@ inline trap_begin() {
 #endif
 }
 
-/* carry_trap_end(); the futex wakes all. */
+/* Models carry_trap_end(); the futex wakes all sleepers. */
 inline trap_end() {
 #ifdef WITHOUT_ORDER_AT_END
     slept = sleepers > 0;
@@ -69,7 +69,7 @@ inline trap_end() {
 
 /*
  * Runs the site on the committing thread: in a signal handler, or in a hook of a function that the
- * library calls. It would wait for the end of its own commit.
+ * library calls. A guard there would make it wait for the end of its own commit.
  */
 inline may_run_site() {
     if
@@ -86,7 +86,7 @@ inline may_run_site() {
     fi
 }
 
-/* carry_trap_is_safe(): not if a thread blocks the signal, or if that is unknown. */
+/* Models carry_trap_is_safe(): false if a thread blocks the signal, or if that is unknown. */
 inline look_who_blocks() {
     safe = true;
 #ifndef WITHOUT_LOOK_AT_MASKS
@@ -142,7 +142,7 @@ ended:
 #define IS_TRAP guarded
 #endif
 
-/* wait_for_guard(), with wait_for_turn_end() in it. */
+/* Models wait_for_guard(), which calls wait_for_turn_end(). */
 inline wait_for_guard() {
     do
     :: before = turns;
@@ -176,7 +176,7 @@ inline wait_for_guard() {
 #ifdef WITHOUT_SECOND_LOOK_AT_TURN
                assert(false)
 #else
-               assert(turns != before) /* else it is a foreign trap: handle_trap() */
+               assert(turns != before) /* otherwise it is a foreign trap: handle_trap() */
 #endif
            fi
        :: else -> break
@@ -198,7 +198,7 @@ end:
     :: !guarded -> skip /* the site is run */
     :: guarded || stale[_pid - 1] ->
         waits[_pid - 1] = true;
-        assert(!blocks[_pid - 1] && handles); /* else the trap ends the process */
+        assert(!blocks[_pid - 1] && handles); /* otherwise the trap ends the process */
         wait_for_guard();
         d_step {
             stale[_pid - 1] = false; /* IRET synchronises */
