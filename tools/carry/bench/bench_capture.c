@@ -328,7 +328,7 @@ static void measure_once(const struct subject *subject, FILE *capture, struct re
     char name[32];
     int status;
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(capture));
-    /* Removes what the previous program wrote, before the measured time. */
+    /* Removes the previous program's output, before the measured time. */
     const bool emptied = truncate(copy_path, 0) == 0;
     const int64_t before = clock_ns();
     if (!emptied || !run_once(subject, name, &status, &used)) {

@@ -186,7 +186,7 @@ static bool measure_cases(struct patch_bench *bench, const struct effort *effort
     return bench->samples != NULL;
 }
 
-/* Measures commits, then cases. Commits come first: they are made in children, which must not
+/* Measures commits, then cases. Commits come first: they are made in children, and these must not
  * inherit a commit of their parent. */
 static int measure_sites(struct patch_bench *bench, const struct effort *effort) {
     if (!make_commit_texts(bench) ||

@@ -103,8 +103,8 @@ static bool count_by_counters(struct kernels_bench *bench) {
 
 /* --- callgrind, in the process that it counts --- */
 
-/* Writes the name of a subject in a cell, which is the same in both processes: "adc hot 1500 1", or
- * "adc interleave 0 3". */
+/* Writes the name of a subject in a cell, the same in both processes: "adc hot 1500 1", or "adc
+ * interleave 0 3". */
 static void name_counted(char *name, size_t size, const struct kernels_bench *bench, size_t cell,
                          size_t subject) {
     const struct cell *of = &bench->cells[cell];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* For builds without valgrind's headers, which tell callgrind what to count. */
+/* Defines the functions for builds without valgrind's headers, by which programs control
+ * callgrind. */
 #include "bench/kernels_count.h"
 
 bool kernels_may_be_counted(void) {

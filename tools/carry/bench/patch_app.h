@@ -9,7 +9,7 @@
 
 /* The forms of all operations and flags of an application. */
 enum patch_app_form {
-    APP_COMPILED_IN, /* functions by name, which the compiler may inline, and no flags */
+    APP_COMPILED_IN, /* functions by name, so that the compiler may inline them, and no flags */
     APP_POINTERS,    /* pointers and flags in memory */
     APP_PATCHED,     /* sites; the last form, as architectures without sites lack it */
     APP_FORMS,

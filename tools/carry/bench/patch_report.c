@@ -169,7 +169,7 @@ static void print_target_ratio(const struct patch_bench *bench, enum patch_form 
     end_target(ratio, MOST_RATIO);
 }
 
-/* Prints the targets of commits for the first way that works, which the library uses by default. */
+/* Prints the targets of commits for the first way that works: the library's default. */
 static void print_target_commits(const struct patch_bench *bench) {
     size_t way = 0;
     while (way < COMMIT_WAYS && !bench->commits.of[way][0][1].measured)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes texts to a file without a name, and maps it as the loader maps text: private, executable
- * and not writable. So the first patch of a page copies it, as in any text.
+ * and not writable. Thus the first patch of a page copies it, as in any text.
  */
 #define _GNU_SOURCE
 #include "bench/patch_text.h"

@@ -126,7 +126,7 @@ static void put_plt(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* Puts the start of a stub, which loads the key into x16. */
+/* Puts the start of a stub: it loads the key into x16. */
 static void put_load_of_key(struct patch_maker *maker, size_t index) {
     const size_t key = patch_line_at(maker, index);
     put_page(maker, key);
@@ -170,7 +170,7 @@ static void put_branch_site(struct patch_maker *maker, size_t index) {
     maker->at = next;
 }
 
-/* Puts the end of the loop. CBNZ alone may not reach back to its start. */
+/* Puts the end of the loop. CBNZ by itself may not reach back to its start. */
 static void put_jump_back(struct patch_maker *maker, size_t start) {
     put_word(maker, DEC_X19);
     put_test(maker, CBZ_X19, maker->at + 2 * INSTRUCTION_BYTES);

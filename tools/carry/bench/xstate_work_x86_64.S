@@ -19,7 +19,7 @@ END bench_target
 /*
  * void bench_thunk_xsavec(void)
  *
- * Does what glibc's _dl_runtime_resolve_xsavec does: saves the integer arguments, and all
+ * Does the same as glibc's _dl_runtime_resolve_xsavec: saves the integer arguments, and all
  * components except x87 and PKRU, on the stack; calls the callback; restores all; jumps to the
  * target.
  */

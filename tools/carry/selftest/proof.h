@@ -29,7 +29,7 @@ struct proof {
 };
 
 /* Compares all kernels of the library, also those that this CPU cannot run. Returns false if the
- * tool was built without libmd, which computes digests. */
+ * tool was built without libmd, as that computes digests. */
 bool proof_compare(const struct library *library, struct proof *proof);
 
 /* Compares the kernels, and prints a report. Returns the exit status. */

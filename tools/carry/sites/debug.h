@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the debug file of a stripped ELF file, which contains its symbols, and verifies that it
+ * Finds the debug file that contains the symbols of a stripped ELF file, and verifies that it
  * belongs to that file. No content of a file is trusted.
  *
  * Source: GDB's manual, "Debugging Information in Separate Files".

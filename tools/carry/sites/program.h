@@ -34,12 +34,13 @@ bool program_add(struct program *program, struct object *object, char *path);
 /* Sorts the bodies of all objects for program_bodies(); returns false without memory. */
 bool program_collect_bodies(struct program *program);
 
-/* Reads memory of the process, or bytes of the file, at `address`; returns false if it cannot. */
+/* Reads memory of the process, or bytes of the file, at `address`; returns false if that fails. */
 bool program_read(const struct program *program, uint64_t address, void *buffer, size_t size);
 
 /*
- * Returns whether an object is loaded as it was when the program was opened, by its records, which
- * never change. False if the process has ended, or has unloaded the object.
+ * Returns whether an object is still loaded as it was when the program was opened. Compares its
+ * records, as these never change. Returns false if the process has ended, or has unloaded the
+ * object.
  */
 bool program_holds(const struct program *program, const struct object *object);
 

@@ -47,7 +47,7 @@ static bool is_by_feature(const struct record *record) {
 static const char *const prefixes[] = {"carry_op_", "carry_key_"};
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
 
-/* Returns what follows a prefix of symbols of keys, or NULL if the name has none. */
+/* Returns the rest of a name after a prefix of symbols of keys, or NULL without such a prefix. */
 static const char *behind_prefix(const char *name) {
     for (size_t i = 0; i < PREFIXES; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)

@@ -31,7 +31,7 @@
  *
  *   rdi  mask
  *
- * Clobbers flags and those registers, whose upper halves stay dirty.
+ * Clobbers flags and those registers; their upper halves remain dirty.
  */
 FUNCTION xstate_dirty
     bt $SSE, %rdi
@@ -214,7 +214,7 @@ END xstate_shot_\event\()_\state
  *   edx, eax  mask, as the instructions take it
  *   r8        calls left
  *
- * Clobbers those, ecx, flags, and what the instruction loads.
+ * Clobbers those, ecx, flags, and the components that the instruction loads.
  */
 .macro LOOP name, instruction:vararg
 FUNCTION xstate_loop_\name

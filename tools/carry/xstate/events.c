@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measures what dirty uppers add to single instructions. Some CPUs pay at each change between SSE
- * and VEX instructions, others in each SSE instruction, so each event is timed separately.
+ * Measures the time that dirty uppers add to single instructions. Some CPUs pay at each change
+ * between SSE and VEX instructions, others in each SSE instruction, so each event is timed
+ * separately.
  */
 #include <stdlib.h>
 #include <x86intrin.h>
@@ -53,7 +54,7 @@ static double *counts_of(const struct shooting *shooting, size_t event, size_t s
     return shooting->counts + (event * XSTATE_UPPERS + state) * shooting->rounds;
 }
 
-/* Returns scattered delays below 64 cycles, which are more than a step of any counter. */
+/* Returns scattered delays below 64 cycles: that is more than a step of any counter. */
 static uint32_t shot_delay(size_t number) {
     return (uint32_t)number * UINT32_C(2654435761) >> 26;
 }

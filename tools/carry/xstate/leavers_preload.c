@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libcarry-leavers.so, which `carry xstate leavers` loads into a program: hooks all calls between
- * its objects, and counts those that return with dirty uppers.
+ * Makes libcarry-leavers.so. `carry xstate leavers` loads it into a program: it hooks all calls
+ * between its objects, and counts those that return with dirty uppers.
  *
  * The program must run as if this library were absent, so failures are ignored, and nothing is
  * printed.
@@ -320,6 +320,6 @@ __attribute__((constructor)) static void begin_counting(void) {
         return;
     ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
     program[size > 0 ? size : 0] = '\0';
-    carry_cpu_set_mask("+fast_xgetbv1"); /* thunks then read what is in use, not the values */
+    carry_cpu_set_mask("+fast_xgetbv1"); /* thunks then read the mask of use, not the values */
     add_one(attach_all_calls() == CARRY_ERROR_PERMISSION ? &table->refused : &table->processes);
 }

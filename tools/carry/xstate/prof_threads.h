@@ -22,7 +22,7 @@ struct threads {
 /* Returns a thread or NULL. The pointer is valid until a thread is added or removed. */
 struct traced *threads_find(const struct threads *threads, pid_t thread);
 
-/* Returns a thread, which is added if it is new; NULL without memory. */
+/* Returns a thread, after adding it if it is new; NULL without memory. */
 struct traced *threads_add(struct threads *threads, pid_t thread);
 
 void threads_remove(struct threads *threads, pid_t thread);

@@ -121,7 +121,7 @@ static void warn_setuid(struct trace *trace, pid_t process) {
     trace->warned_setuid = true;
 }
 
-/* Handles exec: the process has one thread left, which now has the number of the first thread. */
+/* Handles exec: only one thread of the process remains, now with the number of the first thread. */
 static void on_exec(struct trace *trace, pid_t process) {
     unsigned long former;
     if (ptrace(PTRACE_GETEVENTMSG, process, NULL, &former) == 0 && (pid_t)former != process)

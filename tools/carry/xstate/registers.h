@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of xstate/cost_x86_64.S, which describes each. */
+/* Declares the functions of xstate/cost_x86_64.S: that file describes each. */
 #ifndef CARRY_TOOLS_XSTATE_REGISTERS_H
 #define CARRY_TOOLS_XSTATE_REGISTERS_H
 

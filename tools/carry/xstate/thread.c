@@ -155,8 +155,8 @@ static int get_registers(struct xstate_thread *thread) {
 
 /* --- Stops --- */
 
-/* Waits until a thread stops; returns 0 or an errno. Each stop sends SIGCHLD, which is blocked, so
- * none is missed. */
+/* Waits until a thread stops; returns 0 or an errno. Each stop sends SIGCHLD, and the signal is
+ * blocked, so that no stop is missed. */
 static int wait_for_stop(pid_t tid, int *status) {
     const int64_t deadline = clock_ns() + STOP_NS;
     sigset_t set;

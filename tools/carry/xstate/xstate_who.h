@@ -40,7 +40,7 @@ enum who_verdict who_verdict(uint64_t in_use);
 /* Measures the states of threads that were not measured yet; returns false without memory. */
 bool who_measure(struct who_costs *costs, const struct who_process *process);
 
-/* Returns the nanoseconds of a switch, which must have been measured. */
+/* Returns the nanoseconds of a switch; the switch must have been measured. */
 double who_switch_ns(const struct who_costs *costs, uint64_t in_use);
 
 /* Print the reports on standard output. */
