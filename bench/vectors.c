@@ -30,7 +30,7 @@ static size_t random_size, data_size;
 static struct vector *vectors;
 static size_t vector_count, vector_room;
 
-/* The state of xorshift64*, which gives the same numbers in every run. */
+/* The state of xorshift64*, a generator of the same numbers in every run. */
 static uint64_t state = 1;
 
 static uint32_t next_random(void) {

@@ -20,7 +20,7 @@ BUILD_SECONDS = 600
 
 
 class BuildError(Exception):
-    """A part that the benchmark requires could not be built."""
+    """Reports that a part that the benchmark requires could not be built."""
 
 
 @dataclass

@@ -18,7 +18,7 @@ import numpy as np
 from measure.plan import TOLERANCE
 
 QUIETEST = 0.25  # quantile of canaries beside the empty function: their undisturbed time
-MORE_OFTEN = 0.25  # a function lowers the clock if such a share is slow beyond what others explain
+MORE_OFTEN = 0.25  # share of slow canaries, beyond explained ones, that shows a lowered clock
 OWN_USUAL = 0.8  # quantile of canaries beside a function that lowers the clock: their usual time
 FEWEST = 8  # samples needed to judge a function
 

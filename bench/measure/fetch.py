@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class FetchError(Exception):
-    """A package is not available; the message says why."""
+    """Reports why a package is not available."""
 
 
 def output(*command: str, folder: Path | None = None) -> str:

@@ -19,7 +19,7 @@ def row(cells: Iterable[str], name: str = "td") -> str:
 
 
 def table(head: Iterable[str], rows: Iterable[str], **attributes: str) -> str:
-    """Returns a table, which can be scrolled if it is wide."""
+    """Returns a table that can be scrolled if it is wide."""
     body = tag("thead", row(head, "th")) + tag("tbody", "".join(rows))
     return tag("div", tag("table", body, **attributes), class_="scroll")
 

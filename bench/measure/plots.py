@@ -221,7 +221,7 @@ def to_svg(figure: plt.Figure) -> str:
     plt.close(figure)
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Metadata contain addresses of vocabularies, which need not be loaded.
+    # Removes metadata: they contain addresses of vocabularies that need not be loaded.
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     # Removes names of groups, which would be the same in several plots of a page.
     svg = re.sub(r' id="[a-z0-9.A-Z]+_\d+"', "", svg)

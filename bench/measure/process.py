@@ -17,7 +17,7 @@ ANSWER_SECONDS = 60.0
 
 
 class ProcessError(Exception):
-    """The process died, hung, or violated the contract."""
+    """Reports that the process died, hung, or violated the contract."""
 
 
 @dataclass(frozen=True)

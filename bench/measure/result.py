@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes and reads results, which contain:
+"""Writes and reads results. These contain:
 
     format      2
     date        UTC

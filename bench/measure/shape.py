@@ -4,7 +4,7 @@
 A shape is one of
 
     a function      the shape of all values for which it returns true
-    {name: shape}   members of an object, which may have others
+    {name: shape}   members of an object that may have others
     Each(shape)     all members of an object, with any names
     [shape]         all items of a list
     Maybe(shape)    null or the shape

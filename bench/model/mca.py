@@ -18,7 +18,7 @@ TURNS_MIN = 4
 
 
 class ModelError(Exception):
-    """llvm-mca is missing, or refused its input; the message says why."""
+    """Reports that llvm-mca is missing, or why it refused its input."""
 
 
 @dataclass(frozen=True)

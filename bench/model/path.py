@@ -24,7 +24,7 @@ LABEL = re.compile(r"^([0-9a-f]+) <(\S+)>:$")
 
 
 class PathError(Exception):
-    """A call could not be executed, or left the known functions; the message says why."""
+    """Reports why a call could not be executed, or that it left the known functions."""
 
 
 @dataclass(frozen=True)

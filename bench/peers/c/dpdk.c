@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* DPDK's checksum: inline functions of its headers, so the compiler decides its speed. */
 #include <rte_config.h>
-#undef RTE_USE_LIBBSD /* needs another package, which the checksum does not use */
+#undef RTE_USE_LIBBSD /* this needs another package; the checksum does not use it */
 
 #include <rte_ip.h>
 

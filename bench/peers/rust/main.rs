@@ -71,7 +71,7 @@ fn floor_branches(calls: usize) -> usize {
 fn get_memory(size: usize) -> &'static mut [u8] {
     let whole = size.next_multiple_of(HUGE_PAGE_BYTES);
     let layout = Layout::from_size_align(whole, HUGE_PAGE_BYTES).expect("a size");
-    // SAFETY: the memory remains valid until the process ends; advice changes no bytes.
+    // SAFETY: the memory remains valid until the process ends; the advice changes no bytes.
     unsafe {
         let memory = alloc_zeroed(layout);
         assert!(!memory.is_null(), "no memory for {whole} bytes");
