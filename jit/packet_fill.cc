@@ -31,7 +31,7 @@ class FillEmitter {
 };
 
 /* Jumps to `rare` unless the whole packet was captured, each sum around others is absent, and no
-   bytes follow what it covers. */
+   bytes follow those that it covers. */
 void FillEmitter::require_simple() {
     ops.load_number(plan.lengths[0].offset);
     ops.add_number(plan.lengths[0].base);

@@ -136,7 +136,7 @@ Effect effect_from(uint32_t at, Effect effect) {
     return effect;
 }
 
-/* Adds the bytes from `at` to `end`, which have the same effect. */
+/* Adds the bytes from `at` to `end`. They all have the effect `effect`. */
 void Planner::add_run(TemplatePlan &plan, uint32_t at, uint32_t end, const Effect &effect) const {
     uint32_t value = plan.chunks.empty() ? 0 : plan.chunks.back().value + plan.chunks.back().size;
     for (uint32_t size = 8; size; size /= 2)

@@ -88,7 +88,7 @@ class Ops final : public TemplateOps {
         a.strh(w2, bytes(x0, sum.offset));
     }
 
-    /* Uses the old checksum, which x3 still holds. */
+    /* Uses the old checksum: x3 still holds it. */
     void load_sum_change() override {
         a.mvn(x3, x3);
         a.adds(x2, x2, x3);

@@ -9,7 +9,8 @@
  * Further, rdi is the frame, rsi the sums, rdx the capacity, and r8 the frame's data. In functions
  * that fill in, r10 is the place in which the next sum is listed.
  *
- * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm2, and what emit_sum.h names.
+ * Clobbers: rax, rcx, rdx, rsi, rdi, r8 to r11, flags, xmm0 to xmm2, and the registers that
+ * emit_sum.h names.
  */
 #include "../packet_ops.h"
 
@@ -136,7 +137,7 @@ class Ops final : public PacketOps {
         a.adc(rax, 0);
     }
 
-    /* Keeps registers below the stack pointer, which does not move, for debuggers. */
+    /* Keeps registers below the stack pointer: it does not move, for debuggers. */
     void sum_content() override {
         int32_t below = 0;
         a.mov(eax, r9d);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace asmjit::x86;
 
-/* Accumulators; further accumulators are in the red zone, which signal handlers do not use. */
+/* Accumulators; further accumulators are in the red zone: signal handlers do not use it. */
 const Gp registers[] = {rdx, r8, r9, r10, r11};
 constexpr size_t RED_ZONE_WORDS = 16;
 
@@ -91,7 +91,7 @@ class Ops final : public TemplateOps {
         a.mov(field, ax);
     }
 
-    /* Uses the old checksum, which rcx still holds. */
+    /* Uses the old checksum: rcx still holds it. */
     void load_sum_change() override {
         a.not_(rcx);
         a.movzx(eax, ax);
