@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Computes the canonical bytes of a kernel, which do not depend on the linker, and their SHA-256.
+"""Computes the canonical bytes of a kernel, independent of the linker, and their SHA-256.
 
 usage: digest.py BUILD...
 

@@ -389,7 +389,7 @@ class Machine:
             self.store_stack(self.state.accesses.pop().offset, bits)
 
     def holds(self, condition: str) -> bool:
-        """Returns whether the flags fulfil a condition, which must not depend on the data."""
+        """Returns whether the flags fulfil a condition; it must not depend on the data."""
         raise NotImplementedError
 
     def push(self, value: Num) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes mutants of kernels in large numbers: each makes one change, which needs no more bytes.
+"""Makes mutants of kernels in large numbers: each makes one change that needs no more bytes.
 
 Instructions are dropped, exchanged, and replaced by others of the same kernel. Operands, widths,
 mnemonics, prefixes and single bits change, and vector instructions lose or get VEX. The same seed

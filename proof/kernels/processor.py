@@ -110,7 +110,7 @@ class Processor(Machine):
     # --- Conditions ---
 
     def holds(self, condition: str) -> bool:
-        """Returns whether the flags fulfil a condition, which must not depend on the data."""
+        """Returns whether the flags fulfil a condition; it must not depend on the data."""
         opposite = condition.startswith("n") or condition in ("ae", "a", "ge", "g")
         base = {"ae": "b", "a": "be", "ge": "l", "g": "le"}.get(condition, condition.lstrip("n"))
         f = self.state.flags

@@ -98,7 +98,7 @@ def callees(name: str) -> dict[str, Claim]:
 
 
 def check_linked(library: Path, code: Code) -> None:
-    """Checks that the library contains the code of the object, which is recorded as proven."""
+    """Checks that the library contains the code of the object: that is recorded as proven."""
     (linked,) = digest.linked(library, [code])
     if linked.digest != code.digest:
         raise Unproven(f"{library} has other code than its object")

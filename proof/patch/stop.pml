@@ -110,7 +110,7 @@ inline step(who) {
     :: seen[1] & 2 -> second = SEVERAL
     fi;
     if
-    :: !inside[who] && first == CALL && second == CALL /* the call, which returns after the site */
+    :: !inside[who] && first == CALL && second == CALL /* the call; it returns after the site */
     :: !inside[who] && first == SEVERAL -> inside[who] = true
     :: inside[who] && second == SEVERAL -> inside[who] = false
     :: else ->
