@@ -34,7 +34,7 @@ static void check_kernels(carry_sum_fn *sum, carry_sum_copy_fn *copy, const char
     sum_copy_check_all(copy, effort, name);
 }
 
-static void check_kernels(unsigned bits) {
+static void check_all_kernels(unsigned bits) {
     struct carry_sum_kernel kernel;
     for (size_t i = 0; carry_sum_kernel(i, &kernel); i++)
         if (!strncmp(kernel.name, "sve", 3) && !kernel.missing)
@@ -52,7 +52,7 @@ int main(void) {
         if (carry_cpu_has("sve"))
             prctl(PR_SVE_SET_VL, bits / 8);
         if (carry_cpu_has("sve") && vector_bits() == bits)
-            check_kernels(bits);
+            check_all_kernels(bits);
         else
             tap_skip("kernels for vectors of any length", "no vectors of %u bits", bits);
     }
