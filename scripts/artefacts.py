@@ -16,7 +16,7 @@ class Component:
     """A library of another project, as Debian packages it."""
 
     name: str
-    debian_package: str  # of Debian: the SPDX document names its version and homepage
+    package: str  # of Debian: the SPDX document names its version and homepage
     licence: str  # as SPDX writes it
     meson: tuple[str, ...]  # its names in meson.build
 
