@@ -71,8 +71,32 @@ static bool is_right_without(const struct suspect *suspect, uint32_t less) {
     return suspect->difference == less % MODULUS;
 }
 
+/* Returns the bit, of the covered bytes or the field, that makes this difference when it flips; 16
+   if no bit does. */
+static uint32_t bit_of(uint32_t difference) {
+    uint32_t bit = 0;
+    while (bit < 16 && difference != 1u << bit && difference != negate_mod(1u << bit))
+        bit++;
+    return bit;
+}
+
+/* Checks for what other causes may have in common with damage: they leave it to this one. */
+static bool fits_one_bit(const struct suspect *suspect) {
+    return bit_of(suspect->difference) < 16;
+}
+
 static bool fits_zero(const struct suspect *suspect) {
     return suspect->sum->stored == 0;
+}
+
+/* Checks for the sum over bytes that contain the right sum. It may also be 0, as ZERO says. */
+static bool fits_twice(const struct suspect *suspect) {
+    return suspect->sum->field_size == 2 && suspect->sum->stored == UINT16_MAX &&
+           !fits_one_bit(suspect);
+}
+
+static bool fits_zero_computed(const struct suspect *suspect) {
+    return suspect->sum->expected == UINT16_MAX;
 }
 
 static bool fits_adler32(const struct suspect *suspect) {
@@ -91,6 +115,12 @@ static bool fits_no_pseudo(const struct suspect *suspect) {
     return suspect->sum->pseudo && is_right_without(suspect, folded_number(suspect->sum->pseudo));
 }
 
+/* Checks for the sum over a field that holds the sum of the pseudo-header. */
+static bool fits_pseudo_twice(const struct suspect *suspect) {
+    return suspect->sum->pseudo && !fits_one_bit(suspect) &&
+           is_right_with(suspect, folded_number(suspect->sum->pseudo));
+}
+
 /* Returns the bytes between the start of the IP header (over IPv6, the end of its fixed header) and
    the transport header. A sender that uses IP's length in the pseudo-header counts these too
    much. */
@@ -103,6 +133,43 @@ static bool fits_pseudo_length(const struct suspect *suspect) {
     const struct carry_packet_sum *sum = suspect->sum;
     return sum->pseudo && (is_right_without(suspect, sum->pseudo_size) ||
                            is_right_with(suspect, headers_before(sum)));
+}
+
+/* Checks whether the checksum would be right with these addresses in the pseudo-header. */
+static bool is_right_between(const struct suspect *suspect,
+                             const struct carry_capture_address *from,
+                             const struct carry_capture_address *to) {
+    const struct carry_packet_sum *sum = suspect->sum;
+    const uint32_t other =
+        sum->version == 6
+            ? carry_sum_pseudo6(from->bytes, to->bytes, sum->pseudo_protocol, sum->pseudo_size, 0)
+            : carry_sum_pseudo4(from->bytes, to->bytes, sum->pseudo_protocol, sum->pseudo_size, 0);
+    return is_right_with(suspect,
+                         add_mod(folded_number(other), negate_mod(folded_number(sum->pseudo))));
+}
+
+static bool fits_pseudo_address(const struct suspect *suspect) {
+    const struct ends ends = carry_ends_of(suspect->frame, suspect->sum);
+    return suspect->sum->pseudo && !fits_one_bit(suspect) &&
+           (is_right_between(suspect, &ends.from, &ends.to) ||
+            is_right_between(suspect, &ends.from, &ends.from));
+}
+
+#define NEXT_HEADER_AT  6 /* in the header of IPv6 */
+#define PROTOCOL_ICMP   1
+#define PROTOCOL_ICMPV6 58
+
+/* Checks whether the checksum would be right with this protocol in the pseudo-header. */
+static bool is_right_for(const struct suspect *suspect, uint32_t protocol) {
+    return is_right_with(suspect, add_mod(protocol, negate_mod(suspect->sum->pseudo_protocol)));
+}
+
+static bool fits_pseudo_protocol(const struct suspect *suspect) {
+    const struct carry_packet_sum *sum = suspect->sum;
+    const uint8_t *header = (const uint8_t *)suspect->frame->data + sum->network_offset;
+    return sum->pseudo && sum->version == 6 && !fits_one_bit(suspect) &&
+           (is_right_for(suspect, header[NEXT_HEADER_AT]) ||
+            (sum->pseudo_protocol == PROTOCOL_ICMPV6 && is_right_for(suspect, PROTOCOL_ICMP)));
 }
 
 /* Returns the sum and the size of the bytes that follow the packet in the frame; false if there are
@@ -125,6 +192,17 @@ static bool fits_padding(const struct suspect *suspect) {
             (suspect->sum->pseudo && is_right_with(suspect, add_mod(more, size))));
 }
 
+/* Checks what became of the last byte of an odd number, which is the upper half of a word. Other
+   senders leave it out, or add it as the lower half. */
+static bool fits_odd_byte(const struct suspect *suspect) {
+    const struct carry_packet_sum *sum = suspect->sum;
+    if (sum->cover_size % 2 == 0 || fits_one_bit(suspect))
+        return false;
+    const uint8_t *data = suspect->frame->data;
+    const uint32_t last = data[sum->cover_offset + sum->cover_size - 1];
+    return is_right_without(suspect, last << 8) || is_right_without(suspect, (last << 8) - last);
+}
+
 #define TTL_AT  8
 #define TTL_ONE 0x0100u /* a TTL of 1: the upper byte of its word */
 
@@ -132,19 +210,6 @@ static bool fits_ttl(const struct suspect *suspect) {
     const uint8_t *header = (const uint8_t *)suspect->frame->data + suspect->sum->cover_offset;
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && header[TTL_AT] < UINT8_MAX &&
            is_right_with(suspect, TTL_ONE);
-}
-
-/* Returns the bit, of the covered bytes or the field, that makes this difference when it flips; 16
-   if no bit does. */
-static uint32_t bit_of(uint32_t difference) {
-    uint32_t bit = 0;
-    while (bit < 16 && difference != 1u << bit && difference != negate_mod(1u << bit))
-        bit++;
-    return bit;
-}
-
-static bool fits_one_bit(const struct suspect *suspect) {
-    return bit_of(suspect->difference) < 16;
 }
 
 /* Checks for one of the two reasons why an IPv4 header's sum is partial; BY_SENDER is the other. */
@@ -302,6 +367,12 @@ static struct evidence evidence_of_bad(const struct carry_capture_packet *packet
     return evidence;
 }
 
+static struct evidence evidence_of_illegal(const struct carry_capture_packet *packet,
+                                           const struct carry_packet_sum *sum) {
+    const struct carry_frame frame = carry_capture_frame(packet);
+    return (struct evidence){.cause = carry_cause_of(&frame, sum)};
+}
+
 static enum carry_capture_cause cause_of_partial(const struct carry_capture_packet *packet,
                                                  const struct carry_packet_sum *sum) {
     const struct carry_frame frame = carry_capture_frame(packet);
@@ -329,6 +400,8 @@ struct evidence carry_cause_find(const struct carry_capture_packet *packet,
         return evidence_of_bad(packet, sums, count, &sums[index]);
     case CARRY_VERDICT_PARTIAL:
         return evidence_of_partial(packet, sums, count, &sums[index]);
+    case CARRY_VERDICT_ILLEGAL:
+        return evidence_of_illegal(packet, &sums[index]);
     default:
         return (struct evidence){0};
     }

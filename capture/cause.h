@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the cause of a bad or partial sum, for summaries and reports. */
+/* Finds the cause of a bad, illegal or partial sum, for summaries and reports. */
 #ifndef CARRY_CAPTURE_SRC_CAUSE_H
 #define CARRY_CAPTURE_SRC_CAUSE_H
 

@@ -65,6 +65,13 @@ static const char *const sentences[CARRY_CAPTURE_CAUSE_COUNT] = {
 #undef CARRY_CAPTURE_CAUSE
 };
 
+static const char *why_illegal(const struct carry_frame *frame,
+                               const struct carry_packet_sum *sum) {
+    const enum carry_capture_cause cause = carry_cause_of(frame, sum);
+    return cause ? sentences[cause]
+                 : "0 says that there is none, though the protocol demands one here";
+}
+
 const char *carry_capture_why(const struct carry_frame *frame, const struct carry_packet_sum *sum) {
     switch (sum->verdict) {
     case CARRY_VERDICT_GOOD:
@@ -76,7 +83,7 @@ const char *carry_capture_why(const struct carry_frame *frame, const struct carr
         return sum->stored ? "the header marks it as unused"
                            : "0 says that the sender chose to send none";
     case CARRY_VERDICT_ILLEGAL:
-        return "0 says that there is none, though the protocol demands one here";
+        return why_illegal(frame, sum);
     default:
         return why_unverifiable(frame, sum);
     }

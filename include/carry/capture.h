@@ -230,12 +230,12 @@ CARRY_API const char *carry_capture_describe_link(uint32_t linktype);
 #define CARRY_CAPTURE_FINDING_VERDICTS (CARRY_CAPTURE_WRONG_VERDICTS | 1u << CARRY_VERDICT_PARTIAL)
 
 /*
- * Why a checksum is bad or partial, as far as its frame, what the capturing machine said of it, and
- * other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is probably
- * damage.
+ * Why a checksum is bad, illegal or partial, as far as its frame, what the capturing machine said
+ * of it, and other frames show: the rows of <carry/capture_causes.def>. Bad without a cause is
+ * probably damage.
  *
- * Causes by the frame alone may be chance: a damaged checksum fits one of them once in 65,536, and
- * ONE_BIT once in 2,048. Causes by flow are named once CARRY_CAPTURE_FLOW_AGREES
+ * Causes by the frame alone may be chance: a damaged checksum fits one of them once or twice
+ * in 65,536, and ONE_BIT once in 2,048. Causes by flow are named once CARRY_CAPTURE_FLOW_AGREES
  * different bad checksums of one flow agree: they are off by the same difference, for example. A
  * later bad one that does not agree, or a later good one after the same headers, refutes them for
  * the whole flow. At most 256 flows are kept: beyond these, a new one takes the place of another.
@@ -293,10 +293,10 @@ CARRY_API const char *carry_capture_cause_name(unsigned cause);
 /* The texts that describe a cause. */
 struct carry_capture_cause_words {
     const char *name;
-    const char *one;    /* of one checksum, to follow "it": "holds 0: never filled in" */
+    const char *one;    /* of one checksum, to follow "it": "is right without the pseudo-header" */
     const char *many;   /* of several, to follow a number; NULL: a summary does not mention it */
     const char *advice; /* what to do about it, to follow "try: "; NULL: nothing */
-    uint32_t verdict;   /* that it explains: BAD or PARTIAL */
+    uint32_t verdict;   /* that it explains: BAD, ILLEGAL or PARTIAL */
     uint32_t reserved[3];
 };
 

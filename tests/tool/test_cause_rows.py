@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 import pytest
 from captures import (
     CHECK_AT,
+    ICMPV6,
     TCP,
     UDP,
+    UDPLITE,
     V6,
     ethernet,
     finish,
@@ -69,7 +72,7 @@ def rows() -> list[Row]:
 
 ROWS = {row.name: row for row in rows()}
 
-A, B = "10.0.0.5", "10.0.0.9"
+A, B, FAR, ONE_ON = "10.0.0.5", "10.0.0.9", "192.0.2.77", "10.0.0.6"
 
 
 def one(carry: Run, *frames: bytes) -> tuple[str | None, int | None]:
@@ -109,11 +112,81 @@ def header(change: Callable[[int], int], ttl: int = 64) -> bytes:
     return ethernet(put16(bytes(ip), 10, change(finish(bytes(ip[:20]))) & 0xFFFF))
 
 
+HOP, LAST = "2001:db8:a::1", "2001:db8:f::9"
+DESTINATION, ROUTING = 60, 43  # extension headers
+SCTP = 132
+
+
+def extended(
+    wrong: Callable[[bytes], bytes],
+    protocol: int = UDP,
+    kind: int = DESTINATION,
+    payload: bytes = b"payload!",
+    change: int = 0,
+) -> bytes:
+    """Returns a frame with an extension header, and a sum that is off by `change` from that with
+    the pseudo-header that `wrong` returns for a segment."""
+    body = transport(protocol, payload)
+    stored = plus(finish(wrong(body) + body), change)
+    body = put16(body, CHECK_AT[protocol], stored)
+    if kind == ROUTING:
+        route = struct.pack(">BBBBBBH", protocol, 4, 4, 1, 1, 0, 0)
+        more = route + b"".join(socket.inet_pton(socket.AF_INET6, at) for at in (LAST, HOP))
+    else:
+        more = bytes((protocol, 0, 1, 4, 0, 0, 0, 0))
+    return ethernet(network(V6["src"], HOP, kind, more + body))
+
+
+def with_protocol(number: int, dst: str = HOP) -> Callable[[bytes], bytes]:
+    """Returns a function that makes the pseudo-header of a frame of extended() with a protocol."""
+    return lambda body: pseudo(V6["src"], dst, number, len(body))
+
+
+def to(dst: str) -> Callable[[bytes], bytes]:
+    """Returns a function that makes the pseudo-header of a routed datagram for an address."""
+    return lambda body: pseudo(V6["src"], dst, UDP, len(body))
+
+
+def zero_sum(protocol: int = UDP, change: int = 0) -> bytes:
+    """Returns a frame without a checksum, as its sum is 0 apart from `change`."""
+    body = transport(protocol, b"payload!" + b"\0\0")
+    rest = finish(pseudo(V6["src"], V6["dst"], protocol, len(body)) + body)
+    return ethernet(network(**V6, protocol=protocol, payload=put16(body, 18 - 2, rest ^ change)))
+
+
 LONG = b"x" * 31
 TRAILER = bytes(range(1, 8))
 
 FRAMES: dict[str, list[bytes]] = {
     "zero": [segment(lambda right, head, body: 0), header(lambda right: 0)],
+    "twice": [
+        segment(lambda right, head, body: 0xFFFF),
+        segment(lambda right, head, body: 0xFFFF, protocol=UDP, **V6),
+        header(lambda right: 0xFFFF),
+    ],
+    "zero_computed": [zero_sum(), zero_sum(UDPLITE)],
+    "pseudo_twice": [
+        segment(lambda right, head, body: finish(head + head + body)),
+        segment(lambda right, head, body: finish(head + head + body), protocol=UDP, **V6),
+    ],
+    "pseudo_address": [
+        extended(to(HOP), kind=ROUTING),
+        segment(lambda right, head, body: finish(pseudo(A, A, TCP, len(body)) + body), dst=FAR),
+    ],
+    "pseudo_protocol": [
+        extended(with_protocol(DESTINATION)),
+        extended(with_protocol(ROUTING, LAST), kind=ROUTING, protocol=TCP),
+        segment(
+            lambda right, head, body: finish(pseudo(*V6.values(), 1, len(body)) + body),
+            protocol=ICMPV6,
+            **V6,
+        ),
+    ],
+    "odd_byte": [
+        segment(lambda right, head, body: finish(head + body[:-1]), LONG),
+        segment(lambda right, head, body: finish(head + body[:-1] + b"\0x"), LONG),
+        segment(lambda right, head, body: finish(head + body[:-1]), LONG, UDP, **V6),
+    ],
     "not_inverted": [
         segment(lambda right, head, body: right ^ 0xFFFF),
         segment(lambda right, head, body: right ^ 0xFFFF, protocol=UDP, **V6),
@@ -190,12 +263,76 @@ MISSES = [
     segment(lambda right, head, body: plus(right, 3)),
     segment(lambda right, head, body: plus(right, -0x300)),
     header(lambda right: plus(right, -0x300)),
+    segment(lambda right, head, body: 0xFFFD),
+    header(lambda right: 0xFFFD),
+    segment(lambda right, head, body: plus(finish(head + head + body), 3)),
+    segment(lambda right, head, body: finish(pseudo(FAR, FAR, TCP, len(body)) + body), dst=FAR),
+    segment(lambda right, head, body: plus(right, 57), LONG, UDP, **V6),
+    segment(lambda right, head, body: plus(right, 56), protocol=ICMPV6, **V6),
+    segment(lambda right, head, body: finish(head + body[:-1]), LONG + b"y"),
+    segment(lambda right, head, body: finish(head + body[:-2] + b"w"), LONG[1:] + b"w"),
+    segment(lambda right, head, body: plus(right, 0x78 * 0x101), LONG),
+    extended(to(V6["src"]), kind=ROUTING, change=3),
+    extended(to("2001:db8:b::1"), kind=ROUTING),
+    extended(with_protocol(59)),
+    ethernet(network(A, B, SCTP, struct.pack(">HHLL", 40000, 443, 1, 0xFFFF) + bytes(4))),
+    extended(with_protocol(DESTINATION, LAST), kind=ROUTING),
 ]
 
 
 @pytest.mark.parametrize("index", range(len(MISSES)))
 def test_near_misses_are_damage(carry: Run, index: int) -> None:
     assert one(carry, MISSES[index]) == (None, None)
+
+
+# Each is as one flipped bit makes it, so that the cause is not the other one.
+ONE_BIT = [
+    (segment(lambda right, head, body: finish(pseudo(A, A, TCP, len(body)) + body), dst=ONE_ON), 0),
+    (segment(lambda right, head, body: finish(head + body[:-1]), LONG + b"y@"), 14),
+    (extended(with_protocol(DESTINATION), ICMPV6), 1),
+]
+
+
+@pytest.mark.parametrize("index", range(len(ONE_BIT)))
+def test_flipped_bit_comes_before_other_causes(carry: Run, index: int) -> None:
+    frame, bit = ONE_BIT[index]
+    assert one(carry, frame) == ("one_bit", bit)
+
+
+def test_only_a_sum_of_zero_was_computed_as_zero(carry: Run) -> None:
+    """A sender that omits a checksum is not blamed for the complement."""
+    for frame in (zero_sum(change=1), zero_sum(change=0x8000), zero_sum(UDPLITE, 3)):
+        assert one(carry, frame) == (None, None)
+        done = carry("explain", "--json", "-", "1", stdin=pcap([frame]))
+        found = conforming("explain", done.stdout)["layers"][-1]["checksum"]
+        assert (found["verdict"], found["cause"]) == ("illegal", None)
+    absent = ethernet(packet(UDP, sums="none"))
+    assert carry("check", "-q", "-", stdin=pcap([absent])).returncode != BAD
+
+
+def test_zero_computed_is_explained_and_repaired(carry: Run, tmp_path: Path) -> None:
+    source, copy = tmp_path / "a.pcap", tmp_path / "b.pcap"
+    source.write_bytes(pcap([zero_sum(), zero_sum()]))
+    text = " ".join(carry("check", source).stdout.split())
+    assert "udp: 2 illegal" in text
+    assert "; all were computed as 0 and sent as 0" in text
+    assert "try (zero_computed): make the sender store 0xffff" in text
+    done = carry("explain", "--json", source, "1")
+    found = conforming("explain", done.stdout)["layers"][-1]["checksum"]
+    assert (found["verdict"], found["cause"], found["expected"]) == (
+        "illegal",
+        "zero_computed",
+        0xFFFF,
+    )
+    assert (found["certain"], found["bit"]) == (None, None)
+    assert carry("fix", "-q", source, "-o", copy).returncode == 0
+    assert carry("check", "-q", copy).returncode == 0
+
+
+def test_a_checksum_of_zero_may_be_twice(carry: Run) -> None:
+    """One frame does not show which of the two it is: the words name both."""
+    done = carry("explain", "-", "1", stdin=pcap(FRAMES["zero"][:1]))
+    assert "it holds 0: never filled in, or computed twice" in " ".join(done.stdout.split())
 
 
 def test_impossible_ttl_is_no_cause(carry: Run) -> None:
@@ -240,9 +377,9 @@ def rewritten(
     return frames
 
 
-def in_fragments(number: int, delta: int = 0x1357) -> list[bytes]:
+def in_fragments(number: int, delta: int = 0x1357, size: int = 30) -> list[bytes]:
     """Returns two frames with the fragments of a datagram, whose sum is off by `delta`."""
-    ip = packet(UDP, bytes([number]) * 30)
+    ip = packet(UDP, bytes([number]) * size)
     ip = put16(ip, 26, plus(int.from_bytes(ip[26:28], "big"), delta))
     frames = []
     for start, more in ((0, 0x2000), (16, 0)):
@@ -337,6 +474,14 @@ def test_flows_of_datagrams(carry: Run) -> None:
     for number in (1, 2, 8):
         (datagram,) = explained(carry, frames, number)["datagrams"]
         assert datagram["layers"][-1]["checksum"]["cause"] == "rewritten"
+
+
+def test_the_last_byte_of_a_datagram_in_fragments(carry: Run) -> None:
+    """A reassembled datagram shows what the last byte of its last fragment does."""
+    end = 0x1F << 8
+    frames = in_fragments(0x1F, delta=end, size=31)
+    assert reported(carry, frames, "udp") == ["odd_byte"]
+    assert reported(carry, in_fragments(0x1F, delta=end, size=30), "udp") == [None]
 
 
 def test_a_good_datagram_refutes_a_flow(carry: Run) -> None:

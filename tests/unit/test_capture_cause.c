@@ -103,10 +103,10 @@ static void test_words(void) {
     for (unsigned cause = 1; cause < CARRY_CAPTURE_CAUSE_COUNT; cause++) {
         const struct carry_capture_cause_words *words = carry_capture_describe_cause(cause);
         all &= words && words->one && !strcmp(words->name, carry_capture_cause_name(cause)) &&
-               (words->verdict == CARRY_VERDICT_BAD || words->verdict == CARRY_VERDICT_PARTIAL) &&
+               (CARRY_CAPTURE_FINDING_VERDICTS >> words->verdict & 1) &&
                (words->verdict == CARRY_VERDICT_PARTIAL || (words->many && words->advice));
     }
-    tap_ok(all, "each cause has a text, and each cause of bad sums has advice");
+    tap_ok(all, "each cause has a text, and each cause of wrong sums has advice");
     tap_ok(TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_NONE)) &&
                TAP_TRUE(!carry_capture_describe_cause(CARRY_CAPTURE_CAUSE_COUNT)) &&
                TAP_TRUE(!carry_capture_describe_cause(UINT32_MAX)),
@@ -170,6 +170,7 @@ static void test_verdicts(void) {
         {{.verdict = CARRY_VERDICT_ABSENT}, "chose to send none"},
         {{.verdict = CARRY_VERDICT_ABSENT, .stored = 1}, "marks it as unused"},
         {{.verdict = CARRY_VERDICT_ILLEGAL}, "demands one"},
+        {{.verdict = CARRY_VERDICT_ILLEGAL, .expected = 0xffff}, "sent as 0"},
         {{.verdict = CARRY_VERDICT_UNVERIFIABLE, .cause = CARRY_CAUSE_HEADER}, "it holds 0"},
     };
     const struct carry_frame frame = {bytes9, 4, 4, 1, 0};

@@ -174,7 +174,7 @@ def test_text_has_outcome_and_causes(audit: Path) -> None:
         "6 captures, 44 packets, 5.4 kB: 6 bad and 2 illegal checksums; 1 damaged; 1 could not be "
         "read; 1 not a capture\n"
         "corruption rate: 17.65 % of checksums that are good or bad are bad\n"
-        "why: 4 hold 0: never filled in\n"
+        "why: 4 hold 0: never filled in, or computed twice\n"
         "worst folder: a, 7 wrong checksums\n"
         "worst sender: 10.0.0.1, 4 in findings of 2 captures\n"
         "could not be verified: 5 cut short by the capture\n"
@@ -198,6 +198,20 @@ def test_words_of_one_and_of_many() -> None:
     assert {share: words.percent(share) for share in shares} == shares
     sizes = {1: "1 byte", 999: "999 bytes", 1_000: "1.0 kB", 99_960: "100 kB", 10**15: "1.0 PB"}
     assert {number: words.size(number) for number in sizes} == sizes
+
+
+def test_illegal_checksums_may_have_a_cause(tmp_path: Path) -> None:
+    """A cause of illegal checksums is shown; those without one have no card."""
+    made = Audit()
+    made.capture("a.pcap", [("udp", "illegal", 2, None, "zero_computed"), ("udp", "illegal", 3)])
+    made.finding("a.pcap", protocol="udp", verdict="illegal", cause="zero_computed")
+    made.finding("a.pcap", 2, protocol="udp", verdict="illegal")
+    found = overview.read(str(made.write(tmp_path)))
+    assert report.causes(found) == [("illegal", "zero_computed", 2)]
+    assert "why: 2 were computed as 0 and sent as 0" in report.text(found)
+    seen = read(page_of(tmp_path))
+    assert "1 udp illegal: zero_computed" in seen.text
+    assert "1 udp illegal: no checksum" in seen.text
 
 
 def test_json_and_exit_status(audit: Path, tmp_path: Path) -> None:
@@ -253,7 +267,7 @@ def test_tables(audit: Path) -> None:
     assert "Counted in the 7 findings that the audit kept, of 8 wrong checksums." in seen.text
     assert seen.row("b/gone.pcap") == ["b/gone.pcap", "could not be read", "status 503"]
     assert "b/torn.pcap: damaged at offset 1,234: a record is longer than the limit" in seen.text
-    assert "A checksum holds 0: never filled in." in seen.text
+    assert "A checksum holds 0: never filled in, or computed twice." in seen.text
     assert "try: make the program that builds the packet compute the checksum" in seen.text
 
 

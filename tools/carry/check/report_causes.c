@@ -138,14 +138,14 @@ static void print_cause(FILE *out, const struct carry_capture_summary *summary, 
     fputs(has_senders ? "," : ":", out);
     if (has_senders)
         print_senders(out, summary, protocol, verdict);
-    if (verdict == CARRY_VERDICT_BAD)
-        print_shares(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_PARTIAL)
         print_partial(out, summary, protocol);
     if (verdict == CARRY_VERDICT_ABSENT)
         fputs(" the sender chose to send none", out);
     if (verdict == CARRY_VERDICT_ILLEGAL)
         fputs("; no checksum, where the protocol demands one", out);
+    if (verdict_is_in(verdict, CARRY_CAPTURE_WRONG_VERDICTS))
+        print_shares(out, summary, protocol, verdict);
     if (verdict == CARRY_VERDICT_UNVERIFIABLE)
         print_reasons(out, summary, protocol);
     fputc('\n', out);

@@ -159,7 +159,7 @@ def _causes(overview: Overview) -> str:
     if not found:
         return ""
     cards = "".join(_cause(*each, protocols[each[0], each[1]]) for each in found)
-    note = markup.faint("Why checksums are bad or partial, as far as the captures show.")
+    note = markup.faint("Why checksums are bad, illegal or partial, as far as the captures show.")
     return _section("causes", note, f'<div class="cards">\n{cards}</div>\n')
 
 
@@ -167,7 +167,7 @@ def _sender_causes(causes: Counter[tuple[str, str, str | None]], linked: set[str
     parts = []
     for (protocol, verdict, cause), number in words.ranked(causes)[:CAUSES_OF_SENDER]:
         shown = markup.text(cause) if cause else "unknown cause"
-        shown = shown if verdict == "bad" else "no checksum"
+        shown = shown if cause or verdict == "bad" else "no checksum"
         anchor = f"cause-{cause}" if cause in linked else None
         what = f"{markup.text(protocol)} {markup.text(verdict)}"
         parts.append(f"{number:,} {what}: {markup.link(anchor, shown)}")

@@ -33,18 +33,18 @@ def _rate(overview: Overview) -> Iterator[str]:
 
 
 def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
-    """Returns each verdict and cause of bad and partial checksums with their number: bad ones
-    first, then by number."""
+    """Returns each verdict and cause of bad and partial checksums, and of illegal ones with a cause,
+    with their number: bad ones first, then by number."""
     sums: dict[tuple[str, str | None], int] = {}
     for (_, verdict, _, cause), number in overview.counts.items():
-        if verdict in ("bad", "partial") and number:
+        if number and (cause or verdict in ("bad", "partial")):
             sums[verdict, cause] = sums.get((verdict, cause), 0) + number
     found = [(verdict, cause, number) for (verdict, cause), number in sums.items()]
     return sorted(found, key=lambda each: (each[0], each[1] is None, -each[2], each[1] or ""))
 
 
 def _causes(overview: Overview) -> Iterator[str]:
-    shown = [each for each in causes(overview) if each[0] == "bad" and each[1]][:CAUSES_SHOWN]
+    shown = [each for each in causes(overview) if each[0] != "partial" and each[1]][:CAUSES_SHOWN]
     if shown:
         parts = (
             f"{number:,} {words.cause_words(cause or '', number)}" for _, cause, number in shown

@@ -131,7 +131,7 @@ def remainders(statuses: Mapping[str, int]) -> Iterator[str]:
 
 
 def cause_words(cause: str, number: int) -> str:
-    """Returns text such as "holds 0: never filled in", to follow a number."""
+    """Returns text such as "holds 0: never filled in, or computed twice", to follow a number."""
     return (number != 1 and CAUSE_MANY.get(cause)) or CAUSE_WORDS.get(cause) or cause
 
 
