@@ -212,6 +212,61 @@ static bool fits_ttl(const struct suspect *suspect) {
            is_right_with(suspect, TTL_ONE);
 }
 
+/* --- A carry that was lost --- */
+
+/* The sums of the upper and of the lower bytes of 16-bit words: a byte order each way. */
+struct byte_sums {
+    uint64_t upper, lower;
+};
+
+static void add_bytes(struct byte_sums *sums, const uint8_t *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        *(i % 2 ? &sums->lower : &sums->upper) += bytes[i];
+}
+
+/* Sums what the checksum covers without folding, with 0 in its field. */
+static struct byte_sums unfolded_sums(const struct suspect *suspect) {
+    const struct carry_packet_sum *sum = suspect->sum;
+    const struct ends ends = carry_ends_of(suspect->frame, sum);
+    const uint32_t size = sum->pseudo_size;
+    const uint8_t rest[] = {
+        (uint8_t)(size >> 24), (uint8_t)(size >> 16), (uint8_t)(size >> 8), (uint8_t)size, 0,
+        sum->pseudo_protocol};
+    struct byte_sums sums = {0, 0};
+    add_bytes(&sums, (const uint8_t *)suspect->frame->data + sum->cover_offset, sum->cover_size);
+    sums.upper -= sum->stored >> 8;
+    sums.lower -= sum->stored & UINT8_MAX;
+    if (sum->pseudo) {
+        add_bytes(&sums, ends.from.bytes, sizeof ends.from.bytes);
+        add_bytes(&sums, ends.to.bytes, sizeof ends.to.bytes);
+        add_bytes(&sums, rest, sizeof rest);
+    }
+    return sums;
+}
+
+/* The most carries of a sum, so that a flipped bit hardly ever looks like a lost carry: with both
+   byte orders, 2 of 32 flips, and then 1 sum of 65536 / CARRIES_MAX. */
+#define CARRIES_MAX 1024
+
+/* Checks whether folding this sum once leaves a carry. */
+static bool loses_carry(uint64_t sum) {
+    const uint64_t carries = sum >> 16;
+    return carries < CARRIES_MAX && (sum & UINT16_MAX) + carries > UINT16_MAX;
+}
+
+/* Checks whether the sum is the right one: addresses may be elsewhere, and bytes may not count. */
+static bool is_expected(const struct suspect *suspect, uint64_t sum) {
+    return (sum + suspect->sum->expected) % MODULUS == 0;
+}
+
+static bool fits_lost_carry(const struct suspect *suspect) {
+    if (suspect->difference != 1 && suspect->difference != 1u << 8)
+        return false;
+    const struct byte_sums sums = unfolded_sums(suspect);
+    const uint64_t big = (sums.upper << 8) + sums.lower, little = (sums.lower << 8) + sums.upper;
+    return is_expected(suspect, big) && loses_carry(suspect->difference == 1 ? big : little);
+}
+
 /* Checks for one of the two reasons why an IPv4 header's sum is partial; BY_SENDER is the other. */
 static bool fits_beside_partial(const struct suspect *suspect) {
     return suspect->sum->protocol == CARRY_PROTOCOL_IP && suspect->sum->cause == CARRY_CAUSE_HEADER;

@@ -154,6 +154,33 @@ def zero_sum(protocol: int = UDP, change: int = 0) -> bytes:
     return ethernet(network(**V6, protocol=protocol, payload=put16(body, 18 - 2, rest ^ change)))
 
 
+def folded_once(head: bytes, body: bytes, swap: bool = False) -> int | None:
+    """Returns the checksum by a sum of either byte order that is folded once, as stored; None if no
+    carry is lost."""
+    data = head + body + bytes(len(body) % 2)
+    sum_ = sum(struct.unpack(f"{'<' if swap else '>'}{len(data) // 2}H", data))
+    once = (sum_ & 0xFFFF) + (sum_ >> 16)
+    stored = ~once & 0xFFFF
+    return (stored >> 8 | stored << 8 & 0xFF00 if swap else stored) if once > 0xFFFF else None
+
+
+def losing(size: int, swap: bool = False) -> tuple[bytes, int]:
+    """Returns content whose sum loses a carry if it is folded once, and what is then stored."""
+    for number in reversed(range(1 << 16)):
+        content = (struct.pack(">H", number) + b"\xe7\xd5" * size)[:size]
+        body = transport(TCP, content)
+        stored = folded_once(pseudo(A, B, TCP, len(body)), body, swap)
+        if stored is not None:
+            return content, stored
+    raise AssertionError
+
+
+def lost(size: int, swap: bool = False) -> bytes:
+    """Returns a frame whose checksum lost a carry."""
+    content, stored = losing(size, swap)
+    return segment(lambda right, head, body: stored, content)
+
+
 LONG = b"x" * 31
 TRAILER = bytes(range(1, 8))
 
@@ -187,6 +214,7 @@ FRAMES: dict[str, list[bytes]] = {
         segment(lambda right, head, body: finish(head + body[:-1] + b"\0x"), LONG),
         segment(lambda right, head, body: finish(head + body[:-1]), LONG, UDP, **V6),
     ],
+    "lost_carry": [lost(1200), lost(1200, True), lost(1201)],
     "not_inverted": [
         segment(lambda right, head, body: right ^ 0xFFFF),
         segment(lambda right, head, body: right ^ 0xFFFF, protocol=UDP, **V6),
@@ -290,6 +318,13 @@ ONE_BIT = [
     (segment(lambda right, head, body: finish(pseudo(A, A, TCP, len(body)) + body), dst=ONE_ON), 0),
     (segment(lambda right, head, body: finish(head + body[:-1]), LONG + b"y@"), 14),
     (extended(with_protocol(DESTINATION), ICMPV6), 1),
+    (segment(lambda right, head, body: plus(right, 1), bytes(1200)), 0),
+    (segment(lambda right, head, body: plus(right, 0x100), bytes(1200)), 8),
+    (segment(lambda right, head, body: plus(right, -1), losing(1200)[0]), 0),
+    (segment(lambda right, head, body: plus(right, 0x100), losing(1200)[0]), 8),
+    (segment(lambda right, head, body: plus(right, 2), losing(1200)[0]), 1),
+    (lost(6000), 0),
+    (extended(to(LAST), kind=ROUTING, change=1), 0),
 ]
 
 
