@@ -170,8 +170,8 @@ static bool counts_row_of(struct row *row, size_t *index) {
     return false;
 }
 
-/* Finds row `index` of counts. Unverifiable checksums are counted by reason, others by cause if they
-   have one. */
+/* Finds row `index` of counts. Unverifiable checksums are counted by reason, others by cause if
+   they have one. */
 static bool counts_row(struct row *row, size_t index) {
     for (row->protocol = 0; row->protocol < CARRY_PROTOCOL_COUNT; row->protocol++)
         for (row->verdict = 0; row->verdict < CARRY_VERDICT_COUNT; row->verdict++)

@@ -33,8 +33,8 @@ def _rate(overview: Overview) -> Iterator[str]:
 
 
 def causes(overview: Overview) -> list[tuple[str, str | None, int]]:
-    """Returns each verdict and cause of bad and partial checksums, and of illegal ones with a cause,
-    with their number: bad ones first, then by number."""
+    """Returns each verdict and cause of bad and partial checksums, and of illegal ones with a
+    cause, with their number: bad ones first, then by number."""
     sums: dict[tuple[str, str | None], int] = {}
     for (_, verdict, _, cause), number in overview.counts.items():
         if number and (cause or verdict in ("bad", "partial")):
