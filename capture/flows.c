@@ -49,6 +49,7 @@ struct flow {
     uint64_t last;        /* packet with a bad sum */
     uint64_t count;       /* bad sums */
     uint64_t one_bit;     /* of these, those that one flipped bit explains */
+    uint64_t twice;       /* of these, those that a second computation explains */
     uint64_t with_header; /* of these, those that share a trait with another sum of the same
                              packet: the difference or, of empty headers, the rest */
     uint64_t sendings;    /* of these, those that were sent, not only captured, again */
@@ -320,16 +321,18 @@ static struct flow *use_flow(struct flows *flows, const struct carry_frame *fram
 
 /* --- Sums --- */
 
-/* Checks whether a flow may show the cause: no other cause is known, or only a flipped bit. */
-static bool is_unexplained(unsigned verdict, unsigned cause) {
-    return verdict == CARRY_VERDICT_BAD &&
-           (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT);
+/* Checks whether a flow may show the cause: no other cause is known, or only a flipped bit. A sum
+   of UDP that holds 0xffff may be computed twice, or not computed and updated. */
+static bool is_unexplained(const struct carry_packet_sum *sum, unsigned cause) {
+    return sum->verdict == CARRY_VERDICT_BAD &&
+           (cause == CARRY_CAPTURE_CAUSE_NONE || cause == CARRY_CAPTURE_CAUSE_ONE_BIT ||
+            (cause == CARRY_CAPTURE_CAUSE_TWICE && sum->protocol == CARRY_PROTOCOL_UDP));
 }
 
 bool carry_flows_keeps(const struct carry_packet_sum *sum, unsigned cause) {
     const bool is_empty = cause == CARRY_CAPTURE_CAUSE_ZERO && carry_header_senders_is_alone(sum);
-    return (is_unexplained(sum->verdict, cause) || is_empty) && sum->field_size == 2 &&
-           sum->version && !sum->quoted;
+    return (is_unexplained(sum, cause) || is_empty) && sum->field_size == 2 && sum->version &&
+           !sum->quoted;
 }
 
 /* Returns the cause of sums that are all off by the same difference. */
@@ -358,7 +361,7 @@ static enum carry_capture_cause flow_cause(const struct flow *flow) {
     if (flow->count < CARRY_CAPTURE_FLOW_AGREES)
         return CARRY_CAPTURE_CAUSE_NONE;
     if (shares(flow, TRAIT_DIFFERENCE))
-        return cause_of_difference(flow);
+        return flow->twice ? CARRY_CAPTURE_CAUSE_NONE : cause_of_difference(flow);
     if (flow->expected.count < CARRY_CAPTURE_FLOW_AGREES)
         return CARRY_CAPTURE_CAUSE_NONE;
     if (is_none_updated(flow))
@@ -408,6 +411,7 @@ static void count_bad(struct flow *flow, const struct carry_capture_packet *pack
                       const struct carry_packet_sum *sum, enum carry_capture_cause cause) {
     flow->count++;
     flow->one_bit += cause == CARRY_CAPTURE_CAUSE_ONE_BIT;
+    flow->twice += cause == CARRY_CAPTURE_CAUSE_TWICE;
     if (holds_empty_headers(flow))
         return;
     compare_traits(flow, sum);
@@ -525,8 +529,9 @@ void carry_flows_move(const struct flows *flows, const struct header_senders *se
             continue;
         uint64_t *of = causes[flow->key.protocol & ~EMPTY_HEADER];
         of[holds_empty_headers(flow) ? CARRY_CAPTURE_CAUSE_ZERO : CARRY_CAPTURE_CAUSE_NONE] -=
-            flow->count - flow->one_bit;
+            flow->count - flow->one_bit - flow->twice;
         of[CARRY_CAPTURE_CAUSE_ONE_BIT] -= flow->one_bit;
+        of[CARRY_CAPTURE_CAUSE_TWICE] -= flow->twice;
         of[flow_cause(flow)] += flow->count;
     }
 }

@@ -10,7 +10,7 @@ __version__: Final[str]  # the version of libcarry
 PROTOCOLS: Final[tuple[str, ...]]  # protocols of headers, such as "tcp"
 VERDICTS: Final[tuple[str, ...]]  # verdicts on checksums, such as "good"
 REASONS: Final[tuple[str, ...]]  # why a checksum is unverifiable; the first means no reason
-CAUSES: Final[tuple[str, ...]]  # why a checksum is bad, illegal or partial; the first means no cause
+CAUSES: Final[tuple[str, ...]]  # why one is bad, illegal or partial; the first means no cause
 AUDIT_USAGE: Final[str]  # what carry audit --help prints
 FLOW_CAUSES: Final[str]  # names of causes that other packets of a flow show, each after a space
 CAUSE_WORDS: Final[tuple[str, ...]]  # the words for one checksum with each cause, to follow "it"

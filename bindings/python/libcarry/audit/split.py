@@ -446,9 +446,10 @@ def _has_flow_causes(counts: pyarrow.Table) -> bool:
 
 def _may_show_flows(findings: pyarrow.Table) -> bool:
     """Checks whether there are more flows than a table holds, so that one of them may show a cause
-    after others have lost their places. Headers of 0 ("zero") are flows, too."""
+    after others have lost their places. Headers of 0 ("zero") and sums of
+    0xffff ("twice") may be flows, too."""
     compute = pyarrow.compute
-    causes = pyarrow.array([None, "one_bit", "zero"], pyarrow.string())
+    causes = pyarrow.array([None, "one_bit", "twice", "zero"], pyarrow.string())
     bad = findings.filter(compute.is_in(findings["cause"], value_set=causes))
     flow = ["protocol", "src_ip", "dst_ip", "src_port", "dst_port"]
     if len(bad.group_by(flow).aggregate([])) <= FLOWS:
