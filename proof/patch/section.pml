@@ -83,7 +83,7 @@ inline load(from_low, from_high) {
 #define REFUSED (level == NMI)
 #endif
 
-/* Models claim(): sets `ok` unless it fails with CARRY_ERROR_BUSY. */
+/* Models claim_cpu(): sets `ok` unless it fails with CARRY_ERROR_BUSY. */
 inline claim(has_area) {
     outer[HERE] = word[c];
     atomic {
