@@ -36,10 +36,19 @@ LOOPBACK = "127.0.0.1"
 # --- Captures ---
 
 
+def frame(protocol: int, sums: str, number: int) -> bytes:
+    """Returns a frame whose content differs from that of other numbers, so that bad sums of a flow
+    do not have one cause."""
+    payload = (number * 0x9E3779B97F4A7C15 % (1 << 64)).to_bytes(8, "big")
+    return captures.ethernet(captures.packet(protocol, payload, sums=sums))
+
+
 def pcap(*sums: str, first: int = 1_700_000_000) -> bytes:
     """Returns a capture of one TCP packet per second; `sums` are good, bad, partial or none."""
-    packets = (captures.ethernet(captures.packet(captures.TCP, sums=each)) for each in sums)
-    records = (captures.Record(data, None, first + i, 123_456) for i, data in enumerate(packets))
+    records = (
+        captures.Record(frame(captures.TCP, each, i), None, first + i, 123_456)
+        for i, each in enumerate(sums)
+    )
     return captures.pcap(records)
 
 
@@ -48,7 +57,7 @@ def ticking(*sums: str) -> bytes:
     nanoseconds = captures.option("<", 9, b"\x09") + captures.option("<", 0, b"")
     file = captures.Pcapng().section().interface(options=nanoseconds)
     for number, each in enumerate(sums):
-        packet = captures.ethernet(captures.packet(captures.UDP, sums=each))
+        packet = frame(captures.UDP, each, number)
         file.packet(packet, ticks=1_700_000_000_000_000_999 + number)
     return file.bytes()
 

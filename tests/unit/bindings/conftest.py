@@ -39,14 +39,17 @@ def many(count: int) -> bytes:
     return capture[:24] + capture[24:] * count
 
 
-def fragments() -> list[bytes]:
-    """Returns the fragments of a UDP datagram with a bad sum."""
+def fragments(number: int = 0) -> list[bytes]:
+    """Returns the fragments of a UDP datagram with a bad sum; `number` is in its content and its
+    identification."""
     import captures
 
-    whole, frames = captures.packet(captures.UDP, bytes(24), sums="bad"), []
+    whole, frames = captures.packet(captures.UDP, bytes((number,)) * 24, sums="bad"), []
     for start, place in ((20, 0x2000), (36, 2)):
         ip = captures.network("10.0.0.5", "10.0.0.9", captures.UDP, whole[start : start + 16])
         ip = captures.put16(captures.put16(ip, 6, place), 10, 0)
+        if number:
+            ip = captures.put16(ip, 4, number)
         frames.append(captures.ethernet(captures.put16(ip, 10, captures.finish(ip[:20]))))
     return frames
 

@@ -90,7 +90,8 @@ def frames(dice: random.Random, count: int) -> Iterator[bytes]:
         protocol = dice.choice((captures.TCP, captures.UDP))
         ends = {"src": src, "ports": (port, 443)}
         if kind == "part":
-            yield dice.choice(fragments())
+            # Datagrams whose differences are not the same, so that their flow has no cause.
+            yield dice.choice(fragments() + fragments(77))
         elif kind == "tunnel":
             yield tunnel(captures.GOOD[:-1] + dice.randbytes(1))
         elif kind == "header":
