@@ -21,6 +21,7 @@ TESTS = (
 )
 TESTS += (
     "tests/house/test_manual.py",
+    "tests/house/test_second_opinion.py",
     "bindings/luajit/",
     "tests/unit/luajit/",
     "tests/unit/audit/conftest.py",
